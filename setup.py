@@ -31,7 +31,6 @@ HOT_ROOMS: dict[str, tuple[str, ...]] = {
 # Single modules on the data path, in rooms that are not.
 HOT_MODULES: tuple[str, ...] = (
     "server/clock.py",
-    "server/channels/agents.py",
     "server/channels/mca.py",
     "server/storage/journal_writer.py",
     "client/mqi/put_get.py",

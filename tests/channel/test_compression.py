@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.channel.compression import METHODS, choose, compress, expand, smaller
+from ostler.channel.compression import METHODS, choose, compress, compress_if_smaller, expand
 from ostler.model import constants as mq
 from ostler.wire.frames import MalformedFrame
 
@@ -139,7 +139,7 @@ def test_runs_of_eight_and_more_are_found(data: bytes, pieces: bytes) -> None:
 @pytest.mark.parametrize("word", REAL)
 def test_what_repeats_becomes_smaller(word: str) -> None:
     data = b"header".ljust(500) + bytes(2000)
-    made = smaller(METHODS[word], data)
+    made = compress_if_smaller(METHODS[word], data)
     assert made is not None
     assert len(made) < len(data) // 10
     assert expand(METHODS[word], made, len(data)) == data
@@ -148,9 +148,9 @@ def test_what_repeats_becomes_smaller(word: str) -> None:
 def test_what_does_not_become_smaller_is_sent_as_it_is() -> None:
     noise = b"".join(zlib.crc32(bytes([number])).to_bytes(4, "little") for number in range(256))
     for word in REAL:
-        assert smaller(METHODS[word], noise) is None
-        assert smaller(METHODS[word], bytes(20)) is None
-    assert smaller(mq.MQCOMPRESS_NONE, bytes(1000)) is None
+        assert compress_if_smaller(METHODS[word], noise) is None
+        assert compress_if_smaller(METHODS[word], bytes(20)) is None
+    assert compress_if_smaller(mq.MQCOMPRESS_NONE, bytes(1000)) is None
 
 
 def test_high_is_no_worse_than_fast() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.world.world import World
 
-from ostler.channel.batch import Batch, Figures
+from ostler.channel.batch import ChannelCounters, SenderBatch
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import ChannelPort
 from ostler.engine.queue.queue import Queue
@@ -35,10 +35,10 @@ class Bench(ChannelPort):
     def backlog_bytes(self) -> int:
         return 0
 
-    def pump_again(self) -> None:
+    def schedule_pump(self) -> None:
         raise AssertionError
 
-    def wake_in(self, milliseconds: int) -> None:
+    def set_timer(self, milliseconds: int) -> None:
         raise AssertionError
 
     def pause(self, is_paused: bool) -> None:
@@ -56,13 +56,13 @@ class Bench(ChannelPort):
     def silence_ms(self) -> int:
         return 0
 
-    def ended(self, how: int, reason: int, text: str) -> None:
+    def finish(self, end_reason: object, reason: int, text: str) -> None:
         raise AssertionError
 
     def note(self, text: str) -> None:
         raise AssertionError
 
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         raise AssertionError
 
 
@@ -208,8 +208,8 @@ def test_compression_is_timed_and_compared(bench: Bench) -> None:
 # -- counters ----------------------------------------------------------------------------------------------------------
 
 
-def batch(messages: int, size_bytes: int, size: int = 3, bytes_max: int = 0) -> Batch:
-    made = Batch(1, World.create().engine.new_unit_of_work(), 1, 1000, size, bytes_max)
+def batch(messages: int, size_bytes: int, size: int = 3, bytes_max: int = 0) -> SenderBatch:
+    made = SenderBatch(1, World.create().engine.new_unit_of_work(), 1, 1000, size, bytes_max)
     for number in range(messages):
         made.add(number + 1, size_bytes)
     return made
@@ -224,18 +224,18 @@ def batch(messages: int, size_bytes: int, size: int = 3, bytes_max: int = 0) -> 
         (batch(1, 101, bytes_max=101), True),
     ],
 )
-def test_batches_are_full_by_number_or_length(made: Batch, is_full: bool) -> None:
+def test_batches_are_full_by_number_or_length(made: SenderBatch, is_full: bool) -> None:
     assert made.is_full() is is_full
 
 
 def test_figures_of_a_channel() -> None:
-    figures = Figures()
-    figures.message(5, 100, True)
-    figures.message(6, 50, False)
-    assert (figures.messages, figures.persistent) == (2, 1)
-    assert (figures.plain_bytes, figures.persistent_bytes, figures.last_message_ms) == (150, 100, 6)
+    counters = ChannelCounters()
+    counters.message(5, 100, True)
+    counters.message(6, 50, False)
+    assert (counters.messages, counters.persistent) == (2, 1)
+    assert (counters.plain_bytes, counters.persistent_bytes, counters.last_message_ms) == (150, 100, 6)
     first = batch(3, 10)
     first.confirm_ms = 1000
-    figures.confirmed(first, 1008)
-    figures.committed(1, False)
-    assert (figures.batches, figures.full_batches, figures.batch_messages, figures.confirm_ms) == (2, 1, 4, 8)
+    counters.confirmed(first, 1008)
+    counters.committed(1, False)
+    assert (counters.batches, counters.full_batches, counters.batch_messages, counters.confirm_ms) == (2, 1, 4, 8)

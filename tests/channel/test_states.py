@@ -10,35 +10,35 @@ from hypothesis import strategies as st
 
 from ostler.channel import states
 from ostler.channel.states import (
-    AGREED,
+    CALLBACK_PROMISED,
+    CALLBACK_REQUESTED,
     CALLED,
     CALLED_BACK,
-    CALLS_BACK,
     CONNECTED,
+    DISPATCHED,
     ENABLED,
     END_DUE,
     ENDED,
     EVENTS,
     FAILED,
-    GAVE_UP,
+    FAILED_PERMANENTLY,
     INACTIVE,
     MESSAGE_RETRY,
     NAMES,
-    REFUSED,
-    REQUESTED,
+    NEGOTIATED,
+    RETRIES_EXHAUSTED,
     RETRY_DUE,
     RETRY_OVER,
     START,
-    STOP_ASKED,
-    STOPPED_NOW,
+    STOP_COMPLETE,
+    STOP_REQUESTED,
     SWITCH,
     SWITCHED,
-    TAKEN_UP,
     TRANSITIONS,
     TRIGGERED,
-    after,
+    accepts,
     as_text,
-    takes,
+    next_state,
 )
 from ostler.model import constants as mq
 
@@ -46,43 +46,43 @@ GOLDEN = Path(__file__).parent / "golden" / "states.txt"
 
 STORIES = {
     "a sender that has nothing more to send": (
-        [TRIGGERED, TAKEN_UP, CONNECTED, AGREED, END_DUE, ENDED],
+        [TRIGGERED, DISPATCHED, CONNECTED, NEGOTIATED, END_DUE, ENDED],
         "STARTING INITIALIZING BINDING RUNNING STOPPING INACTIVE",
     ),
     "a sender whose partner comes back": (
-        [START, TAKEN_UP, FAILED, RETRY_DUE, TAKEN_UP, CONNECTED, AGREED],
+        [START, DISPATCHED, FAILED, RETRY_DUE, DISPATCHED, CONNECTED, NEGOTIATED],
         "STARTING INITIALIZING RETRYING STARTING INITIALIZING BINDING RUNNING",
     ),
     "a sender whose partner never comes back": (
-        [START, TAKEN_UP, FAILED, RETRY_DUE, TAKEN_UP, FAILED, GAVE_UP, START],
+        [START, DISPATCHED, FAILED, RETRY_DUE, DISPATCHED, FAILED, RETRIES_EXHAUSTED, START],
         "STARTING INITIALIZING RETRYING STARTING INITIALIZING RETRYING STOPPED STARTING",
     ),
     "a receiver whose queue was full for a while": (
-        [CALLED, AGREED, MESSAGE_RETRY, RETRY_OVER, ENDED],
+        [CALLED, NEGOTIATED, MESSAGE_RETRY, RETRY_OVER, ENDED],
         "BINDING RUNNING PAUSED RUNNING INACTIVE",
     ),
     "a receiver that is stopped, and started": (
-        [CALLED, AGREED, STOP_ASKED, STOPPED_NOW, ENABLED, CALLED],
+        [CALLED, NEGOTIATED, STOP_REQUESTED, STOP_COMPLETE, ENABLED, CALLED],
         "BINDING RUNNING STOPPING STOPPED INACTIVE BINDING",
     ),
     "a requester of a server": (
-        [START, TAKEN_UP, CONNECTED, AGREED],
+        [START, DISPATCHED, CONNECTED, NEGOTIATED],
         "STARTING INITIALIZING BINDING RUNNING",
     ),
     "a requester of a sender": (
-        [START, TAKEN_UP, CONNECTED, REQUESTED, CALLED_BACK, AGREED],
+        [START, DISPATCHED, CONNECTED, CALLBACK_PROMISED, CALLED_BACK, NEGOTIATED],
         "STARTING INITIALIZING BINDING REQUESTING BINDING RUNNING",
     ),
     "the sender that was requested": (
-        [CALLED, CALLS_BACK, TAKEN_UP, CONNECTED, AGREED],
+        [CALLED, CALLBACK_REQUESTED, DISPATCHED, CONNECTED, NEGOTIATED],
         "BINDING STARTING INITIALIZING BINDING RUNNING",
     ),
     "a sender with a wrong sequence number": (
-        [START, TAKEN_UP, CONNECTED, REFUSED],
+        [START, DISPATCHED, CONNECTED, FAILED_PERMANENTLY],
         "STARTING INITIALIZING BINDING STOPPED",
     ),
     "a sender with another transmission queue": (
-        [START, SWITCH, SWITCHED, TAKEN_UP],
+        [START, SWITCH, SWITCHED, DISPATCHED],
         "STARTING SWITCHING STARTING INITIALIZING",
     ),
 }
@@ -94,7 +94,7 @@ def test_stories(story: str) -> None:
     state = INACTIVE
     seen = []
     for event in events:
-        state = after(state, event)
+        state = next_state(state, event)
         seen.append(NAMES[state])
     assert " ".join(seen) == words
 
@@ -113,22 +113,22 @@ def test_every_state_and_so_every_row_is_reached() -> None:
 
 def test_a_channel_can_end_and_be_stopped_wherever_it_is() -> None:
     for state in NAMES:
-        assert takes(state, STOPPED_NOW), NAMES[state]
-        assert takes(state, ENDED) or takes(state, ENABLED), NAMES[state]
+        assert accepts(state, STOP_COMPLETE), NAMES[state]
+        assert accepts(state, ENDED) or accepts(state, ENABLED), NAMES[state]
 
 
 @given(st.integers(-3, 30), st.integers(-3, 30))
 def test_every_state_and_event_has_an_answer(state: int, event: int) -> None:
-    if takes(state, event):
-        assert after(state, event) in NAMES
+    if accepts(state, event):
+        assert next_state(state, event) in NAMES
     else:
-        with pytest.raises(ValueError, match="A channel that is"):
-            after(state, event)
+        with pytest.raises(ValueError, match="is not possible in the channel state"):
+            next_state(state, event)
 
 
 def test_the_refusal_names_state_and_event() -> None:
-    with pytest.raises(ValueError, match=r"^A channel that is STOPPED has no TRIGGERED\.$"):
-        after(states.STOPPED, TRIGGERED)
+    with pytest.raises(ValueError, match=r"^The event TRIGGERED is not possible in the channel state STOPPED\.$"):
+        next_state(states.STOPPED, TRIGGERED)
 
 
 def test_states_are_those_of_mq() -> None:

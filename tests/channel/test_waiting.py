@@ -70,7 +70,7 @@ class Way:
                 agent.wake_ms = -1
                 end = agent.end()
                 assert end is not None
-                end.tick()
+                end.on_timer()
 
     def end(self) -> None:
         self.inhibit(False)
@@ -104,7 +104,7 @@ def test_who_waits_gives_a_sign_at_each_heartbeat_interval() -> None:
         way.carry()
         assert way.sender.silence_ms() <= HEARTBEAT_SECONDS * 1000
         assert way.receiving.state == receiving.PAUSED
-    assert way.receiving.figures.put_retries == 1
+    assert way.receiving.counters.put_retries == 1
     assert way.sending.state == sending.RUNNING
     way.end()
 
@@ -164,7 +164,7 @@ def test_who_waits_for_room_in_the_log_is_not_tried_again_by_time() -> None:
     way.there.back_out(somebody)
     way.receiver.wants_room = False
     way.there.make_room()
-    way.receiving.room_tried()
+    way.receiving.on_room_made()
     assert way.receiving.state == receiving.RUNNING
     way.end()
 
@@ -180,7 +180,7 @@ def test_batchhb_does_not_break_a_channel_whose_partner_waits() -> None:
     for _ in range(2 * 3600 // HEARTBEAT_SECONDS):
         way.time_passes(HEARTBEAT_SECONDS * 1000)
         way.carry()
-        assert way.sending.state == sending.CHECKING
+        assert way.sending.state == sending.BATCH_HEARTBEAT
     way.put(4)
     assert way.here.units_in_doubt() == before
     way.end()
@@ -195,7 +195,7 @@ def test_batchhb_breaks_a_channel_whose_partner_is_gone() -> None:
     way.carry()
     way.time_passes(600)
     way.put()
-    assert way.sending.state == sending.CHECKING
+    assert way.sending.state == sending.BATCH_HEARTBEAT
     way.time_passes(600)
-    assert way.sending.state == sending.OVER
+    assert way.sending.state == sending.ENDED
     assert "was not heard of within BATCHHB" in way.sender.text

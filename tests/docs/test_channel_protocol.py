@@ -13,7 +13,7 @@ from tests.docs.protocol_page import ProtocolPage, number, value, walk
 import ostler.testing
 from ostler.channel import compression, message_writer
 from ostler.channel import negotiation as terms
-from ostler.channel.negotiation import ChannelSettings, agree
+from ostler.channel.negotiation import ChannelSettings, negotiate
 from ostler.model import constants
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
@@ -176,14 +176,14 @@ def test_what_is_agreed_on() -> None:
     settings = ChannelSettings(Definition(ObjectType.CHANNEL, "TO.QM2", attributes))
     asked = hello()
     asked.in_doubt = []
-    agreed = agree(asked, settings, "QM2", 819)
+    agreed = negotiate(asked, settings, "QM2", 819)
     assert (agreed.version, agreed.purpose, agreed.ccsid, agreed.queue_manager) == (1, 2, 819, "QM2")
     assert (agreed.segment_bytes, agreed.message_bytes_max) == (8192, 13)
     assert (agreed.batch_size, agreed.window, agreed.heartbeat_seconds) == (14, terms.WINDOW, 16)
     assert (agreed.is_fast, agreed.header_methods, agreed.message_methods) == (True, [0], [2])
     assert (agreed.is_reset, agreed.in_doubt) == (False, [])
     with pytest.raises(MQError, match="AMQ9526E"):
-        agree(hello(), settings, "QM2", 819)  # reset and in doubt
+        negotiate(hello(), settings, "QM2", 819)  # reset and in doubt
 
 
 # -- what the queue manager answers ------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ class Reader(Protocol):
 
 
 def modules_of_channels() -> list[Path]:
-    names = ("message_channels", "message_agent", "channel_callers", "channel_commands", "channel_initiator")
-    return [*(SOURCE / "channel").glob("*.py"), *(SOURCE / "server" / f"{name}.py" for name in names)]
+    names = ("service", "mca", "inbound", "commands", "initiator")
+    return [*(SOURCE / "channel").glob("*.py"), *(SOURCE / "server" / "channels" / f"{name}.py" for name in names)]
 
 
 def numbers(pattern: re.Pattern[str], paths: list[Path]) -> set[str]:

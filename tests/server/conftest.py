@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.server.channels.channel_routes import Routes, queue_managers
+from tests.server.channels.support.channel_routes import Routes, queue_managers
 from tests.world.wire_bench import WireBench
 
 from ostler.server.config.qm_ini import LogSection

@@ -11,7 +11,7 @@ import pytest
 
 from ostler.model.errors import MQError
 from ostler.server.channels.initiator import APPLICATION as INITIATOR
-from ostler.server.channels.outbound import Connector
+from ostler.server.channels.outbound import OutboundConnector
 from ostler.server.net.dns import HostLookUps
 from ostler.server.net.outgoing_sockets import HostAddress
 from ostler.server.supervised_thread import SupervisedThread
@@ -202,7 +202,7 @@ def test_a_failed_reactor_ends_the_queue_manager(tmp_path: Path) -> None:
 def test_calls_to_partners_go_on_after_what_nobody_expects() -> None:
     notes: list[str] = []
     failed: list[str] = []
-    connector = Connector(lambda task: task(), note=notes.append)
+    connector = OutboundConnector(lambda task: task(), note=notes.append)
 
     def fault() -> None:
         raise ValueError("a fault of the queue manager itself")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.server.channels.channel_rounds import ChannelRounds
+from tests.server.channels.support.channel_rounds import ChannelRounds
 
 
 def live_through(root: Path, seed: int, count: int) -> ChannelRounds:

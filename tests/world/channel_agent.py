@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.world.channel_network import LineEnd
 
-from ostler.channel.port import ORDERLY, ChannelPort
+from ostler.channel.port import ChannelPort, EndReason
 from ostler.wire.frames import HEARTBEAT, MORE, REPLY, FrameReader, frame
 from ostler.wire.segments import IncomingPayload
 
@@ -37,7 +37,7 @@ class SimulatedAgent(ChannelPort):
         self.receiver: ReceivingEnd | None = None
         self.connection: Connection | None = None
         self.is_over = False
-        self.how = ORDERLY
+        self.end_reason = EndReason.NORMAL
         self.text = ""
         self.wants_pump = False
         self.wants_room = False
@@ -62,10 +62,10 @@ class SimulatedAgent(ChannelPort):
     def backlog_bytes(self) -> int:
         return len(self.line.unsent)
 
-    def pump_again(self) -> None:
+    def schedule_pump(self) -> None:
         self.wants_pump = True
 
-    def wake_in(self, milliseconds: int) -> None:
+    def set_timer(self, milliseconds: int) -> None:
         self.wake_ms = self.site.now_ms + milliseconds
 
     def pause(self, is_paused: bool) -> None:
@@ -83,9 +83,9 @@ class SimulatedAgent(ChannelPort):
     def silence_ms(self) -> int:
         return self.site.now_ms - self.last_heard_ms
 
-    def ended(self, how: int, reason: int, text: str) -> None:
+    def finish(self, end_reason: EndReason, reason: int, text: str) -> None:
         self.is_over = True
-        self.how = how
+        self.end_reason = end_reason
         self.text = text
         # What still waits for the log is as good as sent.
         self.line.close()
@@ -93,7 +93,7 @@ class SimulatedAgent(ChannelPort):
     def note(self, text: str) -> None:
         self.site.notes.append(text)
 
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         return None
 
     # -- steps ---------------------------------------------------------------------------------------------------------

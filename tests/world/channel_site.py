@@ -12,8 +12,9 @@ from tests.world.channel_agent import SimulatedAgent
 from tests.world.channel_network import LineEnd
 from tests.world.world import World
 
-from ostler.channel.delivery import Arrivals
+from ostler.channel.delivery import InboundDelivery
 from ostler.channel.negotiation import ChannelSettings
+from ostler.channel.port import EndReason
 from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.sender import SendingEnd
 from ostler.channel.sync_records import SYNC_QUEUE, SyncRecords
@@ -193,7 +194,7 @@ class ChannelSite(World):
         handle = self.open(connection, self.partner, MQOO_INPUT_EXCLUSIVE)
         agent.connection = connection
         agent.sender = SendingEnd(self.engine, self.sync, self._settings(channel), connection, handle, agent)
-        agent.sender.waker = agent.pump_again
+        agent.sender.waker = agent.schedule_pump
         self.agents.append(agent)
         agent.sender.start()
         return agent
@@ -206,7 +207,7 @@ class ChannelSite(World):
         self._set_clock()
         found = agent.end()
         if found is not None:
-            found.received(type, request, buffer, start, end)
+            found.receive_frame(type, request, buffer, start, end)
             return
         assert type == CHANNEL_HELLO, type
         hello = decode_channel_hello(buffer[start:end])
@@ -216,9 +217,9 @@ class ChannelSite(World):
         agent.channel = hello.channel
         connection = self.connect("receiver")
         settings = self._settings(hello.channel)
-        arrivals = Arrivals(self.engine, connection, self.engine.of_type(ObjectType.CHANNEL)[hello.channel])
+        delivery = InboundDelivery(self.engine, connection, self.engine.of_type(ObjectType.CHANNEL)[hello.channel])
         agent.connection = connection
-        agent.receiver = ReceivingEnd(self.engine, self.sync, settings, connection, arrivals, agent)
+        agent.receiver = ReceivingEnd(self.engine, self.sync, settings, connection, delivery, agent)
         agent.receiver.welcome(request, hello)
 
     def lost(self, agent: SimulatedAgent) -> None:
@@ -230,7 +231,7 @@ class ChannelSite(World):
 
     def finished(self, agent: SimulatedAgent) -> None:
         """An end is over by its own word; what it said last goes out, and the line is closed."""
-        if agent.how != 0:
+        if agent.end_reason is not EndReason.NORMAL:
             (self.outgoing if agent.sender is not None else self.incoming).cut()
         self._let_go(agent)
 
@@ -238,7 +239,7 @@ class ChannelSite(World):
         self._set_clock()
         end = agent.end()
         if end is not None:
-            end.cut()
+            end.on_connection_lost()
         if agent.connection is not None:
             self.disconnect(agent.connection)
             agent.connection = None

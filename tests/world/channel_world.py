@@ -19,7 +19,7 @@ from tests.world.simulated_disk import PowerLost
 from tests.world.world_lives import SMALL_LOG
 
 from ostler.channel.in_doubt import resolve_up_to
-from ostler.channel.port import HOPELESS
+from ostler.channel.port import EndReason
 from ostler.channel.sync_records import RECEIVING, SENDING, batches_in_doubt
 from ostler.log import LogSettings
 from ostler.model.attributes import Value
@@ -191,7 +191,7 @@ class ChannelWorld:
         end = agent.end()
         if end is not None and not agent.is_over:
             site.tick(0)
-            end.room_tried()
+            end.on_room_made()
 
     def _wake(self, site: ChannelSite, agent: SimulatedAgent) -> None:
         if 0 <= agent.wake_ms <= site.now_ms:  # it may be set anew meanwhile
@@ -199,14 +199,14 @@ class ChannelWorld:
             end = agent.end()
             if end is not None and not agent.is_over:
                 site.tick(0)
-                end.tick()
+                end.on_timer()
 
     def _look_at_agents(self, site: ChannelSite) -> None:
         """Have done with ends that are over and have sent their last word."""
         for agent in list(site.agents):
             if agent.is_over and agent in site.agents and not agent.line.can_transmit():
                 # Only that a queue is full may pass by itself.
-                assert agent.how != HOPELESS or agent.text.startswith(_FULL), agent.text
+                assert agent.end_reason != EndReason.PERMANENT or agent.text.startswith(_FULL), agent.text
                 self.done.append(f"{site.name}: {'sender' if agent.sender else 'receiver'} is over: {agent.text}")
                 site.finished(agent)
 

@@ -6,7 +6,7 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.channel.sync_records import SENDING, InDoubt, SyncRecords, batch_xid, check_room
+from ostler.channel.sync_records import SENDING, InDoubtBatch, SyncRecords, batch_xid, check_log_space
 from ostler.engine.core import Engine
 from ostler.engine.syncpoint import prepare
 from ostler.engine.unit_of_work import UnitOfWork
@@ -14,7 +14,7 @@ from ostler.wire.channel_frames import luwid_of
 
 
 @final
-class Batch:
+class SenderBatch:
     """Messages that are committed together."""
 
     def __init__(self, number: i64, unit: UnitOfWork, first: i64, now_ms: i64, size: i64, bytes_max: i64) -> None:
@@ -44,11 +44,11 @@ class Batch:
         left: i64 = self.began_ms + interval_ms - now_ms
         return left if 0 < left <= interval_ms else 0
 
-    def doubt(self, channel: str, partner: str) -> InDoubt:
-        return InDoubt(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
+    def as_in_doubt(self, channel: str, partner: str) -> InDoubtBatch:
+        return InDoubtBatch(self.unit, channel, partner, self.luwid, self.first, self.last, self.messages)
 
 
-def prepare_batch(engine: Engine, records: SyncRecords, batch: Batch, channel: str, partner: str) -> i64:
+def prepare_batch(engine: Engine, records: SyncRecords, batch: SenderBatch, channel: str, partner: str) -> i64:
     """Prepare a batch with the channel's record; the LSN behind which it is. MQError when the log has no room."""
     engine.unique += 1
     batch.luwid = luwid_of(engine.unique)
@@ -56,14 +56,14 @@ def prepare_batch(engine: Engine, records: SyncRecords, batch: Batch, channel: s
     record.sequence = batch.last
     record.luwid = batch.luwid
     engine.journal_full = False
-    check_room(engine)
+    check_log_space(engine)
     records.put(record, batch.unit)
     xid = batch_xid(channel, partner, batch.luwid, batch.first, batch.last, batch.messages)
     return prepare(engine, batch.unit, xid)
 
 
 @final
-class Figures:
+class ChannelCounters:
     """What went over a channel since it was started."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Figures:
             self.persistent += 1
             self.persistent_bytes += size_bytes
 
-    def confirmed(self, batch: Batch, now_ms: i64) -> None:
+    def confirmed(self, batch: SenderBatch, now_ms: i64) -> None:
         """The partner has committed a batch."""
         took_ms: i64 = now_ms - batch.confirm_ms
         self.confirm_ms = (self.confirm_ms * 3 + took_ms) // 4 if self.batches else took_ms
@@ -103,7 +103,7 @@ class Figures:
         if is_full:
             self.full_batches += 1
 
-    def keys_renewed(self, now_ms: i64) -> None:
+    def on_key_reset(self, now_ms: i64) -> None:
         """TLS has begun anew."""
         self.key_resets += 1
         self.key_reset_ms = now_ms

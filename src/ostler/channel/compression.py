@@ -79,7 +79,7 @@ def _first_of(offered: tuple[str, ...]) -> int:
     return MQCOMPRESS_LZ4FAST if "ANY" in offered else MQCOMPRESS_NONE
 
 
-def smaller(method: i64, data: bytes) -> bytes | None:
+def compress_if_smaller(method: i64, data: bytes) -> bytes | None:
     """The data compressed, or None when that does not make it smaller: then it is sent as it is."""
     if method == MQCOMPRESS_NONE or len(data) < WORTHWHILE_BYTES:
         return None

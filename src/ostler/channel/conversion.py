@@ -19,7 +19,7 @@ _LONGEST: Final = 1 << 28
 
 
 @final
-class Converted:
+class ConvertedMessage:
     """A transmission message for a partner: with its data converted, or as it was and why."""
 
     def __init__(self, body: bytes, reason: i64) -> None:
@@ -27,23 +27,23 @@ class Converted:
         self.reason: i64 = reason
 
 
-def converted_for(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> Converted:
+def convert_for_partner(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> ConvertedMessage:
     """The transmission message with its data in another encoding. Data without a format is nobody's to convert."""
     has_encoding: i64 = i64(read_i32_le(body, XQH_MD_AT + ENCODING_AT))
     has_ccsid: i64 = i64(read_i32_le(body, XQH_MD_AT + CCSID_AT))
     described = format_of(body)
     if ccsid == 0 or (has_encoding == encoding and has_ccsid == ccsid) or described == MQFMT_NONE:
-        return Converted(body, 0)
+        return ConvertedMessage(body, 0)
     made = convert_message(
         described, body[XQH_BYTES:], has_encoding, has_ccsid, encoding, ccsid, _LONGEST, False, engine.ccsid
     )
     if made.reason != 0:
-        return Converted(body, made.reason)
+        return ConvertedMessage(body, made.reason)
     head = patch_i32(body[:XQH_BYTES], XQH_MD_AT + ENCODING_AT, made.encoding)
-    return Converted(patch_i32(head, XQH_MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
+    return ConvertedMessage(patch_i32(head, XQH_MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
 
 
-def tell_unconverted(engine: Engine, reason: i64, body: bytes, channel: str, transmission_queue: str) -> None:
+def report_conversion_error(engine: Engine, reason: i64, body: bytes, channel: str, transmission_queue: str) -> None:
     """An event says which data a channel could not convert."""
     described = format_of(body).decode("latin-1").rstrip()
     send_reports(engine, on_channel_conversion_error(engine, reason, channel, described, transmission_queue, ""), None)

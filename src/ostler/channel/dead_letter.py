@@ -66,7 +66,7 @@ _PRIORITY_MAX: Final = 9
 
 
 @final
-class Undelivered:
+class DeadLetterCandidate:
     """A message, with a version 2 descriptor, and the address it was for."""
 
     def __init__(self, queue_name: str, manager_name: str, md: bytes, body: bytes) -> None:
@@ -89,11 +89,11 @@ def _deliverable(md: bytes) -> bytes:
     return md
 
 
-def dispose(
+def dead_letter_or_discard(
     engine: Engine,
     connection: Connection,
     channel: Definition | None,
-    item: Undelivered,
+    item: DeadLetterCandidate,
     reason: i64,
     unit: UnitOfWork | None,
 ) -> tuple[i64, i64]:
@@ -114,13 +114,13 @@ def dispose(
     return 0, done
 
 
-def _may_be_lost(channel: Definition | None, item: Undelivered) -> bool:
+def _may_be_lost(channel: Definition | None, item: DeadLetterCandidate) -> bool:
     is_fast: bool = channel is not None and channel.attributes.get("NPMSPEED") == MQNPMS_FAST
     return is_fast and read_i32_le(item.md, PERSISTENCE_AT) == 0
 
 
 def _to_dead_letter_queue(
-    engine: Engine, connection: Connection, item: Undelivered, reason: i64, unit: UnitOfWork | None
+    engine: Engine, connection: Connection, item: DeadLetterCandidate, reason: i64, unit: UnitOfWork | None
 ) -> i64:
     """Put a message on the dead-letter queue, if the channel's user may: 0, or why it cannot be put there."""
     request = OpenRequest(MQOT_Q, engine.dead_letter_queue, MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT)

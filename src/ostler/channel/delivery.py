@@ -13,7 +13,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64
 
-from ostler.channel.dead_letter import NOT_DONE, Undelivered, dispose
+from ostler.channel.dead_letter import NOT_DONE, DeadLetterCandidate, dead_letter_or_discard
 from ostler.channel.sync_records import SYNC_QUEUE
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
@@ -127,7 +127,7 @@ def may_retry(reason: i64) -> bool:
 
 
 @final
-class Arrivals:
+class InboundDelivery:
     """Puts what comes over one channel. The queues it puts to stay open until `close`."""
 
     def __init__(self, engine: Engine, connection: Connection, channel: Definition) -> None:
@@ -234,7 +234,7 @@ class Arrivals:
         report: i64 = i64(read_i32_le(item.md, REPORT_AT))
         if self._checks_reports and report & _REPORTS and not self._may_have_reports(item.md):
             item.md = patch_i32(item.md, REPORT_AT, report & MQRO_DISCARD_MSG)
-        refused, self.disposal = dispose(self.engine, self.connection, self.channel, item, reason, unit)
+        refused, self.disposal = dead_letter_or_discard(self.engine, self.connection, self.channel, item, reason, unit)
         return refused
 
     def _may_have_reports(self, md: bytes) -> bool:
@@ -266,7 +266,7 @@ class Arrivals:
         self._version = self.engine.definitions_version
 
 
-def allowing(channel: str, address: str = "") -> str:
+def mca_user_advice(channel: str, address: str = "") -> str:
     """The commands that say as whom a receiving channel puts messages, as advice for the error log."""
     where = f" ADDRESS('{address}')" if address else ""
     return (
@@ -275,7 +275,7 @@ def allowing(channel: str, address: str = "") -> str:
     )
 
 
-def sender_dead_letter(
+def dead_letter_unsent(
     engine: Engine,
     connection: Connection,
     md: bytes,
@@ -294,21 +294,21 @@ def sender_dead_letter(
     if has_header(body):
         item = _undelivered(body, i64(read_i32_le(md, EXPIRY_AT)))
     else:
-        item = Undelivered(transmission_queue, engine.name, md, body)
-    return dispose(engine, connection, channel, item, reason, unit)
+        item = DeadLetterCandidate(transmission_queue, engine.name, md, body)
+    return dead_letter_or_discard(engine, connection, channel, item, reason, unit)
 
 
-def _undelivered(body: bytes, expiry: i64) -> Undelivered:
+def _undelivered(body: bytes, expiry: i64) -> DeadLetterCandidate:
     """A message as it goes on the dead-letter queue. An extension that makes no sense stays in front of the data."""
     queue_name = queue_of(body)
     manager_name = field_text(body[_MANAGER_AT:_MD_AT])
     try:
         md, data = _unwrapped(body, expiry)
         if _is_sensible(md):
-            return Undelivered(queue_name, manager_name, md, data)
+            return DeadLetterCandidate(queue_name, manager_name, md, data)
     except MQError:
         pass
-    return Undelivered(queue_name, manager_name, _descriptor(body, expiry), body[XQH_BYTES:])
+    return DeadLetterCandidate(queue_name, manager_name, _descriptor(body, expiry), body[XQH_BYTES:])
 
 
 def _is_sensible(md: bytes) -> bool:

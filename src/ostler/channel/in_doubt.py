@@ -5,13 +5,13 @@ When the two cannot meet again, people say what became of them (RESOLVE CHANNEL)
 
 from __future__ import annotations
 
-from ostler.channel.sync_records import SENDING, InDoubt, SyncRecords, batches_in_doubt, commit_batch
+from ostler.channel.sync_records import SENDING, InDoubtBatch, SyncRecords, batches_in_doubt, commit_batch
 from ostler.engine.core import Engine
 from ostler.engine.syncpoint import back_out_unit
 from ostler.wire.channel_frames import ChannelHello
 
 
-def tell_standing(engine: Engine, records: SyncRecords, hello: ChannelHello) -> None:
+def describe_position(engine: Engine, records: SyncRecords, hello: ChannelHello) -> None:
     """What a sending end says of itself: what was committed last, and what is in doubt."""
     record = records.find(SENDING, hello.channel)
     hello.sequence = record.sequence
@@ -21,7 +21,7 @@ def tell_standing(engine: Engine, records: SyncRecords, hello: ChannelHello) -> 
     hello.in_doubt = [(each.luwid, each.last) for each in batches_in_doubt(engine, hello.channel)]
 
 
-def settle_doubts(engine: Engine, records: SyncRecords, name: str, agreed: ChannelHello) -> str:
+def resynchronize(engine: Engine, records: SyncRecords, name: str, agreed: ChannelHello) -> str:
     """Commit what the partner has, and back out what it has not. A text when that does not fit together."""
     doubts = batches_in_doubt(engine, name)
     for batch in doubts:
@@ -67,7 +67,7 @@ def resolve_all(engine: Engine, records: SyncRecords, name: str, is_commit: bool
     _settle(engine, records, doubts, len(doubts) if is_commit else 0)
 
 
-def _settle(engine: Engine, records: SyncRecords, doubts: list[InDoubt], committed: int) -> None:
+def _settle(engine: Engine, records: SyncRecords, doubts: list[InDoubtBatch], committed: int) -> None:
     """Commit so many of the batches in doubt, the oldest ones, and back out the others."""
     for batch in doubts[:committed]:
         commit_batch(engine, records, batch)

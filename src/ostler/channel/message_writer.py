@@ -8,7 +8,7 @@ from mypy_extensions import i64
 
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.negotiation import method_of
-from ostler.channel.packing import Packed, pack
+from ostler.channel.packing import PackedMessage, pack
 from ostler.channel.port import ChannelPort
 from ostler.model.constants import MQCOMPRESS_NONE
 from ostler.wire.channel_frames import (
@@ -87,7 +87,7 @@ class MessageWriter:
             self.feed()
         return len(body)
 
-    def _pack(self, body: bytes) -> Packed:
+    def _pack(self, body: bytes) -> PackedMessage:
         monitor = self.monitor
         if monitor is None:
             return pack(body, self._header_method, self._method)

@@ -52,7 +52,7 @@ class ChannelSettings:
         self.window: i64 = WINDOW
 
 
-def proposal(settings: ChannelSettings, queue_manager: str, ccsid: i64, purpose: i64) -> ChannelHello:
+def propose(settings: ChannelSettings, queue_manager: str, ccsid: i64, purpose: i64) -> ChannelHello:
     """What the end that connects says first, but for where it stands."""
     hello = ChannelHello()
     hello.purpose = purpose
@@ -71,7 +71,7 @@ def proposal(settings: ChannelSettings, queue_manager: str, ccsid: i64, purpose:
     return hello
 
 
-def agree(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, ccsid: i64) -> ChannelHello:
+def negotiate(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, ccsid: i64) -> ChannelHello:
     """What becomes of a proposal here. MQError when the two definitions do not go together."""
     if hello.sequence_wrap != settings.sequence_wrap:
         raise MQError(
@@ -85,7 +85,7 @@ def agree(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, cc
             f"AMQ9526E: {hello.queue_manager} wants channel {settings.name} reset while it is in doubt about "
             f"{len(hello.in_doubt)} batches. RESOLVE CHANNEL({settings.name}) there first.",
         )
-    agreed = proposal(settings, queue_manager, ccsid, hello.purpose)
+    agreed = propose(settings, queue_manager, ccsid, hello.purpose)
     agreed.version = min(agreed.version, hello.version)
     agreed.segment_bytes = min(max(hello.segment_bytes, SEGMENT_BYTES_MIN), SEGMENT_BYTES_MAX)
     agreed.message_bytes_max = min(hello.message_bytes_max, settings.message_bytes_max)
@@ -101,7 +101,7 @@ def agree(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, cc
 
 def check_agreement(agreed: ChannelHello, settings: ChannelSettings) -> None:
     """MalformedFrame when a partner agrees to what nobody proposed."""
-    methods = proposal(settings, "", 0, agreed.purpose)
+    methods = propose(settings, "", 0, agreed.purpose)
     if (
         agreed.channel != settings.name
         or not valid_name(agreed.queue_manager)

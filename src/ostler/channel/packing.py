@@ -6,34 +6,34 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.channel.compression import expand, smaller
+from ostler.channel.compression import compress_if_smaller, expand
 from ostler.model.constants import MQCOMPRESS_NONE
 from ostler.wire.channel_frames import HEADER_COMPRESSED, METHOD_SHIFT, XQH_BYTES
 from ostler.wire.frames import MalformedFrame
 
 
 @final
-class Packed:
+class PackedMessage:
     def __init__(self, body: bytes, header_bytes: i64, flags: i64) -> None:
         self.body = body
         self.header_bytes: i64 = header_bytes
         self.flags: i64 = flags
 
 
-def pack(body: bytes, header_method: i64, method: i64) -> Packed:
+def pack(body: bytes, header_method: i64, method: i64) -> PackedMessage:
     """A message from a transmission queue, made smaller."""
     head = body[:XQH_BYTES]
     data = body[XQH_BYTES:]
     flags: i64 = 0
-    made = smaller(header_method, head)
+    made = compress_if_smaller(header_method, head)
     if made is not None:
         head = made
         flags |= HEADER_COMPRESSED
-    made = smaller(method, data)
+    made = compress_if_smaller(method, data)
     if made is not None:
         data = made
         flags |= method << METHOD_SHIFT
-    return Packed(head + data, len(head), flags)
+    return PackedMessage(head + data, len(head), flags)
 
 
 def unpack(

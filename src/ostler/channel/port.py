@@ -6,14 +6,17 @@ The server gives one over a socket; a simulation gives one over a network of its
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from typing import Final
+from enum import Enum
 
 from mypy_extensions import i64, mypyc_attr
 
-# How an end is over.
-ORDERLY: Final = 0  # there was nothing more to do, or it was asked to stop
-FAILED: Final = 1  # it may be tried again
-HOPELESS: Final = 2  # somebody has to do something first
+
+class EndReason(Enum):
+    """The way in which an end of a channel has ended."""
+
+    NORMAL = 0  # there was nothing more to do, or it was asked to stop
+    RETRYABLE = 1  # a failure; the channel may retry
+    PERMANENT = 2  # a failure that needs an operator before the channel can run again
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -33,11 +36,11 @@ class ChannelPort(metaclass=ABCMeta):
         """What was sent and is still on this side. `pump` is called when it has become little again."""
 
     @abstractmethod
-    def pump_again(self) -> None:
+    def schedule_pump(self) -> None:
         """Have `pump` called soon."""
 
     @abstractmethod
-    def wake_in(self, milliseconds: i64) -> None:
+    def set_timer(self, milliseconds: i64) -> None:
         """Have `tick` called after that time. Only the last wish counts."""
 
     @abstractmethod
@@ -65,7 +68,7 @@ class ChannelPort(metaclass=ABCMeta):
         return 0
 
     @abstractmethod
-    def ended(self, how: i64, reason: i64, text: str) -> None:
+    def finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
         """This end is over: close the connection when all is sent. `text` is for the operator, with an AMQ number."""
 
     @abstractmethod
@@ -73,5 +76,5 @@ class ChannelPort(metaclass=ABCMeta):
         """Something for the operator that does not end the channel."""
 
     @abstractmethod
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         """The end is in another state: others may want to know."""

@@ -15,7 +15,7 @@ EXHAUSTED: Final = -1
 
 
 @final
-class Retries:
+class RetryCounter:
     """What is left of a channel's retries."""
 
     def __init__(self, short_count: i64, short_seconds: i64, long_count: i64, long_seconds: i64) -> None:

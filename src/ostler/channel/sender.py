@@ -16,16 +16,16 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.channel.batch import Batch, Figures, prepare_batch
+from ostler.channel.batch import ChannelCounters, SenderBatch, prepare_batch
 from ostler.channel.batch_limits import too_large_text
-from ostler.channel.conversion import converted_for, tell_unconverted
-from ostler.channel.in_doubt import settle_doubts, tell_standing
+from ostler.channel.conversion import convert_for_partner, report_conversion_error
+from ostler.channel.in_doubt import describe_position, resynchronize
 from ostler.channel.message_writer import BACKLOG_BYTES, MessageWriter
 from ostler.channel.monitoring import ChannelMonitor
-from ostler.channel.negotiation import ChannelSettings, check_agreement, next_sequence, proposal
-from ostler.channel.port import FAILED, HOPELESS, ORDERLY, ChannelPort
-from ostler.channel.refusals import ENDING, is_hopeless, refusal_in, told
-from ostler.channel.send_checks import objection, set_aside
+from ostler.channel.negotiation import ChannelSettings, check_agreement, next_sequence, propose
+from ostler.channel.port import ChannelPort, EndReason
+from ostler.channel.refusals import ENDING_REASONS, is_permanent, quote_partner, refusal_in
+from ostler.channel.send_checks import dead_letter_unsendable, refusal_reason
 from ostler.channel.sync_records import SENDING, SyncRecords, commit_batch
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection, Handle
@@ -77,15 +77,15 @@ from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replies import decode_reason, reason_payload
 
 # States of a sending end.
-GREETING: Final = 0
+NEGOTIATING: Final = 0
 RUNNING: Final = 1
-CHECKING: Final = 2  # it waits for a sign of life before it ends a batch (BATCHHB)
+BATCH_HEARTBEAT: Final = 2  # it waits for a sign of life before it ends a batch (BATCHHB)
 REKEYING: Final = 3
-PARTING: Final = 4  # END was said
-OVER: Final = 5
+ENDING: Final = 4  # END was said
+ENDED: Final = 5
 
 _TURN_MESSAGES: Final = 256  # at most so many at a time, so that others get their turn
-_PARTING_MS: Final = 5_000
+_ENDING_MS: Final = 5_000
 _REKEYING_MS: Final = 10_000
 _SHORT_MS: Final = 16
 _SLOW_PARTNER_MS: Final = 2  # a confirmation that takes longer is worth sending ahead of
@@ -113,17 +113,17 @@ class SendingEnd:
         self.connection = connection
         self.handle = handle
         self.port = port
-        self.state: i64 = GREETING
+        self.state: i64 = NEGOTIATING
         self.agreed = ChannelHello()
         self.partner: str = ""
-        self.figures = Figures()
+        self.counters = ChannelCounters()
         self.monitor: ChannelMonitor | None = None
         self.waker: object = None  # what the engine wakes when a message came
         self.key_reset_bytes: i64 = 0  # SSLRKEYC
         self.is_stopping = False
         self.sequence: i64 = 0  # of the last message that was sent in a batch
-        self.current: Batch | None = None
-        self.in_flight: list[Batch] = []
+        self.current: SenderBatch | None = None
+        self.in_flight: list[SenderBatch] = []
         assert handle.queue is not None
         self._queue: Queue = handle.queue
         self._request: GetRequest | None = None
@@ -148,24 +148,24 @@ class SendingEnd:
 
     def start(self) -> None:
         """Say hello: as the end that connected, or to a requester that did."""
-        hello = proposal(self.settings, self.engine.name, self.engine.ccsid, SENDS)
-        tell_standing(self.engine, self.records, hello)
+        hello = propose(self.settings, self.engine.name, self.engine.ccsid, SENDS)
+        describe_position(self.engine, self.records, hello)
         if hello.is_reset:
             # The partner resets itself by this: a crash must not take the wish back here alone.
             self.port.send_after(self.engine.journal.end_lsn(), hello_frame(hello))
         else:
             self.port.send(hello_frame(hello))
 
-    def welcomed(self, agreed: ChannelHello) -> None:
+    def on_welcome(self, agreed: ChannelHello) -> None:
         """The partner has said what is agreed, and what it committed last."""
         self.agreed = agreed
         self.partner = agreed.queue_manager
         self._writer = MessageWriter(self.port, agreed)
         self._options = MQGMO_FAIL_IF_QUIESCING | MQGMO_PROPERTIES_FORCE_MQRFH2
         self._options |= MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else MQGMO_SYNCPOINT
-        wrong = settle_doubts(self.engine, self.records, self.settings.name, agreed)
+        wrong = resynchronize(self.engine, self.records, self.settings.name, agreed)
         if wrong:
-            self._fail(HOPELESS, 0, wrong)
+            self._fail(EndReason.PERMANENT, 0, wrong)
             return
         record = self.records.find(SENDING, self.settings.name)
         if record.is_reset:
@@ -176,66 +176,67 @@ class SendingEnd:
         self._size_batches()
         self.state = RUNNING
         self._last_work_ms = self.engine.now_ms
-        self.port.changed()
+        self.port.notify_changed()
         self.pump()
 
     # -- what comes from the partner -----------------------------------------------------------------------------------
 
-    def received(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+    def receive_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         """A frame came, whole. MalformedFrame when no correct partner would send it now."""
-        if self.state == OVER:
+        if self.state == ENDED:
             return
         if type == CHANNEL_CONFIRM | REPLY:
-            self._confirmed(Confirm(buffer, start, end))
+            self._on_confirm(Confirm(buffer, start, end))
         elif type == HEARTBEAT | REPLY:
-            self._sign_of_life(request)
+            self._on_heartbeat_reply(request)
         elif type == CHANNEL_STOP:
             self._is_sent_away = True
             self.stop()
-        elif type == CHANNEL_END | REPLY and self.state == PARTING:
-            self._part()
+        elif type == CHANNEL_END | REPLY and self.state == ENDING:
+            self._end()
         elif type == CHANNEL_REKEY | REPLY and self.state == REKEYING:
-            self.figures.keys_renewed(self.engine.now_ms)
+            self.counters.on_key_reset(self.engine.now_ms)
             self.state = RUNNING
             self.pump()
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
             if reason == MQRC_RESOURCE_PROBLEM:
                 self._too_large()
-            self._over(HOPELESS if is_hopeless(0, text) else FAILED, reason, told(self.partner or "The partner", text))
-        elif type == CHANNEL_HELLO | REPLY and self.state == GREETING:
-            self._greeted(buffer[start:end])
+            end_reason = EndReason.PERMANENT if is_permanent(0, text) else EndReason.RETRYABLE
+            self._finish(end_reason, reason, quote_partner(self.partner or "The partner", text))
+        elif type == CHANNEL_HELLO | REPLY and self.state == NEGOTIATING:
+            self._on_hello_reply(buffer[start:end])
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
-    def _sign_of_life(self, request: i64) -> None:
+    def _on_heartbeat_reply(self, request: i64) -> None:
         if request == WAITS or request == GOES_ON:
             self._partner_waits = request == WAITS
             return
         if request == TIMED and self.monitor is not None:
             self.monitor.answered()
-        if self.state == CHECKING:
+        if self.state == BATCH_HEARTBEAT:
             self.state = RUNNING
             self._end_batch()
             self.pump()
 
-    def _greeted(self, payload: bytes) -> None:
+    def _on_hello_reply(self, payload: bytes) -> None:
         refusal = refusal_in(payload, self.settings.name)
         if refusal is not None:
-            self._over(refusal.how, refusal.reason, refusal.text)
+            self._finish(refusal.end_reason, refusal.reason, refusal.text)
             return
         agreed = decode_channel_hello(payload, 8)
         check_agreement(agreed, self.settings)
-        self.welcomed(agreed)
+        self.on_welcome(agreed)
 
-    def _confirmed(self, told: Confirm) -> None:
+    def _on_confirm(self, told: Confirm) -> None:
         if not self.in_flight:
             raise MalformedFrame("a confirmation that nobody asked for")
         batch = self.in_flight.pop(0)
         if told.luwid != batch.luwid or told.sequence != batch.last:
             raise MalformedFrame("a confirmation of another batch")
-        commit_batch(self.engine, self.records, batch.doubt(self.settings.name, self.partner))
-        self.figures.confirmed(batch, self.engine.now_ms)
+        commit_batch(self.engine, self.records, batch.as_in_doubt(self.settings.name, self.partner))
+        self.counters.confirmed(batch, self.engine.now_ms)
         if self._batch_size < self.agreed.batch_size:
             self.records.batch_limits.confirmed(self.settings.name, batch.messages, self.agreed.batch_size)
             self._size_batches()
@@ -252,7 +253,7 @@ class SendingEnd:
         if self.state != RUNNING or self._wants_room:
             return
         if self.connection.broken:
-            self._fail(FAILED, 0, f"AMQ9509E: The connection of channel {self.settings.name} was ended.")
+            self._fail(EndReason.RETRYABLE, 0, f"AMQ9509E: The connection of channel {self.settings.name} was ended.")
             return
         self._feed()
         left: i64 = _TURN_MESSAGES
@@ -266,7 +267,7 @@ class SendingEnd:
             if not self._may_get():
                 return
             if left == 0:
-                self.port.pump_again()
+                self.port.schedule_pump()
                 return
             left -= 1
             if not self._get():
@@ -286,7 +287,7 @@ class SendingEnd:
         return under_way < self._window and (self._is_far() or (first != NONE and queue.depth >= self._batch_size))
 
     def _is_far(self) -> bool:
-        return self.figures.confirm_ms > _SLOW_PARTNER_MS
+        return self.counters.confirm_ms > _SLOW_PARTNER_MS
 
     def _get(self) -> bool:
         """Get a message and send it. False when there is none now."""
@@ -319,7 +320,7 @@ class SendingEnd:
             self._batches += 1
             first: i64 = next_sequence(self.sequence, self.settings.sequence_wrap)
             bytes_max: i64 = self.settings.batch_bytes_max
-            self.current = Batch(self._batches, unit, first, self.engine.now_ms, self._batch_size, bytes_max)
+            self.current = SenderBatch(self._batches, unit, first, self.engine.now_ms, self._batch_size, bytes_max)
 
     def _nothing_there(self) -> None:
         batch = self.current
@@ -328,7 +329,7 @@ class SendingEnd:
             if left == 0:
                 self._end_batch()
             else:
-                self.port.wake_in(left)
+                self.port.set_timer(left)
         if self.state == RUNNING and self._may_wait():
             self._wait()
 
@@ -345,7 +346,7 @@ class SendingEnd:
         request.waker = self.waker
         self._request = request
         if getting.get(self.engine, request):
-            self.port.pump_again()
+            self.port.schedule_pump()
             return
         self._watch_idleness()
 
@@ -360,7 +361,7 @@ class SendingEnd:
     def _watch_idleness(self) -> None:
         left: i64 = self._idle_left_ms()
         if left >= 0 and self.state == RUNNING:
-            self.port.wake_in(left + 1)
+            self.port.set_timer(left + 1)
 
     def _give_up_wait(self) -> None:
         request = self._request
@@ -372,12 +373,12 @@ class SendingEnd:
     def _get_failed(self, reason: i64) -> None:
         name = self.settings.name
         batch = self.current
-        if reason in ENDING:
+        if reason in ENDING_REASONS:
             self.is_stopping = True
             self._wind_up()
         elif reason == MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
             self._end_batch()
-            self.port.pump_again()
+            self.port.schedule_pump()
         elif reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
             self._room_tries += 1
             self._wants_room = True
@@ -385,35 +386,37 @@ class SendingEnd:
         else:
             queue = self.settings.transmission_queue
             text = f"AMQ9508E: Channel {name} cannot get from queue {queue}: {describe(reason).name} ({reason})."
-            self._fail(FAILED, reason, text)
+            self._fail(EndReason.RETRYABLE, reason, text)
 
     def _send(self, request: GetRequest) -> None:
         md = request.md
         body = request.body
         is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1
-        batch: Batch | None = self.current if is_persistent or not self.agreed.is_fast else None
+        batch: SenderBatch | None = self.current if is_persistent or not self.agreed.is_fast else None
         self._last_work_ms = self.engine.now_ms
-        refused: i64 = objection(md, body, self.agreed.message_bytes_max)
+        refused: i64 = refusal_reason(md, body, self.agreed.message_bytes_max)
         if refused == 0 and self.settings.converts:
-            made = converted_for(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
+            made = convert_for_partner(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
             body = made.body
             refused = made.reason
             if refused != 0:
-                tell_unconverted(self.engine, refused, body, self.settings.name, self.settings.transmission_queue)
+                report_conversion_error(
+                    self.engine, refused, body, self.settings.name, self.settings.transmission_queue
+                )
         if refused != 0:
-            self._refuse(request, refused, batch)
+            self._reject(request, refused, batch)
             return
         expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
-        figures = self.figures
-        figures.message(self.engine.now_ms, len(body), is_persistent)
+        counters = self.counters
+        counters.message(self.engine.now_ms, len(body), is_persistent)
         if self.monitor is not None:
             self.monitor.sends(self.current is None and not self.in_flight)
         if batch is None:
-            figures.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
+            counters.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
             return
         self.sequence = next_sequence(self.sequence, self.settings.sequence_wrap)
         batch.add(self.sequence, len(body))
-        figures.sent_bytes += self._writer.write_in_batch(body, batch.number, self.sequence, expiry)
+        counters.sent_bytes += self._writer.write_in_batch(body, batch.number, self.sequence, expiry)
         if batch.is_full():
             self._end_batch()
 
@@ -426,13 +429,13 @@ class SendingEnd:
         if batch is not None and batch.is_full() and not self._writer.is_busy():
             self._end_batch()
 
-    def _refuse(self, request: GetRequest, reason: i64, batch: Batch | None) -> None:
+    def _reject(self, request: GetRequest, reason: i64, batch: SenderBatch | None) -> None:
         unit = batch.unit if batch is not None else None
-        done = set_aside(self.engine, self.connection, self.settings, request, reason, unit)
+        done = dead_letter_unsendable(self.engine, self.connection, self.settings, request, reason, unit)
         if done.is_done:
             self.port.note(done.text)
         else:
-            self._fail(HOPELESS, reason, done.text)
+            self._fail(EndReason.PERMANENT, reason, done.text)
 
     # -- batches -------------------------------------------------------------------------------------------------------
 
@@ -443,17 +446,17 @@ class SendingEnd:
             return
         request = self._request
         if request is not None and request.done:
-            self.port.pump_again()  # a message has come into the batch, and is sent before it ends
+            self.port.schedule_pump()  # a message has come into the batch, and is sent before it ends
             return
         if batch.unit.state != ACTIVE:
             # The log was full, or somebody ended the connection: its messages are on their queue again.
-            self._fail(FAILED, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out.")
+            self._fail(EndReason.RETRYABLE, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out.")
             return
         quiet: i64 = self.settings.batch_heartbeat_ms
         if quiet > 0 and (self._partner_waits or self.port.silence_ms() > quiet):
-            self.state = CHECKING
+            self.state = BATCH_HEARTBEAT
             self.port.send(frame(HEARTBEAT, 0, ASKS_FOR_LIFE))
-            self.port.wake_in(quiet)
+            self.port.set_timer(quiet)
             return
         self._give_up_wait()
         engine = self.engine
@@ -470,7 +473,7 @@ class SendingEnd:
                 self._wants_room = True
                 self.port.make_room()
                 return
-            self._fail(FAILED, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
+            self._fail(EndReason.RETRYABLE, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
             return
         self.current = None
         self.connection.unit_of_work = None
@@ -506,39 +509,39 @@ class SendingEnd:
         if self.current is not None or self.in_flight or self.state != RUNNING:
             return
         if self.is_stopping:
-            self.state = PARTING
+            self.state = ENDING
             self.port.send(frame(CHANNEL_END, 0, 1))
-            self.port.wake_in(_PARTING_MS)
+            self.port.set_timer(_ENDING_MS)
         else:
             self.state = REKEYING
             self.port.send(frame(CHANNEL_REKEY, 0, 1))
             self.port.rekey()
-            self.port.wake_in(_REKEYING_MS)
+            self.port.set_timer(_REKEYING_MS)
 
     # -- time and the end ----------------------------------------------------------------------------------------------
 
-    def tick(self) -> None:
+    def on_timer(self) -> None:
         """The time that was asked for is over."""
         self._wants_room = False
-        if self.state == PARTING:
-            self._part()
+        if self.state == ENDING:
+            self._end()
             return
-        if self.state == CHECKING:
+        if self.state == BATCH_HEARTBEAT:
             quiet: i64 = self.settings.batch_heartbeat_ms
             left: i64 = quiet if self._partner_waits else quiet - self.port.silence_ms()
             if left > 0:  # it is alive, and answers when it has read so far; the batch can wait
-                self.port.wake_in(left)
+                self.port.set_timer(left)
                 return
-        if self.state == REKEYING or self.state == CHECKING:
+        if self.state == REKEYING or self.state == BATCH_HEARTBEAT:
             what = "did not agree on new keys" if self.state == REKEYING else "was not heard of within BATCHHB"
-            self._fail(FAILED, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} {what}.")
+            self._fail(EndReason.RETRYABLE, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} {what}.")
         if self.state != RUNNING:
             return
         batch = self.current
         if batch is not None:
             left = batch.left_ms(self.engine.now_ms, self.settings.batch_interval_ms)
             if left > 0:  # timers go by another clock than messages
-                self.port.wake_in(left)
+                self.port.set_timer(left)
             elif not self._writer.is_busy():
                 self._end_batch()
         elif self._idle_left_ms() == 0:
@@ -547,36 +550,36 @@ class SendingEnd:
         self.pump()
         self._watch_idleness()
         if self.state == RUNNING and self._request is None and not self.in_flight:
-            self.port.wake_in(_SHORT_MS)  # it waits for room
+            self.port.set_timer(_SHORT_MS)  # it waits for room
 
-    def room_tried(self) -> None:
+    def on_room_made(self) -> None:
         """Room was made in the log, or could not be."""
-        self.tick()
+        self.on_timer()
 
     def stop(self) -> None:
         """End after the batch."""
         self.is_stopping = True
-        self.port.changed()
-        if self.state == GREETING:
-            self._over(ORDERLY, 0, "")
+        self.port.notify_changed()
+        if self.state == NEGOTIATING:
+            self._finish(EndReason.NORMAL, 0, "")
         else:
             self.pump()
 
-    def _part(self) -> None:
+    def _end(self) -> None:
         """Both have said all. Who was sent away tries again later; who had nothing more to do does not."""
         if self._is_sent_away:
             text = f"AMQ9558E: Channel {self.settings.name} was ended by {self.partner}: it stopped there."
-            self._over(FAILED, 0, text)
+            self._finish(EndReason.RETRYABLE, 0, text)
         else:
-            self._over(ORDERLY, 0, "")
+            self._finish(EndReason.NORMAL, 0, "")
 
-    def cut(self) -> None:
+    def on_connection_lost(self) -> None:
         """The connection is gone: what was not prepared goes back to its queue."""
-        if self.state != OVER:
-            self._let_go()
+        if self.state != ENDED:
+            self._release()
 
-    def _let_go(self) -> None:
-        self.state = OVER
+    def _release(self) -> None:
+        self.state = ENDED
         self._give_up_wait()
         self._request = None
         self._writer.drop()
@@ -587,14 +590,14 @@ class SendingEnd:
         if unit is not None and unit.state == ACTIVE:
             back_out_unit(self.engine, unit)
 
-    def _fail(self, how: i64, reason: i64, text: str) -> None:
+    def _fail(self, end_reason: EndReason, reason: i64, text: str) -> None:
         """Go no further, and tell the partner why."""
-        if self.state != OVER:
+        if self.state != ENDED:
             self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
-            self._over(how, reason, text)
+            self._finish(end_reason, reason, text)
 
-    def _over(self, how: i64, reason: i64, text: str) -> None:
-        if self.state == OVER:
+    def _finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
+        if self.state == ENDED:
             return
-        self._let_go()
-        self.port.ended(how, reason, text)
+        self._release()
+        self.port.finish(end_reason, reason, text)

@@ -1,26 +1,26 @@
-"""The states of a message channel, and what leads from one to another: one table for sending and receiving ends.
+"""The states of a message channel and the events that lead from one to another: one table for both ends.
 
-A channel that calls its partner, and what may become of it:
+An outbound channel:
 
-    INACTIVE --START, TRIGGERED--> STARTING --TAKEN_UP--> INITIALIZING --CONNECTED--> BINDING --AGREED--> RUNNING
-                                      ^                                                |  ^                |  ^
-                                  RETRY_DUE                                    REQUESTED  CALLED_BACK      |  |
-                                      |                                                v  |    MESSAGE_RETRY  RETRY_OVER
-                                      |                                             REQUESTING             v  |
-                                      |                                                                   PAUSED
-                                  RETRYING <--FAILED-- any of these
-                                      |
-                                      +--GAVE_UP--> STOPPED <--STOPPED_NOW, REFUSED-- any of these
+    INACTIVE -START, TRIGGERED-> STARTING -DISPATCHED-> INITIALIZING -CONNECTED-> BINDING -NEGOTIATED-> RUNNING
+                                    ^                                             |  ^                   |  ^
+                                RETRY_DUE                         CALLBACK_PROMISED  CALLED_BACK         |  |
+                                    |                                             v  |        MESSAGE_RETRY RETRY_OVER
+                                    |                                         REQUESTING                 v  |
+                                    |                                                                   PAUSED
+                                RETRYING <--FAILED-- any of these
+                                    |
+                                    +--RETRIES_EXHAUSTED--> STOPPED <--STOP_COMPLETE, FAILED_PERMANENTLY-- any of these
 
-    RUNNING --END_DUE, STOP_ASKED--> STOPPING --ENDED--> INACTIVE
-                                     STOPPING --STOPPED_NOW--> STOPPED --START--> STARTING
+    RUNNING --END_DUE, STOP_REQUESTED--> STOPPING --ENDED--> INACTIVE
+                                         STOPPING --STOP_COMPLETE--> STOPPED --START--> STARTING
 
-A channel that is called goes from INACTIVE through CALLED to BINDING. A requester may ask a sender to call back: both
-hang up, the requester in REQUESTING, the sender with CALLS_BACK in STARTING. An end that is called does not retry: when
-its link is gone, however that came about, it has ENDED. Who is asked to stop and has nothing to finish first, because
-there is no link yet or any more, takes no STOP_ASKED: it is STOPPED_NOW, or has ENDED, as STATUS of the command says.
+An inbound channel goes from INACTIVE through CALLED to BINDING. A requester may ask a sender to call back: both close
+the connection, the requester in REQUESTING, the sender with CALLBACK_REQUESTED in STARTING. An inbound channel does not
+retry: it has ENDED when its link is gone, whatever the cause. A channel without a link has nothing to finish: instead
+of STOP_REQUESTED it gets STOP_COMPLETE or ENDED, by STATUS of the command.
 
-In SWITCHING messages move to another transmission queue than before. Only clusters will do that: none gets there yet.
+SWITCHING moves messages to another transmission queue. Only clusters do that, so no channel reaches it yet.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ from ostler.model.constants import (
     MQCHS_SWITCHING,
 )
 
-INACTIVE: Final = MQCHS_INACTIVE  # it does nothing, and may be started or called
-BINDING: Final = MQCHS_BINDING  # there is a link; both ends negotiate
-STARTING: Final = MQCHS_STARTING  # it is to start, and waits for its turn
-RUNNING: Final = MQCHS_RUNNING  # messages move, or are waited for
-STOPPING: Final = MQCHS_STOPPING  # the batch is finished, and the partner told
-RETRYING: Final = MQCHS_RETRYING  # it waits until it tries again
-STOPPED: Final = MQCHS_STOPPED  # it does nothing until somebody starts it
-REQUESTING: Final = MQCHS_REQUESTING  # a requester waits for the partner's call
-PAUSED: Final = MQCHS_PAUSED  # a message was refused, and is tried again in a while
-INITIALIZING: Final = MQCHS_INITIALIZING  # the partner's address is looked up and called
-SWITCHING: Final = MQCHS_SWITCHING  # messages move to another transmission queue
+INACTIVE: Final = MQCHS_INACTIVE  # idle; may be started or called
+BINDING: Final = MQCHS_BINDING  # connected; both ends negotiate
+STARTING: Final = MQCHS_STARTING  # waits for its turn to connect
+RUNNING: Final = MQCHS_RUNNING  # transfers messages or waits for them
+STOPPING: Final = MQCHS_STOPPING  # completes the batch and ends with the partner
+RETRYING: Final = MQCHS_RETRYING  # waits for the retry interval
+STOPPED: Final = MQCHS_STOPPED  # idle until START CHANNEL
+REQUESTING: Final = MQCHS_REQUESTING  # a requester waits for the partner to call back
+PAUSED: Final = MQCHS_PAUSED  # waits for the message-retry interval
+INITIALIZING: Final = MQCHS_INITIALIZING  # resolves the partner's address and connects
+SWITCHING: Final = MQCHS_SWITCHING  # moves messages to another transmission queue
 
 NAMES: Final[dict[int, str]] = {
     INACTIVE: "INACTIVE",
@@ -75,46 +75,46 @@ ENABLED: Final = 3
 CALLED: Final = 4
 SWITCH: Final = 5
 SWITCHED: Final = 6
-TAKEN_UP: Final = 7
+DISPATCHED: Final = 7
 CONNECTED: Final = 8
-AGREED: Final = 9
-REQUESTED: Final = 10
+NEGOTIATED: Final = 9
+CALLBACK_PROMISED: Final = 10
 CALLED_BACK: Final = 11
-CALLS_BACK: Final = 12
+CALLBACK_REQUESTED: Final = 12
 MESSAGE_RETRY: Final = 13
 RETRY_OVER: Final = 14
 END_DUE: Final = 15
-STOP_ASKED: Final = 16
+STOP_REQUESTED: Final = 16
 ENDED: Final = 17
 FAILED: Final = 18
 RETRY_DUE: Final = 19
-GAVE_UP: Final = 20
-REFUSED: Final = 21
-STOPPED_NOW: Final = 22
+RETRIES_EXHAUSTED: Final = 20
+FAILED_PERMANENTLY: Final = 21
+STOP_COMPLETE: Final = 22
 
 EVENTS: Final[dict[int, tuple[str, str]]] = {
-    START: ("START", "somebody starts it, or the queue manager does that had it running"),
+    START: ("START", "START CHANNEL, or the restart of a queue manager that had the channel running"),
     TRIGGERED: ("TRIGGERED", "a message arrived on its transmission queue"),
-    ENABLED: ("ENABLED", "somebody starts an end that is called, or stops with STATUS(INACTIVE) what is stopped"),
+    ENABLED: ("ENABLED", "START of a channel that the partner calls, or STOP with STATUS(INACTIVE) of a stopped one"),
     CALLED: ("CALLED", "the partner has connected"),
-    SWITCH: ("SWITCH", "its transmission queue is another than before"),
-    SWITCHED: ("SWITCHED", "the messages are on the transmission queue it has now"),
-    TAKEN_UP: ("TAKEN_UP", "its turn has come: the partner's address is looked up and called"),
-    CONNECTED: ("CONNECTED", "the partner has taken the call"),
-    AGREED: ("AGREED", "both ends know how they work together, and no batch is in doubt"),
-    REQUESTED: ("REQUESTED", "the partner will call back"),
+    SWITCH: ("SWITCH", "the channel has another transmission queue than before"),
+    SWITCHED: ("SWITCHED", "the messages are on the new transmission queue"),
+    DISPATCHED: ("DISPATCHED", "its turn has come: the address of the partner is resolved and connected to"),
+    CONNECTED: ("CONNECTED", "the partner has accepted the connection"),
+    NEGOTIATED: ("NEGOTIATED", "both ends have negotiated, and no batch is in doubt"),
+    CALLBACK_PROMISED: ("CALLBACK_PROMISED", "the partner is going to call back"),
     CALLED_BACK: ("CALLED_BACK", "the partner called back"),
-    CALLS_BACK: ("CALLS_BACK", "a requester has asked this sender for its call"),
-    MESSAGE_RETRY: ("MESSAGE_RETRY", "a message cannot be put now; MRTMR says when to try again"),
-    RETRY_OVER: ("RETRY_OVER", "the message is put, or given up"),
+    CALLBACK_REQUESTED: ("CALLBACK_REQUESTED", "a requester has asked this sender to call back"),
+    MESSAGE_RETRY: ("MESSAGE_RETRY", "a message cannot be put now; it is put again after MRTMR"),
+    RETRY_OVER: ("RETRY_OVER", "the message is put, dead-lettered or discarded"),
     END_DUE: ("END_DUE", "the disconnect interval is over, or the partner or the queue manager ends"),
-    STOP_ASKED: ("STOP_ASKED", "somebody stops it with MODE(QUIESCE)"),
-    ENDED: ("ENDED", "it is over, and there is nothing to try again"),
-    FAILED: ("FAILED", "it broke, and is tried again"),
-    RETRY_DUE: ("RETRY_DUE", "the time to try again has come"),
-    GAVE_UP: ("GAVE_UP", "it was tried as often as SHORTRTY and LONGRTY say"),
-    REFUSED: ("REFUSED", "something is wrong that does not mend by itself"),
-    STOPPED_NOW: ("STOPPED_NOW", "it is over, and stays so until it is started"),
+    STOP_REQUESTED: ("STOP_REQUESTED", "STOP CHANNEL with MODE(QUIESCE)"),
+    ENDED: ("ENDED", "the channel has ended, and does not retry"),
+    FAILED: ("FAILED", "the channel has failed, and retries"),
+    RETRY_DUE: ("RETRY_DUE", "the retry interval is over"),
+    RETRIES_EXHAUSTED: ("RETRIES_EXHAUSTED", "SHORTRTY and LONGRTY are used up"),
+    FAILED_PERMANENTLY: ("FAILED_PERMANENTLY", "the channel has failed, and a retry would not help"),
+    STOP_COMPLETE: ("STOP_COMPLETE", "the channel has ended, and stays stopped until START CHANNEL"),
 }
 
 TRANSITIONS: Final[dict[tuple[int, int], int]] = {
@@ -123,97 +123,97 @@ TRANSITIONS: Final[dict[tuple[int, int], int]] = {
     (INACTIVE, ENABLED): INACTIVE,
     (INACTIVE, CALLED): BINDING,
     (INACTIVE, ENDED): INACTIVE,
-    (INACTIVE, STOPPED_NOW): STOPPED,
+    (INACTIVE, STOP_COMPLETE): STOPPED,
     (STARTING, SWITCH): SWITCHING,
-    (STARTING, TAKEN_UP): INITIALIZING,
+    (STARTING, DISPATCHED): INITIALIZING,
     (STARTING, CALLED): BINDING,
     (STARTING, ENDED): INACTIVE,
     (STARTING, FAILED): RETRYING,
-    (STARTING, REFUSED): STOPPED,
-    (STARTING, STOPPED_NOW): STOPPED,
+    (STARTING, FAILED_PERMANENTLY): STOPPED,
+    (STARTING, STOP_COMPLETE): STOPPED,
     (SWITCHING, SWITCHED): STARTING,
-    (SWITCHING, STOP_ASKED): STOPPING,
+    (SWITCHING, STOP_REQUESTED): STOPPING,
     (SWITCHING, ENDED): INACTIVE,
     (SWITCHING, FAILED): RETRYING,
-    (SWITCHING, REFUSED): STOPPED,
-    (SWITCHING, STOPPED_NOW): STOPPED,
+    (SWITCHING, FAILED_PERMANENTLY): STOPPED,
+    (SWITCHING, STOP_COMPLETE): STOPPED,
     (INITIALIZING, CONNECTED): BINDING,
     (INITIALIZING, ENDED): INACTIVE,
     (INITIALIZING, FAILED): RETRYING,
-    (INITIALIZING, REFUSED): STOPPED,
-    (INITIALIZING, STOPPED_NOW): STOPPED,
-    (BINDING, AGREED): RUNNING,
-    (BINDING, REQUESTED): REQUESTING,
-    (BINDING, CALLS_BACK): STARTING,
+    (INITIALIZING, FAILED_PERMANENTLY): STOPPED,
+    (INITIALIZING, STOP_COMPLETE): STOPPED,
+    (BINDING, NEGOTIATED): RUNNING,
+    (BINDING, CALLBACK_PROMISED): REQUESTING,
+    (BINDING, CALLBACK_REQUESTED): STARTING,
     (BINDING, END_DUE): STOPPING,
-    (BINDING, STOP_ASKED): STOPPING,
+    (BINDING, STOP_REQUESTED): STOPPING,
     (BINDING, ENDED): INACTIVE,
     (BINDING, FAILED): RETRYING,
-    (BINDING, REFUSED): STOPPED,
-    (BINDING, STOPPED_NOW): STOPPED,
+    (BINDING, FAILED_PERMANENTLY): STOPPED,
+    (BINDING, STOP_COMPLETE): STOPPED,
     (REQUESTING, CALLED_BACK): BINDING,
     (REQUESTING, ENDED): INACTIVE,
     (REQUESTING, FAILED): RETRYING,
-    (REQUESTING, REFUSED): STOPPED,
-    (REQUESTING, STOPPED_NOW): STOPPED,
+    (REQUESTING, FAILED_PERMANENTLY): STOPPED,
+    (REQUESTING, STOP_COMPLETE): STOPPED,
     (RUNNING, MESSAGE_RETRY): PAUSED,
     (RUNNING, END_DUE): STOPPING,
-    (RUNNING, STOP_ASKED): STOPPING,
+    (RUNNING, STOP_REQUESTED): STOPPING,
     (RUNNING, ENDED): INACTIVE,
     (RUNNING, FAILED): RETRYING,
-    (RUNNING, REFUSED): STOPPED,
-    (RUNNING, STOPPED_NOW): STOPPED,
+    (RUNNING, FAILED_PERMANENTLY): STOPPED,
+    (RUNNING, STOP_COMPLETE): STOPPED,
     (PAUSED, RETRY_OVER): RUNNING,
     (PAUSED, END_DUE): STOPPING,
-    (PAUSED, STOP_ASKED): STOPPING,
+    (PAUSED, STOP_REQUESTED): STOPPING,
     (PAUSED, ENDED): INACTIVE,
     (PAUSED, FAILED): RETRYING,
-    (PAUSED, REFUSED): STOPPED,
-    (PAUSED, STOPPED_NOW): STOPPED,
-    # A message that was being tried again may be done with while the channel stops.
+    (PAUSED, FAILED_PERMANENTLY): STOPPED,
+    (PAUSED, STOP_COMPLETE): STOPPED,
+    # A message retry may end while the channel stops.
     (STOPPING, RETRY_OVER): STOPPING,
-    # Somebody may stop what ends by itself, or lose patience and stop it again.
+    # STOP CHANNEL may arrive while the channel ends by itself, and may be repeated.
     (STOPPING, END_DUE): STOPPING,
-    (STOPPING, STOP_ASKED): STOPPING,
+    (STOPPING, STOP_REQUESTED): STOPPING,
     (STOPPING, ENDED): INACTIVE,
     (STOPPING, FAILED): RETRYING,
-    (STOPPING, REFUSED): STOPPED,
-    (STOPPING, STOPPED_NOW): STOPPED,
+    (STOPPING, FAILED_PERMANENTLY): STOPPED,
+    (STOPPING, STOP_COMPLETE): STOPPED,
     (RETRYING, START): STARTING,
     (RETRYING, CALLED): BINDING,
     (RETRYING, RETRY_DUE): STARTING,
     (RETRYING, ENDED): INACTIVE,
-    (RETRYING, GAVE_UP): STOPPED,
-    (RETRYING, REFUSED): STOPPED,
-    (RETRYING, STOPPED_NOW): STOPPED,
+    (RETRYING, RETRIES_EXHAUSTED): STOPPED,
+    (RETRYING, FAILED_PERMANENTLY): STOPPED,
+    (RETRYING, STOP_COMPLETE): STOPPED,
     (STOPPED, START): STARTING,
     (STOPPED, ENABLED): INACTIVE,
-    (STOPPED, STOPPED_NOW): STOPPED,
+    (STOPPED, STOP_COMPLETE): STOPPED,
 }
 
 
-def after(state: i64, event: i64) -> int:
-    """The state that an event leads to. ValueError for what cannot happen in a state."""
+def next_state(state: i64, event: i64) -> int:
+    """Return the state that an event leads to. ValueError if the event cannot happen in this state."""
     found = TRANSITIONS.get((int(state), int(event)))
     if found is None:
         state_name = NAMES.get(int(state), str(state))
         event_name = EVENTS[int(event)][0] if int(event) in EVENTS else str(event)
-        raise ValueError(f"A channel that is {state_name} has no {event_name}.")
+        raise ValueError(f"The event {event_name} is not possible in the channel state {state_name}.")
     return found
 
 
-def takes(state: i64, event: i64) -> bool:
-    """Whether an event can happen in a state."""
+def accepts(state: i64, event: i64) -> bool:
+    """Return True if the event can happen in this state."""
     return (int(state), int(event)) in TRANSITIONS
 
 
 def as_text() -> str:
-    """The table for people: what each event means, then each state with what leads out of it."""
-    lines = [f"{word:<14} {meaning}" for word, meaning in EVENTS.values()]
+    """Return the table as text: the meaning of each event, then each state with the events that leave it."""
+    lines = [f"{word:<18} {meaning}" for word, meaning in EVENTS.values()]
     for state, name in NAMES.items():
         lines.append("")
         lines.append(name)
-        for (before, event), next_state in TRANSITIONS.items():
+        for (before, event), following in TRANSITIONS.items():
             if before == state:
-                lines.append(f"  {EVENTS[event][0]:<14} -> {NAMES[next_state]}")
+                lines.append(f"  {EVENTS[event][0]:<18} -> {NAMES[following]}")
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ A batch that is in doubt is a prepared unit of work whose identifier says which 
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Final, final
 
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
@@ -36,12 +37,7 @@ _VERSION: Final = 1
 # Kinds of records.
 SENDING: Final = 1
 RECEIVING: Final = 2
-WISH: Final = 3
-
-# What people want of a channel.
-NO_WISH: Final = 0
-ACTIVE_WISH: Final = 1
-STOPPED_WISH: Final = 2
+DESIRED_STATE: Final = 3
 
 NO_LUWID: Final = bytes(LUWID_BYTES)
 
@@ -49,6 +45,17 @@ _BODY_BYTES: Final = 4 * 5 + LUWID_BYTES + 20 + 48
 _XID_MAGIC: Final = b"OSC1"  # the number is that of the layout
 _XID_BYTES: Final = 4 + 20 + 48 + LUWID_BYTES + 12
 _ORPHANS_MAX: Final = 16
+
+
+class DesiredState(Enum):
+    """The state that START and STOP CHANNEL have asked for, kept over a restart. The numbers are those in the log."""
+
+    NONE = 0
+    ACTIVE = 1
+    STOPPED = 2
+
+
+_DESIRED_STATES: Final = {each.value: each for each in DesiredState}
 
 
 @final
@@ -60,7 +67,7 @@ class SyncRecord:
         self.sequence: i64 = 0
         self.luwid: bytes = NO_LUWID
         self.is_reset = False  # of a sending end: the partner is to be told to count from here
-        self.wish: i64 = NO_WISH
+        self.desired_state = DesiredState.NONE
         # Where it is on the queue; NONE: nowhere yet.
         self.slot: i64 = NONE
         self.seq: i64 = 0
@@ -75,7 +82,7 @@ class SyncRecord:
         write_i32_le(writer, i32(self.kind))
         write_i32_le(writer, i32(self.sequence))
         write_i32_le(writer, 1 if self.is_reset else 0)
-        write_i32_le(writer, i32(self.wish))
+        write_i32_le(writer, i32(self.desired_state.value))
         writer.write(self.luwid)
         writer.write(self.channel.encode("latin-1", "replace")[:20].ljust(20))
         writer.write(self.partner.encode("latin-1", "replace")[:48].ljust(48))
@@ -91,14 +98,14 @@ def decode_record(body: bytes) -> SyncRecord | None:
     if len(body) != _BODY_BYTES or read_i32_le(body, 0) != _VERSION:
         return None
     kind: i64 = i64(read_i32_le(body, 4))
-    if kind < SENDING or kind > WISH:
+    if kind < SENDING or kind > DESIRED_STATE:
         return None
     at: i64 = 20 + LUWID_BYTES
     channel = body[at : at + 20].decode("latin-1").rstrip()
     record = SyncRecord(kind, channel, body[at + 20 : at + 68].decode("latin-1").rstrip())
     record.sequence = i64(read_i32_le(body, 8))
     record.is_reset = read_i32_le(body, 12) != 0
-    record.wish = i64(read_i32_le(body, 16))
+    record.desired_state = _DESIRED_STATES.get(int(read_i32_le(body, 16)), DesiredState.NONE)
     record.luwid = body[20:at]
     return record
 
@@ -225,7 +232,7 @@ class SyncRecords:
 
 
 @final
-class InDoubt:
+class InDoubtBatch:
     """A batch that was sent, and of which it is not known whether the partner has committed it."""
 
     def __init__(
@@ -253,9 +260,9 @@ def batch_xid(channel: str, partner: str, luwid: bytes, first: i64, last: i64, m
     return writer.getvalue()
 
 
-def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubt]:
+def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubtBatch]:
     """The prepared batches of a channel, or of all of them, in the order in which they were sent."""
-    found: list[InDoubt] = []
+    found: list[InDoubtBatch] = []
     for number in sorted(engine.units_of_work):
         unit = engine.units_of_work[number]
         xid = unit.xid
@@ -266,7 +273,7 @@ def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubt]:
             continue
         at: i64 = 72 + LUWID_BYTES
         found.append(
-            InDoubt(
+            InDoubtBatch(
                 unit,
                 name,
                 xid[24:72].decode("latin-1").rstrip(),
@@ -279,7 +286,7 @@ def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubt]:
     return found
 
 
-def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubt) -> i64:
+def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i64:
     """The partner has the batch: its messages are gone for good, and its record counts."""
     record = records.find(SENDING, batch.channel).successor()
     record.sequence = batch.last
@@ -294,7 +301,7 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubt) -> i64:
     return lsn
 
 
-def check_room(engine: Engine) -> None:
+def check_log_space(engine: Engine) -> None:
     """MQError when the log has no room for what ends a batch."""
     if engine.lacks_log_space(4 * 4096):
         raise MQError(MQRC_RESOURCE_PROBLEM, "The log is full.")

@@ -29,18 +29,18 @@ from ostler.server.admin.mqsc_action import run_mqsc
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.commands import ChannelCommands
 from ostler.server.channels.initiator import ChannelInitiator
-from ostler.server.channels.limits import Census
-from ostler.server.channels.service import MessageChannels
+from ostler.server.channels.limits import ChannelCounts
+from ostler.server.channels.service import ChannelService
 from ostler.server.channels.settings import (
-    Instances,
-    channel_terms,
-    exits_refusal,
+    ClientInstances,
+    check_exits,
     host_of,
     is_message_channel,
     is_server_connection,
-    local_terms,
+    negotiate_client,
+    negotiate_local,
     number_of,
-    tls_of,
+    tls_requirements,
 )
 from ostler.server.channels.settings import text_of as text_attribute
 from ostler.server.net.accept import Newcomers
@@ -101,7 +101,7 @@ class Server(Policy):
         self._tls = TlsContexts(self._repository, self._channel_tls)
         self.admission = Admission(self)
         self._partners = ChannelAdmission(self, self.admission)
-        self.channels = MessageChannels(self, self._partners, self._tls)
+        self.channels = ChannelService(self, self._partners, self._tls)
         self.channel_commands = ChannelCommands(self, self.channels, self._tls)
         self.initiator = ChannelInitiator(manager, self.reactor, self.channels.trigger)
         self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
@@ -110,7 +110,7 @@ class Server(Policy):
         self._listeners: dict[str, ListenerSocket] = {}
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
-        self._instances = Instances()
+        self._instances = ClientInstances()
         self._newcomers = Newcomers(self)
         self.notes = RateLimitedLog(manager.note)
         self._is_ending = False
@@ -438,7 +438,7 @@ class Server(Policy):
         return RepositorySettings.of(self.manager.engine.manager, self.manager.directory.path)
 
     def _channel_tls(self, name: str) -> ChannelTls | None:
-        return tls_of(self.manager.engine.of_type(ObjectType.CHANNEL).get(name))
+        return tls_requirements(self.manager.engine.of_type(ObjectType.CHANNEL).get(name))
 
     # -- for the reactor, on its thread and under the engine's lock ----------------------------------------------------
 
@@ -455,11 +455,11 @@ class Server(Policy):
             self._check_exits(link, channel)
         try:
             if link.is_local:
-                return local_terms(hello)
+                return negotiate_local(hello)
             is_stopped = hello.channel in self._stopped_channels
-            agreed = channel_terms(hello, channel, link, is_stopped)
+            agreed = negotiate_client(hello, channel, link, is_stopped)
             assert channel is not None
-            self.channels.places.check_client(channel, link, self._instances)
+            self.channels.capacity.check_client(channel, link, self._instances)
         except MQError as error:
             self.note_link(link, error.detail)
             if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
@@ -471,16 +471,16 @@ class Server(Policy):
 
     def _check_exits(self, link: ServerLink, channel: Definition | None) -> None:
         """MQError for a client on a channel whose exits are not run here. It is not told which they are."""
-        text = exits_refusal(channel, self.manager.settings.channels.ignores_exits)
+        text = check_exits(channel, self.manager.settings.channels.ignores_exits)
         if text and channel is not None:
             self.note_link(link, text)
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {channel.name} has exits and does not run.")
 
-    def client_census(self) -> Census:
-        return self._instances.census(self._stopped_channels)
+    def client_channel_counts(self) -> ChannelCounts:
+        return self._instances.channel_counts(self._stopped_channels)
 
     def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
-        self.channels.callers.greet(link, request, payload)
+        self.channels.inbound.handle_hello(link, request, payload)
 
     def new_tls(self, link: ServerLink) -> TlsStream:
         return self._tls.stream()
@@ -573,8 +573,8 @@ class Server(Policy):
         self._partners.forget(link)
         if link.channel:
             self._instances.remove(link.channel, link)
-            self.channels.places.one_ended()
-            self.manager.statistics_writer.channels.closed(link)
+            self.channels.capacity.release()
+            self.manager.statistics_writer.channels.link_closed(link)
         log.debug("Link %s closed: %s", link.address, link.why)
 
     def note_link(self, link: ServerLink, why: str) -> None:

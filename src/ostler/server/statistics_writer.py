@@ -30,9 +30,8 @@ from ostler.observe.statistics_messages import (
     queue_statistics,
     verb_statistics,
 )
-from ostler.server.channels.message_traffic import MessageTraffic
 from ostler.server.channels.settings import host_of
-from ostler.server.channels.statistics import ChannelTraffic
+from ostler.server.channels.statistics import ClientChannelStatistics, MessageChannelStatistics
 from ostler.server.log_statistics import log_counts
 from ostler.server.manager_core import ManagerCore
 from ostler.server.net.conversation import Conversation
@@ -70,8 +69,8 @@ class StatisticsWriter:
         self._began_ms = 0
         self._accounts_checked_ms = 0
         self._counts_before: Counts = {}  # of the process and the log, when the interval began
-        self.channels = ChannelTraffic()
-        self.message_channels = MessageTraffic()
+        self.channels = ClientChannelStatistics()
+        self.message_channels = MessageChannelStatistics()
 
     @property
     def _engine(self) -> Engine:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.server.channels.channel_bench import (
+from tests.server.channels.support.channel_bench import (
     ASKED,
     BACK,
     CONNECTS,
@@ -483,7 +483,7 @@ def test_requesters_that_ask_without_end(bench: ChannelBench) -> None:
         assert closed
         bench.leave(ours)
         for _ in range(200):
-            if NAMES[bench.server.channels.calling["NOWHERE"].state] == "RETRYING":
+            if NAMES[bench.server.channels.outbound_instances["NOWHERE"].state] == "RETRYING":
                 break
             bench.reactor.run_pass(2)
     assert len(bench.manager.notices) - before < 10

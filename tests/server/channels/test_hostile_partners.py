@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.server.channels.channel_bench import (
+from tests.server.channels.support.channel_bench import (
     ASKED,
     BACK,
     FILES_MAX,
@@ -28,7 +28,7 @@ from tests.server.channels.channel_bench import (
     define,
     farewell,
     put_out,
-    settle_doubts,
+    resynchronize,
     types,
 )
 from tests.server.net.test_hostile_frames import Bystander
@@ -83,7 +83,7 @@ def test_mutated_frames_of_those_who_were_called_harm_nobody(bench: ChannelBench
         bench.say(ours, mangler.conversation())
         bench.leave(ours)
         bench.calm(name)
-        settle_doubts(bench)
+        resynchronize(bench)
         bystander.check()
         bench.clear(QUEUE)
     bystander.close()
@@ -103,7 +103,7 @@ def test_mutated_frames_of_requesters_harm_nobody(bench: ChannelBench) -> None:
         ours, _ = bench.stranger()
         bench.say(ours, mangler.conversation())
         bench.leave(ours)
-        settle_doubts(bench)
+        resynchronize(bench)
         bystander.check()
     bystander.close()
     bench.settle()

@@ -23,7 +23,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
-from ostler.server.channels.settings import is_message_channel, tls_of
+from ostler.server.channels.settings import is_message_channel, tls_requirements
 from ostler.server.tls.certificate_maker import Authority
 from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContexts
 from ostler.wire.tls_stream import TlsFailed, TlsStream
@@ -265,13 +265,13 @@ def test_handshakes_come_in_on_all_channels_that_others_connect_to(kind: str) ->
         values["CONNAME"] = "localhost"
     definition = new_definition(ObjectType.CHANNEL, CHANNEL, values)
     # A sender has no SSLCAUTH: whoever asks it for messages shows who that is.
-    assert tls_of(definition) == ChannelTls(CHANNEL, ANY, "REQUIRED", "CN=x", "y")
+    assert tls_requirements(definition) == ChannelTls(CHANNEL, ANY, "REQUIRED", "CN=x", "y")
     assert is_message_channel(definition) == (kind != "SVRCONN")
 
 
 def test_nobody_connects_to_other_channels() -> None:
     client = new_definition(ObjectType.CHANNEL, "C", {"CHLTYPE": "CLNTCONN", "CONNAME": "localhost", "SSLCIPH": ANY})
-    assert tls_of(client) is None
-    assert tls_of(None) is None
+    assert tls_requirements(client) is None
+    assert tls_requirements(None) is None
     assert not is_message_channel(client)
     assert not is_message_channel(None)

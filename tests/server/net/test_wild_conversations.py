@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.server.channels.channel_bench import ChannelBench, channel_bench, check_nothing_left
+from tests.server.channels.support.channel_bench import ChannelBench, channel_bench, check_nothing_left
 from tests.world.hostile_channels import confirm, hello, message
 from tests.world.hostile_frames import descriptor, subscribing
 from tests.world.wire_bench import EVERYTHING, WireBench, get, numbers, put

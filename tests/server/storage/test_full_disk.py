@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.server.channels.channel_routes import eventually
+from tests.server.channels.support.channel_routes import eventually
 
 import ostler
 from ostler.model.constants import MQRC_BACKED_OUT, MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ostler.channel.delivery import allowing
+from ostler.channel.delivery import mca_user_advice
 from ostler.model.attributes import ObjectType, valid_name
 from ostler.model.constants import (
     MQRC_CHANNEL_NOT_AVAILABLE,
@@ -32,7 +32,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
-from ostler.server.channels.settings import check_tls, exits_refusal, host_of, is_message_channel, text_of
+from ostler.server.channels.settings import check_exits, check_tls, host_of, is_message_channel, text_of
 from ostler.server.net.link import CLOSING, NEW, ServerLink
 from ostler.server.security.admission import REFUSED, Admission
 from ostler.wire.frames import MalformedFrame
@@ -161,7 +161,7 @@ class ChannelAdmission:
             text = f"AMQ9519E: Channel {name}, which queue manager {wanted.name} asks for, {what}."
             self._note(wanted, text)
             raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no message channel {name} here.")
-        text = exits_refusal(found, self._manager.settings.channels.ignores_exits)
+        text = check_exits(found, self._manager.settings.channels.ignores_exits)
         if text:
             self._note(wanted, text)
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {name} has exits and does not run.")
@@ -207,7 +207,8 @@ class ChannelAdmission:
             self._note(
                 wanted,
                 f"AMQ9777E: Channel {wanted.channel}: queue manager {wanted.name} is refused. The channel has no "
-                f"MCAUSER and no rule, and {EVERYBODY} administers this queue manager. {allowing(wanted.channel)}",
+                f"MCAUSER and no rule, and {EVERYBODY} administers this queue manager. "
+                f"{mca_user_advice(wanted.channel)}",
             )
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         return EVERYBODY

@@ -9,24 +9,27 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ostler.channel import sync_records
+from ostler.channel import states, sync_records
 from ostler.channel.in_doubt import resolve_all, resolve_up_to
-from ostler.channel.negotiation import ChannelSettings, agree, check_agreement, proposal, text_of
-from ostler.channel.refusals import refusal_in, told
-from ostler.channel.sync_records import batches_in_doubt
-from ostler.command.admin.context import CHANNEL_ACTIVE, CommandRefused
+from ostler.channel.negotiation import ChannelSettings, check_agreement, negotiate, propose, text_of
+from ostler.channel.port import EndReason
+from ostler.channel.refusals import quote_partner, refusal_in
+from ostler.channel.states import ENDED, STOP_COMPLETE, STOP_REQUESTED, STOPPED
+from ostler.channel.sync_records import DesiredState, batches_in_doubt
+from ostler.command.admin.context import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused
 from ostler.command.status.channel_status import ChannelStatus
 from ostler.engine.core import Engine
+from ostler.engine.events import channel_events
+from ostler.engine.queue.transfer import send_reports
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
-from ostler.server.channels.instance import SENDING
-from ostler.server.channels.mca import MessageAgent
-from ostler.server.channels.outbound import Attempt
-from ostler.server.channels.service import MessageChannels
+from ostler.server.channels.instance import CALLER_TYPES, RECEIVER_TYPES, SENDER_TYPES, ChannelInstance
+from ostler.server.channels.mca import ChannelAgent
+from ostler.server.channels.outbound import ConnectAttempt
+from ostler.server.channels.service import ChannelService
 from ostler.server.channels.status import all_statuses
-from ostler.server.channels.stops import stop_channel
 from ostler.server.net.link import ServerLink
 from ostler.server.net.link_keys import begin_tls
 from ostler.server.tls.contexts import ChannelTls, TlsContexts
@@ -60,8 +63,8 @@ class Ping:
         self.data = data
         self.done = threading.Event()
         self.failure = "nothing came back"
-        self.attempt: Attempt | None = None
-        self.agent: MessageAgent | None = None
+        self.attempt: ConnectAttempt | None = None
+        self.agent: ChannelAgent | None = None
 
     def not_there(self, text: str) -> None:
         """The partner could not be reached."""
@@ -74,11 +77,11 @@ class Ping:
 
 
 class ChannelCommands:
-    def __init__(self, server: Server, channels: MessageChannels, tls: TlsContexts) -> None:
+    def __init__(self, server: Server, channels: ChannelService, tls: TlsContexts) -> None:
         self._server = server
         self._channels = channels
         self._tls = tls
-        self._pings: dict[MessageAgent, Ping] = {}
+        self._pings: dict[ChannelAgent, Ping] = {}
 
     # -- from other threads --------------------------------------------------------------------------------------------
 
@@ -140,7 +143,7 @@ class ChannelCommands:
         definition = channels.require(name)
         if channels.is_active(name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use. Stop it before it is reset.")
-        if subtype_of(ObjectType.CHANNEL, definition.attributes) in SENDING:
+        if subtype_of(ObjectType.CHANNEL, definition.attributes) in SENDER_TYPES:
             doubts = batches_in_doubt(channels.engine, name)
             if doubts:
                 raise CommandRefused(
@@ -213,7 +216,7 @@ class ChannelCommands:
     def _ping_by(self, ping: Ping, definition: Definition, sock: socket.socket, address: str) -> None:
         channels = self._channels
         link = ServerLink(channels.reactor, sock, address, False)
-        agent = MessageAgent(channels.reactor, channels, ping.name, link)
+        agent = ChannelAgent(channels.reactor, channels, ping.name, link)
         link.agent = agent
         ping.agent = agent
         self._pings[agent] = ping
@@ -223,9 +226,9 @@ class ChannelCommands:
             if asked.cipher_spec:
                 begin_tls(link, self._tls.client_stream(asked))
         except (TlsFailed, OSError) as error:
-            agent.finish(1, 0, str(error))
+            agent.finish(EndReason.RETRYABLE, 0, str(error))
             return
-        hello = proposal(ChannelSettings(definition), channels.engine.name, channels.engine.ccsid, PINGS)
+        hello = propose(ChannelSettings(definition), channels.engine.name, channels.engine.ccsid, PINGS)
         link.send(hello_frame(hello))
 
     def _hang_up(self, ping: Ping) -> None:
@@ -233,20 +236,20 @@ class ChannelCommands:
             ping.attempt.cancel()
         if ping.agent is not None:
             self._pings.pop(ping.agent, None)
-            ping.agent.finish(0, 0, "")
+            ping.agent.finish(EndReason.NORMAL, 0, "")
         ping.attempt = ping.agent = None
 
     def answer_ping(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
         """Somebody pings a channel of ours. MQError when the two ends do not go together."""
         engine = self._channels.engine
-        self._channels.callers.check_receiver(hello, definition)
-        agreed = agree(hello, ChannelSettings(definition), engine.name, engine.ccsid)
-        agent = MessageAgent(self._channels.reactor, self._channels, hello.channel, link)
+        self._channels.inbound.check_receiver(hello, definition)
+        agreed = negotiate(hello, ChannelSettings(definition), engine.name, engine.ccsid)
+        agent = ChannelAgent(self._channels.reactor, self._channels, hello.channel, link)
         link.agent = agent
         link.send(welcome_frame(request, agreed))
-        agent.opened(agreed)
+        agent.on_negotiated(agreed)
 
-    def ping_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+    def ping_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
         """A frame for an agent that pings, or is pinged."""
         ping = self._pings.get(agent)
         if ping is None:
@@ -260,19 +263,69 @@ class ChannelCommands:
                 return
             agreed = decode_channel_hello(payload, 8)
             check_agreement(agreed, ChannelSettings(self._channels.require(ping.name)))
-            agent.opened(agreed)
+            agent.on_negotiated(agreed)
             agent.link.send(frame(CHANNEL_PING, 0, 1, ping.data))
         elif type == FAREWELL:
-            ping.over(told("The partner", decode_reason(PayloadReader(payload))[1]))
+            ping.over(quote_partner("The partner", decode_reason(PayloadReader(payload))[1]))
         elif type == CHANNEL_PING | REPLY:
             ping.over("" if payload == ping.data else "what came back was not what was sent")
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
-    def ping_over(self, agent: MessageAgent, text: str) -> None:
+    def ping_over(self, agent: ChannelAgent, text: str) -> None:
         ping = self._pings.pop(agent, None)
         if ping is not None:
             ping.over(text or "the connection was closed")
+
+
+def stop_channel(
+    channels: ChannelService, name: str, mode: str, status: str, connection_name: str, queue_manager: str
+) -> None:
+    """STOP CHANNEL. CommandRefused."""
+    definition = channels.require(name)
+    kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
+    concerned = [each for each in channels.inbound_instances.values() if each.name == name]
+    if name in channels.outbound_instances:
+        concerned.append(channels.outbound_instances[name])
+    if connection_name:
+        concerned = [each for each in concerned if connection_name in (each.host, each.address)]
+    if queue_manager:
+        concerned = [each for each in concerned if each.partner == queue_manager]
+    is_whole = not connection_name and not queue_manager
+    if status == "STOPPED" and is_whole:
+        channels.set_desired_state(name, DesiredState.STOPPED)
+        if kind in RECEIVER_TYPES:
+            channels.stopped.add(name)
+        if kind in CALLER_TYPES and name not in channels.outbound_instances:
+            channels.outbound_instances[name] = ChannelInstance(definition, False)
+            concerned.append(channels.outbound_instances[name])
+        send_reports(channels.engine, channel_events.on_channel_stopped_by_user(channels.engine, name), None)
+    elif is_whole:
+        channels.records.forget(sync_records.DESIRED_STATE, name)
+        channels.stopped.discard(name)
+    if not concerned and status != "STOPPED":
+        raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
+    for instance in concerned:
+        _stop_instance(channels, instance, mode, status)
+
+
+def _stop_instance(channels: ChannelService, instance: ChannelInstance, mode: str, status: str) -> None:
+    agent = instance.agent
+    if agent is None:
+        channels.cancel_pending(instance)
+        channels.capacity.release()
+        instance.apply(STOP_COMPLETE if status == "STOPPED" else _ending_event(instance))
+        return
+    instance.status_after = status
+    if mode == "QUIESCE":
+        instance.apply(STOP_REQUESTED)
+        agent.stop()
+    else:
+        agent.finish(EndReason.RETRYABLE, 0, f"AMQ9528I: Channel {instance.name} was stopped with MODE({mode}).")
+
+
+def _ending_event(instance: ChannelInstance) -> int:
+    return states.ENABLED if instance.state in (states.INACTIVE, STOPPED) else ENDED
 
 
 def _done_at(question: Callable[[], None], engine: Engine) -> int:

@@ -77,7 +77,7 @@ class ChannelInitiator:
         self.reactor = reactor
         self.start_channel = start_channel
         self.notes = RateLimitedLog(manager.note)  # whoever puts messages there has some say in them
-        self._watches: dict[str, Watch] = {}
+        self._watches: dict[str, InitiationQueueReader] = {}
 
     @property
     def status(self) -> str:
@@ -107,13 +107,13 @@ class ChannelInitiator:
             raise
         return True
 
-    def _new_watch(self, queue: str) -> Watch | None:
+    def _new_watch(self, queue: str) -> InitiationQueueReader | None:
         before = self._watches.get(queue)
         if before is not None and before.status == RUNNING:
             return None
         if before is not None:
             before.end()
-        watch = self._watches[queue] = Watch(self, queue)
+        watch = self._watches[queue] = InitiationQueueReader(self, queue)
         return watch
 
     def stop(self) -> bool:
@@ -126,7 +126,7 @@ class ChannelInitiator:
         return is_serving
 
 
-class Watch(Timer):
+class InitiationQueueReader(Timer):
     """A get that waits on an initiation queue; as a timer, the next try when the queue could not be read."""
 
     def __init__(self, initiator: ChannelInitiator, queue: str) -> None:

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING, Final
 
 from mypy_extensions import i64
 
-from ostler.channel.batch import Figures
+from ostler.channel.batch import ChannelCounters
 from ostler.channel.negotiation import number_of
-from ostler.channel.retrying import Retries
-from ostler.channel.states import INACTIVE, RETRYING, STOPPED, after
+from ostler.channel.retrying import RetryCounter
+from ostler.channel.states import INACTIVE, RETRYING, STOPPED, next_state
 from ostler.engine.connection import Connection
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import MQMON_OFF
 from ostler.model.definitions import Definition
-from ostler.server.channels.mca import MessageAgent
-from ostler.server.channels.outbound import Attempt
+from ostler.server.channels.mca import ChannelAgent
+from ostler.server.channels.outbound import ConnectAttempt
 from ostler.server.net.timers import Timer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Types of channels: that connect by themselves, that send, that receive.
-CALLING: Final = ("SDR", "SVR", "RQSTR")
-SENDING: Final = ("SDR", "SVR")
-RECEIVING: Final = ("RCVR", "RQSTR")
+CALLER_TYPES: Final = ("SDR", "SVR", "RQSTR")
+SENDER_TYPES: Final = ("SDR", "SVR")
+RECEIVER_TYPES: Final = ("RCVR", "RQSTR")
 # States in which nothing goes on.
-AT_REST: Final = (INACTIVE, STOPPED, RETRYING)
+IDLE_STATES: Final = (INACTIVE, STOPPED, RETRYING)
 
-_NO_FIGURES: Final = Figures()
+_NO_FIGURES: Final = ChannelCounters()
 _WELL_MS: Final = 10_000
 
 
@@ -44,24 +44,24 @@ class RetryTimer(Timer):
         self._due()
 
 
-class Instance:
+class ChannelInstance:
     """A channel that runs, tries to, waits or was stopped."""
 
-    def __init__(self, definition: Definition, is_called: bool) -> None:
+    def __init__(self, definition: Definition, is_inbound: bool) -> None:
         self.definition = definition
         self.name = definition.name
         self.kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        self.is_called = is_called  # the partner has connected to it
+        self.is_inbound = is_inbound  # the partner has connected to it
         self.state: int = INACTIVE
-        self.retries = Retries(
+        self.retries = RetryCounter(
             number_of(definition, "SHORTRTY", 0),
             number_of(definition, "SHORTTMR", 60),
             number_of(definition, "LONGRTY", 0),
             number_of(definition, "LONGTMR", 1200),
         )
         self.timer: RetryTimer | None = None
-        self.attempt: Attempt | None = None
-        self.agent: MessageAgent | None = None
+        self.attempt: ConnectAttempt | None = None
+        self.agent: ChannelAgent | None = None
         self.connection: Connection | None = None  # a sending end's, with its transmission queue
         self.partner = ""
         self.address = ""
@@ -69,20 +69,20 @@ class Instance:
         self.monitoring: int = MQMON_OFF
         self.started_ms = 0
         self.status_after = ""  # a stop was asked for: STOPPED or INACTIVE
-        self.was_told = False  # that it started
+        self.is_start_reported = False  # that it started
 
-    def happens(self, event: int) -> None:
+    def apply(self, event: int) -> None:
         """Go where an event leads."""
-        self.state = after(self.state, event)
+        self.state = next_state(self.state, event)
 
-    def went_well(self) -> bool:
+    def made_progress(self) -> bool:
         """Whether it did what it is there for, or ran for a while: to have connected is not enough.
 
         What ends a channel right after each start, such as a message that nobody takes, uses up its retries.
         """
-        if not self.was_told:
+        if not self.is_start_reported:
             return False  # it has not started since it was tried last
-        return self.figures().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _WELL_MS)
+        return self.counters().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _WELL_MS)
 
     @property
     def is_receiving(self) -> bool:
@@ -92,13 +92,13 @@ class Instance:
     def host(self) -> str:
         return self.address.partition("(")[0]
 
-    def figures(self) -> Figures:
+    def counters(self) -> ChannelCounters:
         agent = self.agent
         if agent is None:
             return _NO_FIGURES
         if agent.sending is not None:
-            return agent.sending.figures
-        return agent.receiving.figures if agent.receiving is not None else _NO_FIGURES
+            return agent.sending.counters
+        return agent.receiving.counters if agent.receiving is not None else _NO_FIGURES
 
 
 def now_ms() -> int:

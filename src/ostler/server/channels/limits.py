@@ -46,17 +46,17 @@ _ADVICE: Final = {
 _WORDS: Final = {MQRQ_MAX_CHANNELS: "MaxChannels", MQRQ_MAX_ACTIVE_CHANNELS: "MaxActiveChannels"}
 
 
-class Census(NamedTuple):
+class ChannelCounts(NamedTuple):
     """How many channels there are."""
 
     current: int = 0
     active: int = 0
 
-    def joined(self, other: Census) -> Census:
-        return Census(self.current + other.current, self.active + other.active)
+    def plus(self, other: ChannelCounts) -> ChannelCounts:
+        return ChannelCounts(self.current + other.current, self.active + other.active)
 
 
-def count(states: Iterable[int]) -> Census:
+def count_channels(states: Iterable[int]) -> ChannelCounts:
     """The census of channels in some states."""
     current = active = 0
     for state in states:
@@ -64,10 +64,10 @@ def count(states: Iterable[int]) -> Census:
             current += 1
             if state in ACTIVE:
                 active += 1
-    return Census(current, active)
+    return ChannelCounts(current, active)
 
 
-class Shortage(NamedTuple):
+class LimitReached(NamedTuple):
     """Why there is no place for one more. `qualifier` is that of the event Channel Not Available."""
 
     qualifier: int
@@ -87,44 +87,46 @@ class ChannelLimits:
         """With fewer channels than this, whatever their states, there is a place for one more."""
         return min(self.channels_max, self.active_max)
 
-    def may_be_current(self, others: Census) -> bool:
+    def may_be_current(self, others: ChannelCounts) -> bool:
         return others.current < self.channels_max
 
-    def may_be_active(self, others: Census) -> bool:
+    def may_be_active(self, others: ChannelCounts) -> bool:
         return others.active < self.active_max
 
-    def shortage(self, name: str, others: Census, is_calling: bool = False) -> Shortage | None:
+    def limit_reached(self, name: str, others: ChannelCounts, is_calling: bool = False) -> LimitReached | None:
         """What keeps a channel from running beside others. Who calls by itself needs no more than to be current."""
         if not self.may_be_current(others):
-            return self._shortage(name, MQRQ_MAX_CHANNELS, self.channels_max, "current")
+            return self._limit_reached(name, MQRQ_MAX_CHANNELS, self.channels_max, "current")
         if not is_calling and not self.may_be_active(others):
-            return self._shortage(name, MQRQ_MAX_ACTIVE_CHANNELS, self.active_max, "active")
+            return self._limit_reached(name, MQRQ_MAX_ACTIVE_CHANNELS, self.active_max, "active")
         return None
 
-    def waits_text(self, name: str) -> str:
+    def waiting_text(self, name: str) -> str:
         """What an operator is told of a channel that waits until it may be active."""
         return (
             f"AMQ9513W: Channel {name} waits: {self.active_max} channels are active, which is MaxActiveChannels of "
             f"qm.ini. It starts when one of them ends. {_ADVICE[MQRQ_MAX_ACTIVE_CHANNELS]}."
         )
 
-    def _shortage(self, name: str, qualifier: int, most: int, what: str) -> Shortage:
+    def _limit_reached(self, name: str, qualifier: int, most: int, what: str) -> LimitReached:
         why = f"{most} are {what}, which is {_WORDS[qualifier]} of qm.ini"
         text = f"AMQ9513E: Maximum number of channels reached: {name} is refused, as {why}. {_ADVICE[qualifier]}."
-        return Shortage(qualifier, most, text)
+        return LimitReached(qualifier, most, text)
 
 
-def instance_shortage(name: str, host: str, instances: int, most: int, of_host: int, most_each: int) -> Shortage | None:
+def check_instance_limits(
+    name: str, host: str, instances: int, most: int, of_host: int, most_each: int
+) -> LimitReached | None:
     """What MAXINST and MAXINSTC of a channel for clients say of one more."""
     if instances >= most:
-        return Shortage(MQRQ_SVRCONN_INST_LIMIT, most, f"Channel {name} has its MAXINST of {most} instances.")
+        return LimitReached(MQRQ_SVRCONN_INST_LIMIT, most, f"Channel {name} has its MAXINST of {most} instances.")
     if of_host >= most_each:
         text = f"Channel {name} has its MAXINSTC of {most_each} instances from {host}."
-        return Shortage(MQRQ_CLIENT_INST_LIMIT, most_each, text)
+        return LimitReached(MQRQ_CLIENT_INST_LIMIT, most_each, text)
     return None
 
 
-class Adoption:
+class McaAdoption:
     """AdoptNewMCA and AdoptNewMCACheck: whether a partner that connects again takes the place of its old connection."""
 
     def __init__(self, kinds: Iterable[str], checks: Iterable[str]) -> None:
@@ -132,7 +134,7 @@ class Adoption:
         self._kinds = frozenset(kinds)
         self._checks = frozenset(checks)
 
-    def why_not(self, kind: str, is_same_manager: bool, is_same_address: bool) -> str:
+    def refusal_reason(self, kind: str, is_same_manager: bool, is_same_address: bool) -> str:
         """Why an instance of a channel of some type is not taken over; empty: it is.
 
         It is said whether the partner has the name, and the address, of the one that this instance is connected to.
@@ -140,11 +142,11 @@ class Adoption:
         if kind not in self._kinds and ALL not in self._kinds:
             words = ",".join(sorted(self._kinds))
             return f"AdoptNewMCA={words} in qm.ini lets nobody take over channels of type {kind}"
-        if not is_same_manager and self._looks_at(QUEUE_MANAGER):
+        if not is_same_manager and self._checks_for(QUEUE_MANAGER):
             return "another queue manager has connected (AdoptNewMCACheck in qm.ini)"
-        if not is_same_address and self._looks_at(ADDRESS):
+        if not is_same_address and self._checks_for(ADDRESS):
             return "the connection comes from another address (AdoptNewMCACheck in qm.ini)"
         return ""
 
-    def _looks_at(self, what: str) -> bool:
+    def _checks_for(self, what: str) -> bool:
         return what in self._checks or ALL in self._checks

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64, mypyc_attr
 
 from ostler.channel.message_writer import BACKLOG_BYTES
-from ostler.channel.port import FAILED, ChannelPort
+from ostler.channel.port import ChannelPort, EndReason
 from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.sender import SendingEnd
 from ostler.engine.connection import Connection
-from ostler.server.channels.agents import Agent
 from ostler.server.net.link import CLOSING, NEW, ServerLink
+from ostler.server.net.link_agent import LinkAgent
 from ostler.server.net.link_keys import rekey
 from ostler.wire.channel_frames import XQH_BYTES, ChannelHello
 from ostler.wire.frames import CHANNEL_HELLO
@@ -27,23 +27,23 @@ _BREAKDOWN: Final = "AMQ6109E: Channel {}: something could not be handled: {}: {
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ChannelOwner(metaclass=ABCMeta):
+class ChannelAgentHandler(metaclass=ABCMeta):
     """Who keeps the channels, and hears what becomes of them. On the reactor's thread, under the engine's lock."""
 
     @abstractmethod
-    def agent_over(self, agent: MessageAgent, how: i64, reason: i64, text: str) -> None:
-        """An end is over; its link closes by itself. `how` is one of `channel/port.py`."""
+    def on_agent_ended(self, agent: ChannelAgent, end_reason: EndReason, reason: i64, text: str) -> None:
+        """An end is over; its link closes by itself. `end_reason` is one of `channel/port.py`."""
 
     @abstractmethod
-    def agent_changed(self, agent: MessageAgent) -> None:
+    def on_agent_changed(self, agent: ChannelAgent) -> None:
         """An end is in another state."""
 
     @abstractmethod
-    def agent_greeted(self, agent: MessageAgent, request: int, payload: bytes) -> None:
+    def on_agent_hello(self, agent: ChannelAgent, request: int, payload: bytes) -> None:
         """Who was asked for messages says hello: an agent that has no end yet gets one."""
 
     @abstractmethod
-    def agent_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+    def on_agent_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
         """Another frame for an agent that has no end: of a ping, or a refusal."""
 
     @abstractmethod
@@ -52,10 +52,10 @@ class ChannelOwner(metaclass=ABCMeta):
 
 
 @final
-class MessageAgent(Agent):
+class ChannelAgent(LinkAgent):
     """One instance of a channel. Until it is known what to do it has no end."""
 
-    def __init__(self, reactor: Reactor, owner: ChannelOwner, channel: str, link: ServerLink) -> None:
+    def __init__(self, reactor: Reactor, owner: ChannelAgentHandler, channel: str, link: ServerLink) -> None:
         super().__init__(reactor)
         self.owner = owner
         self.channel = channel
@@ -64,52 +64,55 @@ class MessageAgent(Agent):
         self.connection: Connection | None = None
         self.sending: SendingEnd | None = None
         self.receiving: ReceivingEnd | None = None
-        self.is_over = False
+        self.has_ended = False
 
-    def port(self) -> LinkPort:
-        return LinkPort(self)
+    def port(self) -> LinkChannelPort:
+        return LinkChannelPort(self)
 
-    def opened(self, agreed: ChannelHello) -> None:
+    def on_negotiated(self, agreed: ChannelHello) -> None:
         """Both ends have agreed."""
         longest: i64 = agreed.message_bytes_max + XQH_BYTES
         self.link.agreed_on(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
 
-    def frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+    def has_instance(self) -> bool:
+        return self.instance is not None
+
+    def receive_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         sending = self.sending
         receiving = self.receiving
         if receiving is not None:
-            receiving.received(type, request, buffer, start, end)
+            receiving.receive_frame(type, request, buffer, start, end)
         elif sending is not None:
-            sending.received(type, request, buffer, start, end)
+            sending.receive_frame(type, request, buffer, start, end)
         elif type == CHANNEL_HELLO:
-            self.owner.agent_greeted(self, request, buffer[start:end])
+            self.owner.on_agent_hello(self, request, buffer[start:end])
         else:
-            self.owner.agent_frame(self, type, request, buffer[start:end])
+            self.owner.on_agent_frame(self, type, request, buffer[start:end])
 
     def pump(self) -> None:
         sending = self.sending
-        if sending is not None and not self.is_over:
+        if sending is not None and not self.has_ended:
             sending.pump()
 
     def fire(self, now_ms: i64) -> None:
-        self.tick()
+        self.on_timer()
 
-    def tick(self) -> None:
-        if self.is_over:
+    def on_timer(self) -> None:
+        if self.has_ended:
             return
         if self.sending is not None:
-            self.sending.tick()
+            self.sending.on_timer()
         elif self.receiving is not None:
-            self.receiving.tick()
+            self.receiving.on_timer()
 
-    def room_tried(self) -> None:
+    def on_room_made(self) -> None:
         """Room was made in the log, or could not be."""
-        if self.is_over:
+        if self.has_ended:
             return
         if self.sending is not None:
-            self.sending.room_tried()
+            self.sending.on_room_made()
         elif self.receiving is not None:
-            self.receiving.room_tried()
+            self.receiving.on_room_made()
 
     def stop(self) -> None:
         """End after the batch."""
@@ -118,29 +121,29 @@ class MessageAgent(Agent):
         elif self.receiving is not None:
             self.receiving.stop()
         else:
-            self.finish(FAILED, 0, "")
+            self.finish(EndReason.RETRYABLE, 0, "")
 
-    def closed(self, why: str) -> None:
-        if not self.is_over:
-            self.finish(FAILED, 0, why)
+    def on_closed(self, why: str) -> None:
+        if not self.has_ended:
+            self.finish(EndReason.RETRYABLE, 0, why)
 
-    def broke_down(self, error: Exception) -> None:
+    def on_internal_error(self, error: Exception) -> None:
         self.owner.note_channel(_BREAKDOWN.format(self.channel, type(error).__name__, error))
-        self.finish(FAILED, 0, str(error))
+        self.finish(EndReason.RETRYABLE, 0, str(error))
 
-    def finish(self, how: i64, reason: i64, text: str) -> None:
+    def finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
         """Whatever it was doing, it is over: the link closes when all is sent."""
-        if self.is_over:
+        if self.has_ended:
             return
-        self.is_over = True
+        self.has_ended = True
         self.reactor.wheel.remove(self)
         if self.sending is not None:
-            self.sending.cut()
+            self.sending.on_connection_lost()
         if self.receiving is not None:
-            self.receiving.cut()
+            self.receiving.on_connection_lost()
         link = self.link
         link.agent = None
-        self.owner.agent_over(self, how, reason, text)
+        self.owner.on_agent_ended(self, end_reason, reason, text)
         if link.state < CLOSING:
             link.last_word(text or "the channel ended")
         # Their ports lead back here: nobody should have to look for such a circle.
@@ -149,10 +152,10 @@ class MessageAgent(Agent):
 
 
 @final
-class LinkPort(ChannelPort):
+class LinkChannelPort(ChannelPort):
     """What an end of a channel sees of its link."""
 
-    def __init__(self, agent: MessageAgent) -> None:
+    def __init__(self, agent: ChannelAgent) -> None:
         self.agent = agent
         self.link = agent.link
         self.reactor: Reactor = agent.reactor
@@ -174,11 +177,11 @@ class LinkPort(ChannelPort):
             self.agent.wants_room = True
         return backlog
 
-    def pump_again(self) -> None:
+    def schedule_pump(self) -> None:
         self.agent.mark()
 
-    def wake_in(self, milliseconds: i64) -> None:
-        if not self.agent.is_over:
+    def set_timer(self, milliseconds: i64) -> None:
+        if not self.agent.has_ended:
             self.reactor.wheel.add(self.agent, self.reactor.now_ms + (milliseconds if milliseconds > 0 else 0))
 
     def pause(self, is_paused: bool) -> None:
@@ -188,7 +191,7 @@ class LinkPort(ChannelPort):
         self.reactor.watch(link)
 
     def make_room(self) -> None:
-        self.reactor.policy.make_room(self.agent.room_tried)
+        self.reactor.policy.make_room(self.agent.on_room_made)
 
     def rekey(self) -> None:
         rekey(self.link)
@@ -205,15 +208,15 @@ class LinkPort(ChannelPort):
     def now_us(self) -> i64:
         return i64(monotonic() * _MICROSECONDS)
 
-    def ended(self, how: i64, reason: i64, text: str) -> None:
-        self.agent.finish(how, reason, text)
+    def finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
+        self.agent.finish(end_reason, reason, text)
 
     def note(self, text: str) -> None:
         self.agent.owner.note_channel(text)
 
-    def changed(self) -> None:
+    def notify_changed(self) -> None:
         agent = self.agent
         sending = agent.sending
         if sending is not None and self.link.state == NEW and sending.partner:
-            agent.opened(sending.agreed)
-        agent.owner.agent_changed(agent)
+            agent.on_negotiated(sending.agreed)
+        agent.owner.on_agent_changed(agent)

@@ -14,10 +14,10 @@ from ostler.engine.queue.queue import is_switched_on
 from ostler.model.accounts import MovingAverage
 from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM, MQMON_OFF, MQMON_Q_MGR
 from ostler.model.definitions import Definition
-from ostler.server.channels.message_traffic import MessageTraffic, Party
+from ostler.server.channels.statistics import MessageChannelStatistics, StatisticsKey
 
 if TYPE_CHECKING:
-    from ostler.server.channels.instance import Instance
+    from ostler.server.channels.instance import ChannelInstance
 
 _WORDS: Final = {MQMON_OFF: "OFF", MQMON_LOW: "LOW", MQMON_MEDIUM: "MEDIUM", MQMON_HIGH: "HIGH"}
 
@@ -25,7 +25,7 @@ Pair = tuple[int, int]
 NOTHING: Final[Pair] = (0, 0)
 
 
-class Measures(NamedTuple):
+class MonitoringValues(NamedTuple):
     """What MONCHL shows: lately and over a longer time. Nothing of a channel that is not watched."""
 
     monitoring: str = "OFF"
@@ -37,7 +37,7 @@ class Measures(NamedTuple):
     transmission_messages: int = 0
 
 
-def level_of(channel: Definition, engine: Engine, switch: str) -> int:
+def monitoring_level(channel: Definition, engine: Engine, switch: str) -> int:
     """How closely a channel is watched, MQMON_OFF when it is not; the queue manager may forbid it for all."""
     manager = number_of(engine.manager, switch, MQMON_OFF)
     if not is_switched_on(channel.attributes, switch, manager):
@@ -46,36 +46,36 @@ def level_of(channel: Definition, engine: Engine, switch: str) -> int:
     return manager if own == MQMON_Q_MGR else own
 
 
-def measure(instance: Instance, engine: Engine, traffic: MessageTraffic) -> None:
+def start_monitoring(instance: ChannelInstance, engine: Engine, statistics: MessageChannelStatistics) -> None:
     """A channel has started: watch it as it wants to be watched."""
     agent = instance.agent
     end = (agent.sending or agent.receiving) if agent is not None else None
     if agent is None or end is None:
         return
     definition = instance.definition
-    statistics = level_of(definition, engine, "STATCHL")
-    instance.monitoring = level_of(definition, engine, "MONCHL")
-    level = max(statistics, instance.monitoring)
+    statistics_level = monitoring_level(definition, engine, "STATCHL")
+    instance.monitoring = monitoring_level(definition, engine, "MONCHL")
+    level = max(statistics_level, instance.monitoring)
     if level != MQMON_OFF:
         monitor = ChannelMonitor(end.port, level)
         if agent.sending is not None:
             agent.sending.watch(monitor)
         else:
             end.monitor = monitor
-    if statistics != MQMON_OFF:
-        address = instance.host if instance.is_called else instance.address
+    if statistics_level != MQMON_OFF:
+        address = instance.host if instance.is_inbound else instance.address
         kind = number_of(definition, "CHLTYPE", 0)
-        traffic.began(Party(instance.name, kind, instance.partner, address), end)
+        statistics.add(StatisticsKey(instance.name, kind, instance.partner, address), end)
 
 
-def measures(instance: Instance, engine: Engine) -> Measures:
+def monitoring_values(instance: ChannelInstance, engine: Engine) -> MonitoringValues:
     agent = instance.agent
     end = (agent.sending or agent.receiving) if agent is not None else None
     monitor = end.monitor if end is not None else None
     if agent is None or monitor is None or instance.monitoring == MQMON_OFF:
-        return Measures()
+        return MonitoringValues()
     queue = engine.queues.get(agent.sending.settings.transmission_queue) if agent.sending is not None else None
-    return Measures(
+    return MonitoringValues(
         _WORDS.get(instance.monitoring, "OFF"),
         _pair(monitor.savings),
         _pair(monitor.packing_times),

@@ -42,12 +42,12 @@ CALLS_MAX: Final = 512  # under way at once; others wait for their turn
 _STOP_SECONDS: Final = 5.0
 
 
-class Attempt:
+class ConnectAttempt:
     """A channel's try to reach its partner. All but `cancel` and `is_over` belongs to the thread that calls."""
 
     def __init__(
         self,
-        connector: Connector,
+        connector: OutboundConnector,
         keep_alive: int,
         then: Callable[[socket.socket, str], None],
         failed: Callable[[str], None],
@@ -80,7 +80,7 @@ class Attempt:
         self.tried.append(f"{named}: {error_text(error)}")
 
 
-class Connector:
+class OutboundConnector:
     """Calls partners. From any thread, unless something else is said."""
 
     def __init__(
@@ -102,15 +102,15 @@ class Connector:
         self._is_closed = False
         self._thread: SupervisedThread | None = None
         self._tasks: deque[Callable[[], None]] = deque()
-        self._untold: dict[Attempt, socket.socket] = {}  # that are posted to the reactor
+        self._untold: dict[ConnectAttempt, socket.socket] = {}  # that are posted to the reactor
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         # The rest belongs to the thread that calls.
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake_fd, selectors.EVENT_READ)
-        self._waiting: deque[Attempt] = deque()  # for their turn to call
-        self._calling: dict[Attempt, None] = {}  # the oldest first; so are the next ones
-        self._looking_up: dict[Attempt, None] = {}
-        self._asking: dict[str, list[Attempt]] = {}  # by host
+        self._waiting: deque[ConnectAttempt] = deque()  # for their turn to call
+        self._calling: dict[ConnectAttempt, None] = {}  # the oldest first; so are the next ones
+        self._looking_up: dict[ConnectAttempt, None] = {}
+        self._asking: dict[str, list[ConnectAttempt]] = {}  # by host
         self._port_turn = 0
 
     def connect(
@@ -120,14 +120,14 @@ class Connector:
         keep_alive: int,
         then: Callable[[socket.socket, str], None],
         failed: Callable[[str], None],
-    ) -> Attempt:
+    ) -> ConnectAttempt:
         """Try to reach one of the addresses of a connection name.
 
         One of two is called, once, posted to the reactor and never from here: `then` with a socket that does not block,
         and where it leads to, such as 10.0.0.1(1414); or `failed` with a sentence of what was tried and why it did not
         work. `keep_alive` is in seconds; see `keep_alive_seconds`. After `close` neither is called.
         """
-        attempt = Attempt(self, keep_alive, then, failed)
+        attempt = ConnectAttempt(self, keep_alive, then, failed)
         try:
             attempt.names.extend(parse_connection_names(names))
             attempt.local = parse_local_addresses(local_address)
@@ -138,7 +138,7 @@ class Connector:
             self._post(partial(self._fail, attempt, f"No partner could be called: {error}."))
         return attempt
 
-    def cancel(self, attempt: Attempt) -> None:
+    def cancel(self, attempt: ConnectAttempt) -> None:
         attempt.is_over = True
         if self._thread is not None:
             self._hand_over(partial(self._drop, attempt))
@@ -176,7 +176,7 @@ class Connector:
 
     # -- on the reactor's thread ---------------------------------------------------------------------------------------
 
-    def _succeed(self, attempt: Attempt, address: str) -> None:
+    def _succeed(self, attempt: ConnectAttempt, address: str) -> None:
         with self._turn:
             connected = self._untold.pop(attempt, None)
         if connected is None:
@@ -187,7 +187,7 @@ class Connector:
         attempt.is_over = True
         attempt.then(connected, address)
 
-    def _fail(self, attempt: Attempt, text: str) -> None:
+    def _fail(self, attempt: ConnectAttempt, text: str) -> None:
         if attempt.is_over or self._is_closed:
             return
         attempt.is_over = True
@@ -198,7 +198,7 @@ class Connector:
     def _run(self) -> None:
         while not self._is_closed:
             for key, _ in self._selector.select(self._seconds_to_wait()):
-                if isinstance(key.data, Attempt):
+                if isinstance(key.data, ConnectAttempt):
                     self._step(key.data, self._answered)
                 else:
                     os.eventfd_read(self._wake_fd)
@@ -216,7 +216,7 @@ class Connector:
         first = [next(iter(each)).deadline for each in (self._calling, self._looking_up) if each]
         return max(0.0, min(first) - time.monotonic()) if first else None
 
-    def _step(self, attempt: Attempt, step: Callable[[Attempt], None]) -> None:
+    def _step(self, attempt: ConnectAttempt, step: Callable[[ConnectAttempt], None]) -> None:
         """Do something for an attempt. Whatever goes wrong with it, the others go on."""
         if attempt.is_over:
             return
@@ -227,7 +227,7 @@ class Connector:
             self._drop(attempt)
             self._give_up(attempt)
 
-    def _go_on(self, attempt: Attempt) -> None:
+    def _go_on(self, attempt: ConnectAttempt) -> None:
         """Do what comes next: look something up, wait for the turn to call, or give up."""
         if attempt.bindings is None:
             for local in attempt.local:
@@ -244,7 +244,7 @@ class Connector:
             attempt.addresses.extend(attempt.known[attempt.name.host])
         self._waiting.append(attempt)
 
-    def _call_next(self, attempt: Attempt) -> None:
+    def _call_next(self, attempt: ConnectAttempt) -> None:
         attempt.address = attempt.addresses.popleft()
         self._port_turn += 1
         try:
@@ -262,7 +262,7 @@ class Connector:
         attempt.deadline = time.monotonic() + self._connect_seconds
         self._calling[attempt] = None
 
-    def _answered(self, attempt: Attempt) -> None:
+    def _answered(self, attempt: ConnectAttempt) -> None:
         """The partner is there; or its machine says that nobody is."""
         connected = attempt.socket
         if connected is None:
@@ -277,12 +277,12 @@ class Connector:
             self._untold[attempt] = connected
         self._post(partial(self._succeed, attempt, f"{attempt.address.host}({attempt.name.port})"))
 
-    def _not_answered(self, attempt: Attempt, code: int) -> None:
+    def _not_answered(self, attempt: ConnectAttempt, code: int) -> None:
         self._hang_up(attempt)
         attempt.note(OSError(code, os.strerror(code)))
         self._go_on(attempt)
 
-    def _give_up(self, attempt: Attempt) -> None:
+    def _give_up(self, attempt: ConnectAttempt) -> None:
         self._post(partial(self._fail, attempt, f"No partner could be reached. {'; '.join(attempt.tried)}."))
 
     def _give_up_late_ones(self) -> None:
@@ -293,17 +293,17 @@ class Connector:
         for attempt in _late(self._looking_up, now):
             self._step(attempt, partial(self._not_known, why=why))
 
-    def _drop(self, attempt: Attempt) -> None:
+    def _drop(self, attempt: ConnectAttempt) -> None:
         self._hang_up(attempt)
         self._looking_up.pop(attempt, None)
 
-    def _hang_up(self, attempt: Attempt) -> None:
+    def _hang_up(self, attempt: ConnectAttempt) -> None:
         made = attempt.socket
         if made is not None:
             self._forget_call(attempt)
             made.close()
 
-    def _forget_call(self, attempt: Attempt) -> None:
+    def _forget_call(self, attempt: ConnectAttempt) -> None:
         if attempt.socket is not None:
             self._selector.unregister(attempt.socket)
             del self._calling[attempt]
@@ -311,7 +311,7 @@ class Connector:
 
     # -- look-ups ------------------------------------------------------------------------------------------------------
 
-    def _knows(self, attempt: Attempt, host: str) -> bool:
+    def _knows(self, attempt: ConnectAttempt, host: str) -> bool:
         """Whether the addresses of a host are known. If not, they are asked for, and the attempt goes on later."""
         if host in attempt.known:
             return True
@@ -342,7 +342,7 @@ class Connector:
             else:
                 self._step(attempt, partial(self._not_known, why=why))
 
-    def _not_known(self, attempt: Attempt, why: str) -> None:
+    def _not_known(self, attempt: ConnectAttempt, why: str) -> None:
         self._looking_up.pop(attempt, None)
         if attempt.bindings is None:
             attempt.tried.append(f"local address {attempt.asked}: {why}")
@@ -352,9 +352,9 @@ class Connector:
         self._go_on(attempt)
 
 
-def _late(attempts: dict[Attempt, None], now: float) -> list[Attempt]:
+def _late(attempts: dict[ConnectAttempt, None], now: float) -> list[ConnectAttempt]:
     """Those whose time is up. The oldest come first, and all have the same time."""
-    late: list[Attempt] = []
+    late: list[ConnectAttempt] = []
     for attempt in attempts:
         if attempt.deadline > now:
             break

@@ -11,31 +11,32 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ostler.channel import port, states, sync_records
-from ostler.channel.negotiation import ChannelSettings, number_of, proposal, text_of
+from ostler.channel import states, sync_records
+from ostler.channel.negotiation import ChannelSettings, number_of, propose, text_of
+from ostler.channel.port import EndReason
 from ostler.channel.receiver import PAUSED
 from ostler.channel.refusals import refusal_in, refusal_text
 from ostler.channel.sender import SendingEnd
 from ostler.channel.states import (
-    AGREED,
+    CALLBACK_PROMISED,
     CALLED_BACK,
     CONNECTED,
+    DISPATCHED,
     ENDED,
     FAILED,
-    GAVE_UP,
+    FAILED_PERMANENTLY,
     MESSAGE_RETRY,
-    REFUSED,
-    REQUESTED,
+    NEGOTIATED,
     REQUESTING,
+    RETRIES_EXHAUSTED,
     RETRY_DUE,
     RETRY_OVER,
     RETRYING,
     START,
+    STOP_COMPLETE,
     STOPPED,
-    STOPPED_NOW,
-    TAKEN_UP,
 )
-from ostler.channel.sync_records import SyncRecord, SyncRecords
+from ostler.channel.sync_records import DesiredState, SyncRecord, SyncRecords
 from ostler.command.admin.context import CHANNEL_ACTIVE, ApplicationStatus, CommandRefused
 from ostler.engine.connection import Connection
 from ostler.engine.events import channel_events
@@ -62,21 +63,21 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
-from ostler.server.channels.capacity import ChannelPlaces
-from ostler.server.channels.inbound import Callers
+from ostler.server.channels.capacity import ChannelCapacity
+from ostler.server.channels.inbound import InboundChannels
 from ostler.server.channels.instance import (
-    AT_REST,
-    CALLING,
-    RECEIVING,
-    SENDING,
-    Instance,
+    CALLER_TYPES,
+    IDLE_STATES,
+    RECEIVER_TYPES,
+    SENDER_TYPES,
+    ChannelInstance,
     RetryTimer,
     now_ms,
 )
-from ostler.server.channels.mca import ChannelOwner, MessageAgent
-from ostler.server.channels.monitoring import measure
-from ostler.server.channels.outbound import Connector
-from ostler.server.channels.settings import exits_refusal
+from ostler.server.channels.mca import ChannelAgent, ChannelAgentHandler
+from ostler.server.channels.monitoring import start_monitoring
+from ostler.server.channels.outbound import OutboundConnector
+from ostler.server.channels.settings import check_exits
 from ostler.server.net.link import ServerLink
 from ostler.server.net.link_keys import begin_tls
 from ostler.server.net.outgoing_sockets import keep_alive_seconds
@@ -99,30 +100,32 @@ _KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that a
 _TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
-    port.ORDERLY: MQRQ_CHANNEL_STOPPED_OK,
-    port.FAILED: MQRQ_CHANNEL_STOPPED_RETRY,
-    port.HOPELESS: MQRQ_CHANNEL_STOPPED_ERROR,
+    EndReason.NORMAL: MQRQ_CHANNEL_STOPPED_OK,
+    EndReason.RETRYABLE: MQRQ_CHANNEL_STOPPED_RETRY,
+    EndReason.PERMANENT: MQRQ_CHANNEL_STOPPED_ERROR,
 }
 
 
-class MessageChannels(ChannelOwner):
+class ChannelService(ChannelAgentHandler):
     def __init__(self, server: Server, admission: ChannelAdmission, tls: TlsContexts) -> None:
         self.server = server
         self.manager = server.manager
         self.engine = server.manager.engine
         self.reactor = server.reactor
         self.records = SyncRecords(self.engine)
-        self.connector = Connector(self.reactor.post, note=server.note)
-        self.calling: dict[str, Instance] = {}  # those that connect, by name
-        self.called: dict[tuple[str, str], Instance] = {}  # those that are connected to, by name and partner
+        self.connector = OutboundConnector(self.reactor.post, note=server.note)
+        self.outbound_instances: dict[str, ChannelInstance] = {}  # those that connect, by name
+        self.inbound_instances: dict[
+            tuple[str, str], ChannelInstance
+        ] = {}  # those that are connected to, by name and partner
         self.stopped: set[str] = set()  # of those that are connected to
         self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
         self.is_ending = False
         self._agents = 0  # of channels that have a link
         self._notes = RateLimitedLog(server.manager.note, _NOTES_MAX)
-        self.places = ChannelPlaces(self, self._call)
+        self.capacity = ChannelCapacity(self, self._connect)
         self.admission = admission
-        self.callers = Callers(self, admission)
+        self.inbound = InboundChannels(self, admission)
         self._tls = tls
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -131,38 +134,38 @@ class MessageChannels(ChannelOwner):
         """The queue manager has started: take up what was running, and leave stopped what was stopped."""
         self.records.load()
         for record in self.records.all():
-            if record.kind != sync_records.WISH:
+            if record.kind != sync_records.DESIRED_STATE:
                 continue
             definition = self.find(record.channel)
             if definition is None:
-                self.records.forget(sync_records.WISH, record.channel)
-            elif record.wish == sync_records.STOPPED_WISH:
-                self._remember_stopped(definition)
-            elif record.wish == sync_records.ACTIVE_WISH:
+                self.records.forget(sync_records.DESIRED_STATE, record.channel)
+            elif record.desired_state == DesiredState.STOPPED:
+                self._restore_stopped(definition)
+            elif record.desired_state == DesiredState.ACTIVE:
                 try:
                     self.start(record.channel)
                 except (CommandRefused, MQError) as error:
                     self.note_channel(f"AMQ9999E: Channel {record.channel} could not be started again: {error}")
 
-    def _remember_stopped(self, definition: Definition) -> None:
+    def _restore_stopped(self, definition: Definition) -> None:
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        if kind in CALLING:
-            instance = Instance(definition, False)
+        if kind in CALLER_TYPES:
+            instance = ChannelInstance(definition, False)
             instance.state = STOPPED
-            self.calling[definition.name] = instance
-        if kind in RECEIVING:
+            self.outbound_instances[definition.name] = instance
+        if kind in RECEIVER_TYPES:
             self.stopped.add(definition.name)
 
     def end(self, at_once: bool) -> None:
         """The queue manager ends: channels finish their batches, or are cut. They run again with it."""
         self.is_ending = True
-        for instance in [*self.calling.values(), *self.called.values()]:
-            self.cease(instance)
+        for instance in [*self.outbound_instances.values(), *self.inbound_instances.values()]:
+            self.cancel_pending(instance)
             agent = instance.agent
             if agent is not None and at_once:
                 text = f"AMQ9524E: Queue manager {self.engine.name} is ending."
                 agent.link.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_Q_MGR_STOPPING, text)))
-                agent.finish(port.FAILED, 0, text)
+                agent.finish(EndReason.RETRYABLE, 0, text)
             elif agent is not None:
                 agent.stop()
         if not at_once:
@@ -178,55 +181,55 @@ class MessageChannels(ChannelOwner):
         """START CHANNEL. CommandRefused and MQError."""
         definition = self.require(name)
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        refusal = exits_refusal(definition, self.manager.settings.channels.ignores_exits)
+        refusal = check_exits(definition, self.manager.settings.channels.ignores_exits)
         if refusal:
             raise CommandRefused("AMQ9535E", refusal.removeprefix("AMQ9535E: "))
-        if kind in RECEIVING:
+        if kind in RECEIVER_TYPES:
             self.stopped.discard(name)
-        if kind not in CALLING:
-            self.records.forget(sync_records.WISH, name)
+        if kind not in CALLER_TYPES:
+            self.records.forget(sync_records.DESIRED_STATE, name)
             return
         if self.is_active(name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use.")
-        before = self.calling.get(name)
+        before = self.outbound_instances.get(name)
         if kind == "SVR" and not text_of(definition, "CONNAME"):
             self._enable_server(before, name)
             return
-        self.places.check_start(name, kind, before)
+        self.capacity.check_start(name, kind, before)
         if before is not None:
-            self.cease(before)
-        instance = Instance(definition, False)
-        instance.happens(START)
-        self.calling[name] = instance
-        self.wish(name, sync_records.ACTIVE_WISH)
-        if self.places.finds(instance):
+            self.cancel_pending(before)
+        instance = ChannelInstance(definition, False)
+        instance.apply(START)
+        self.outbound_instances[name] = instance
+        self.set_desired_state(name, DesiredState.ACTIVE)
+        if self.capacity.acquire(instance):
             self.manager.note(f"AMQ9002I: Channel '{name}' is starting.")
-            self._call(instance)
+            self._connect(instance)
 
-    def _enable_server(self, instance: Instance | None, name: str) -> None:
+    def _enable_server(self, instance: ChannelInstance | None, name: str) -> None:
         """A server that cannot call may be called again, if it was stopped. CommandRefused."""
         if instance is None or instance.state != STOPPED:
             raise CommandRefused(
                 "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
             )
-        instance.happens(states.ENABLED)
-        self.records.forget(sync_records.WISH, name)
+        instance.apply(states.ENABLED)
+        self.records.forget(sync_records.DESIRED_STATE, name)
 
-    def call_back(self, name: str) -> None:
+    def call_requester_back(self, name: str) -> None:
         """A requester has asked a sender for its call: there is no need to wait for the next try."""
-        instance = self.calling.get(name)
+        instance = self.outbound_instances.get(name)
         if instance is not None and instance.state == RETRYING:
             now = self.reactor.now_ms
             if now - self._called_back.get(name, now - _CALL_BACK_MS) < _CALL_BACK_MS:
                 return  # strangers that ask without end must not have it try without end
             self._called_back[name] = now
-            self.cease(instance)
-            instance.happens(ENDED)
+            self.cancel_pending(instance)
+            instance.apply(ENDED)
         self.trigger(name)
 
     def trigger(self, name: str) -> None:
         """Messages wait on the transmission queue of a channel: start it, unless it runs, retries or was stopped."""
-        instance = self.calling.get(name)
+        instance = self.outbound_instances.get(name)
         if self.is_ending or (instance is not None and instance.state != states.INACTIVE):
             return
         try:
@@ -234,28 +237,28 @@ class MessageChannels(ChannelOwner):
         except (CommandRefused, MQError) as error:
             text = f"AMQ9519E: Channel {name} could not be started by its trigger: {error}"
             # Whoever may put to an initiation queue chooses the name.
-            self.note_now_and_then(f"trigger {name if self.find(name) is not None else ''}", text)
+            self.note_rate_limited(f"trigger {name if self.find(name) is not None else ''}", text)
 
-    def _call(self, instance: Instance) -> None:
+    def _connect(self, instance: ChannelInstance) -> None:
         """Connect to the partner of a channel."""
         definition = self.find(instance.name)
         if definition is None:
-            self._fail(instance, port.HOPELESS, f"AMQ9519E: Channel {instance.name} is not defined any more.")
+            self._on_ended(instance, EndReason.PERMANENT, f"AMQ9519E: Channel {instance.name} is not defined any more.")
             return
         instance.definition = definition
-        instance.happens(TAKEN_UP)
-        refusal = exits_refusal(definition, self.manager.settings.channels.ignores_exits)
+        instance.apply(DISPATCHED)
+        refusal = check_exits(definition, self.manager.settings.channels.ignores_exits)
         if refusal:
-            self._fail(instance, port.HOPELESS, refusal)
+            self._on_ended(instance, EndReason.PERMANENT, refusal)
             return
         try:
             parse_connection_names(text_of(definition, "CONNAME"))
             parse_local_addresses(text_of(definition, "LOCLADDR"))
-            if instance.kind in SENDING:
+            if instance.kind in SENDER_TYPES:
                 self.open_transmission_queue(instance)
         except MQError as error:
-            how = port.FAILED if error.reason == MQRC_OBJECT_IN_USE else port.HOPELESS
-            self._fail(instance, how, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
+            end_reason = EndReason.RETRYABLE if error.reason == MQRC_OBJECT_IN_USE else EndReason.PERMANENT
+            self._on_ended(instance, end_reason, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
             return
         instance.address = text_of(definition, "CONNAME")
         alive = keep_alive_seconds(number_of(definition, "KAINT", MQKAI_AUTO), number_of(definition, "HBINT", 300))
@@ -267,7 +270,7 @@ class MessageChannels(ChannelOwner):
             partial(self._not_connected, instance),
         )
 
-    def open_transmission_queue(self, instance: Instance) -> None:
+    def open_transmission_queue(self, instance: ChannelInstance) -> None:
         """Have the transmission queue for this channel alone. MQError."""
         name = text_of(instance.definition, "XMITQ")
         queue = self.engine.queues.get(name)
@@ -294,12 +297,12 @@ class MessageChannels(ChannelOwner):
         connection.is_privileged = not user or self.manager.guard.is_administrator(user)
         return connection
 
-    def _connected(self, instance: Instance, sock: socket.socket, address: str) -> None:
+    def _connected(self, instance: ChannelInstance, sock: socket.socket, address: str) -> None:
         instance.attempt = None
         if self.is_ending or instance.state != states.INITIALIZING:
             sock.close()
             return
-        instance.happens(CONNECTED)
+        instance.apply(CONNECTED)
         instance.address = address
         link = ServerLink(self.reactor, sock, address, False)
         agent = self.new_agent(instance, link)
@@ -309,16 +312,16 @@ class MessageChannels(ChannelOwner):
             if asked.cipher_spec:
                 begin_tls(link, self._tls.client_stream(asked))
         except (TlsFailed, OSError) as error:
-            agent.finish(port.HOPELESS, 0, str(error))
+            agent.finish(EndReason.PERMANENT, 0, str(error))
             return
         settings = ChannelSettings(instance.definition)
         if instance.kind == "RQSTR":
-            link.send(hello_frame(proposal(settings, self.engine.name, self.engine.ccsid, REQUESTS)))
+            link.send(hello_frame(propose(settings, self.engine.name, self.engine.ccsid, REQUESTS)))
         else:
-            self.send_from(agent, instance, settings)
+            self.start_sender(agent, instance, settings)
 
-    def new_agent(self, instance: Instance, link: ServerLink) -> MessageAgent:
-        agent = MessageAgent(self.reactor, self, instance.name, link)
+    def new_agent(self, instance: ChannelInstance, link: ServerLink) -> ChannelAgent:
+        agent = ChannelAgent(self.reactor, self, instance.name, link)
         agent.instance = instance
         instance.agent = agent
         link.agent = agent
@@ -326,12 +329,12 @@ class MessageChannels(ChannelOwner):
         self.records.need(self._agents)
         return agent
 
-    def send_from(self, agent: MessageAgent, instance: Instance, settings: ChannelSettings) -> None:
+    def start_sender(self, agent: ChannelAgent, instance: ChannelInstance, settings: ChannelSettings) -> None:
         """Be the sending end of a link, and say hello."""
         connection = instance.connection
         assert connection is not None
         if connection.broken:  # an administrator may have ended it meanwhile
-            agent.finish(port.FAILED, 0, f"AMQ9509E: Channel {instance.name} has lost its transmission queue.")
+            agent.finish(EndReason.RETRYABLE, 0, f"AMQ9509E: Channel {instance.name} has lost its transmission queue.")
             return
         handle = next(iter(connection.handles.values()))
         end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
@@ -341,18 +344,18 @@ class MessageChannels(ChannelOwner):
         agent.sending = end
         end.start()
 
-    def _not_connected(self, instance: Instance, text: str) -> None:
+    def _not_connected(self, instance: ChannelInstance, text: str) -> None:
         instance.attempt = None
         if instance.state == states.INITIALIZING:
             advice = "See whether it and its listener run (DISPLAY LSSTATUS(*) there), and where CONNAME leads."
             text = f"AMQ9202E: Channel {instance.name}: the partner is not there. {text} {advice}"
-            self._fail(instance, port.FAILED, text)
+            self._on_ended(instance, EndReason.RETRYABLE, text)
 
     # -- for the agents ------------------------------------------------------------------------------------------------
 
-    def agent_greeted(self, agent: MessageAgent, request: int, payload: bytes) -> None:
+    def on_agent_hello(self, agent: ChannelAgent, request: int, payload: bytes) -> None:
         instance = agent.instance
-        if not isinstance(instance, Instance) or instance.kind != "RQSTR":
+        if not isinstance(instance, ChannelInstance) or instance.kind != "RQSTR":
             raise MalformedFrame("a hello where none is expected")
         hello = decode_channel_hello(payload)
         if hello.channel != instance.name or hello.purpose != SENDS:
@@ -360,127 +363,127 @@ class MessageChannels(ChannelOwner):
         if hello.version < 1 or not valid_name(hello.queue_manager):
             raise MalformedFrame("a hello of nobody")
         try:
-            self.callers.check_free(instance.name, hello.queue_manager)
+            self.inbound.check_free(instance.name, hello.queue_manager)
             user = self.admission.user_of_called(agent.link, instance.definition, hello.queue_manager)
-            self.callers.receive(agent, request, hello, user)
+            self.inbound.start_receiver(agent, request, hello, user)
         except MQError as error:
             self.note_channel(error.detail)
             agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
 
-    def agent_frame(self, agent: MessageAgent, type: int, request: int, payload: bytes) -> None:
+    def on_agent_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
         instance = agent.instance
-        if not isinstance(instance, Instance):
+        if not isinstance(instance, ChannelInstance):
             self.server.channel_commands.ping_frame(agent, type, request, payload)
         elif type == CHANNEL_END and instance.kind == "RQSTR":
-            instance.happens(REQUESTED)
-            agent.finish(port.ORDERLY, 0, "")
-            if any(each.name == instance.name for each in self.called.values()):
+            instance.apply(CALLBACK_PROMISED)
+            agent.finish(EndReason.NORMAL, 0, "")
+            if any(each.name == instance.name for each in self.inbound_instances.values()):
                 # The call was faster than the promise of it.
-                instance.happens(CALLED_BACK)
-                instance.happens(ENDED)
+                instance.apply(CALLED_BACK)
+                instance.apply(ENDED)
         elif type == CHANNEL_HELLO | REPLY and (refusal := refusal_in(payload, instance.name)) is not None:
-            agent.finish(port.FAILED, refusal.reason, refusal.text)
+            agent.finish(EndReason.RETRYABLE, refusal.reason, refusal.text)
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
-    def agent_changed(self, agent: MessageAgent) -> None:
+    def on_agent_changed(self, agent: ChannelAgent) -> None:
         instance = agent.instance
-        if not isinstance(instance, Instance):
+        if not isinstance(instance, ChannelInstance):
             return
         sending, receiving = agent.sending, agent.receiving
         if sending is not None and instance.state == states.BINDING and sending.partner:
             instance.partner = sending.partner
-            self.running(instance)
+            self.mark_running(instance)
         elif receiving is not None and receiving.state == PAUSED and instance.state == states.RUNNING:
-            instance.happens(MESSAGE_RETRY)
+            instance.apply(MESSAGE_RETRY)
         elif receiving is not None and receiving.state != PAUSED and instance.state == states.PAUSED:
-            instance.happens(RETRY_OVER)
+            instance.apply(RETRY_OVER)
         elif sending is not None and sending.is_stopping and instance.state == states.RUNNING:
-            instance.happens(states.END_DUE)
+            instance.apply(states.END_DUE)
 
-    def running(self, instance: Instance) -> None:
-        instance.happens(AGREED)
+    def mark_running(self, instance: ChannelInstance) -> None:
+        instance.apply(NEGOTIATED)
         instance.started_ms = now_ms()
-        instance.was_told = True
-        measure(instance, self.engine, self.manager.statistics_writer.message_channels)
+        instance.is_start_reported = True
+        start_monitoring(instance, self.engine, self.manager.statistics_writer.message_channels)
         queue = text_of(instance.definition, "XMITQ")
         send_reports(
             self.engine, channel_events.on_channel_started(self.engine, instance.name, queue, instance.address), None
         )
 
-    def agent_over(self, agent: MessageAgent, how: int, reason: int, text: str) -> None:
+    def on_agent_ended(self, agent: ChannelAgent, end_reason: EndReason, reason: int, text: str) -> None:
         if agent.connection is not None:
             self.manager.release(agent.connection, False)
             agent.connection = None
         instance = agent.instance
-        if not isinstance(instance, Instance):
+        if not isinstance(instance, ChannelInstance):
             self.server.channel_commands.ping_over(agent, text)
             return
         self._agents -= 1
         self.records.need(self._agents)
-        if text.startswith("AMQ9520E") and how == port.FAILED:  # TLS knows channels by their names, too
-            how, text = port.HOPELESS, refusal_text(instance.name, MQRC_UNKNOWN_CHANNEL_NAME, "")
+        if text.startswith("AMQ9520E") and end_reason == EndReason.RETRYABLE:  # TLS knows channels by their names, too
+            end_reason, text = EndReason.PERMANENT, refusal_text(instance.name, MQRC_UNKNOWN_CHANNEL_NAME, "")
         if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
             text = _tls_text(instance, text)
-            self._tell_tls(instance, text)
-            how = port.HOPELESS  # certificates and ciphers do not mend by themselves
-        self._fail(instance, int(how), text)
+            self._report_tls_error(instance, text)
+            end_reason = EndReason.PERMANENT  # certificates and ciphers do not mend by themselves
+        self._on_ended(instance, end_reason, text)
 
-    def _tell_tls(self, instance: Instance, text: str) -> None:
+    def _report_tls_error(self, instance: ChannelInstance, text: str) -> None:
         qualifier = MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else MQRQ_SSL_HANDSHAKE_ERROR
         queue = text_of(instance.definition, "XMITQ")
         made = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
         send_reports(self.engine, made, None)
 
-    def _fail(self, instance: Instance, how: int, text: str) -> None:
+    def _on_ended(self, instance: ChannelInstance, end_reason: EndReason, text: str) -> None:
         """A channel is over, well or not: say so, and see what comes next."""
-        self.places.one_ended()
+        self.capacity.release()
         name = instance.name
-        if instance.went_well():
+        if instance.made_progress():
             instance.retries.reset()
         self._release(instance)
         instance.agent = None
-        if instance.is_called and self.called.get((name, instance.partner)) is instance:
-            del self.called[(name, instance.partner)]
-        if text and how != port.ORDERLY:
+        if instance.is_inbound and self.inbound_instances.get((name, instance.partner)) is instance:
+            del self.inbound_instances[(name, instance.partner)]
+        if text and end_reason != EndReason.NORMAL:
             text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text.rstrip('.')}."
             self._note_end(instance, text[:8], text)
-        if how == port.ORDERLY:
+        if end_reason == EndReason.NORMAL:
             self._note_end(instance, "well", f"AMQ9001I: Channel '{name}' ended normally.")
         else:
             where = instance.address or text_of(instance.definition, "CONNAME")
             text_of_end = f"AMQ9999E: Channel '{name}' to '{where}' ended abnormally."
             self._note_end(instance, "ill", text_of_end)
-        self._tell_stopped(instance, how, text)
+        self._report_stopped(instance, end_reason, text)
         if instance.state == REQUESTING:
             return
         if self.is_ending:
-            instance.happens(ENDED)
+            instance.apply(ENDED)
         elif instance.status_after == "STOPPED":
-            instance.happens(STOPPED_NOW)
-        elif instance.status_after or how == port.ORDERLY:
+            instance.apply(STOP_COMPLETE)
+        elif instance.status_after or end_reason == EndReason.NORMAL:
             self._ended(instance)
-        elif how == port.HOPELESS and not instance.is_called:
-            instance.happens(REFUSED)
-            self.wish(name, sync_records.STOPPED_WISH)
+        elif end_reason == EndReason.PERMANENT and not instance.is_inbound:
+            instance.apply(FAILED_PERMANENTLY)
+            self.set_desired_state(name, DesiredState.STOPPED)
             text = f"AMQ9999E: Channel {name} is stopped. START CHANNEL({name}) when that is put right."
             self._note_end(instance, "stopped", text)
-        elif instance.is_called or instance.kind == "RQSTR":
+        elif instance.is_inbound or instance.kind == "RQSTR":
             self._ended(instance)
         else:
             self._retry(instance)
 
-    def _ended(self, instance: Instance) -> None:
-        instance.happens(ENDED)
-        if not instance.is_called or instance.kind == "RQSTR":
-            self.records.forget(sync_records.WISH, instance.name)
+    def _ended(self, instance: ChannelInstance) -> None:
+        instance.apply(ENDED)
+        if not instance.is_inbound or instance.kind == "RQSTR":
+            self.records.forget(sync_records.DESIRED_STATE, instance.name)
 
-    def _retry(self, instance: Instance) -> None:
-        instance.happens(FAILED)
+    def _retry(self, instance: ChannelInstance) -> None:
+        instance.apply(FAILED)
         seconds = int(instance.retries.next_seconds())
         if seconds < 0:
-            instance.happens(GAVE_UP)
-            self.wish(instance.name, sync_records.STOPPED_WISH)
+            instance.apply(RETRIES_EXHAUSTED)
+            self.set_desired_state(instance.name, DesiredState.STOPPED)
             self.note_channel(
                 f"AMQ9999E: Channel {instance.name} has no retries left, and is stopped. START CHANNEL when its "
                 "partner is there."
@@ -489,46 +492,46 @@ class MessageChannels(ChannelOwner):
         instance.timer = RetryTimer(partial(self._retry_due, instance))
         self.reactor.wheel.add(instance.timer, self.reactor.now_ms + seconds * 1000)
 
-    def _retry_due(self, instance: Instance) -> None:
+    def _retry_due(self, instance: ChannelInstance) -> None:
         instance.timer = None
         if instance.state == RETRYING and not self.is_ending:
-            instance.happens(RETRY_DUE)
-            if self.places.finds(instance):
-                self._call(instance)
+            instance.apply(RETRY_DUE)
+            if self.capacity.acquire(instance):
+                self._connect(instance)
 
-    def _release(self, instance: Instance) -> None:
+    def _release(self, instance: ChannelInstance) -> None:
         if instance.connection is not None:
             self.manager.release(instance.connection, False)
             instance.connection = None
 
-    def _tell_stopped(self, instance: Instance, how: int, text: str) -> None:
-        if not instance.was_told:
+    def _report_stopped(self, instance: ChannelInstance, end_reason: EndReason, text: str) -> None:
+        if not instance.is_start_reported:
             return
-        instance.was_told = False
+        instance.is_start_reported = False
         number = int(text[3:7]) if text[:3] == "AMQ" and text[3:7].isascii() and text[3:7].isdigit() else 0
         queue = text_of(instance.definition, "XMITQ")
         made = channel_events.on_channel_stopped(
-            self.engine, _QUALIFIERS[how], instance.name, queue, instance.address, number
+            self.engine, _QUALIFIERS[end_reason], instance.name, queue, instance.address, number
         )
         send_reports(self.engine, made, None)
 
     def note_channel(self, text: str) -> None:
-        self.note_now_and_then(text[:_NOTE_LENGTH_MAX], text)
+        self.note_rate_limited(text[:_NOTE_LENGTH_MAX], text)
 
-    def note_now_and_then(self, key: str, text: str) -> None:
+    def note_rate_limited(self, key: str, text: str) -> None:
         """Tell the operator, unless something with the same key was told a moment ago."""
         self._notes.write(key, text[:_NOTE_LENGTH_MAX])
 
-    def _note_end(self, instance: Instance, what: str, text: str) -> None:
-        if instance.is_called:
+    def _note_end(self, instance: ChannelInstance, what: str, text: str) -> None:
+        if instance.is_inbound:
             # Strangers can bring it about again and again, each time with another name, port or reason.
-            self.note_now_and_then(f"{instance.name} {instance.host} {what}", text)
+            self.note_rate_limited(f"{instance.name} {instance.host} {what}", text)
         else:
             self.manager.note(printable(text[:_NOTE_LENGTH_MAX]))  # its own retries are seldom enough
 
     # -- stopping ------------------------------------------------------------------------------------------------------
 
-    def cease(self, instance: Instance) -> None:
+    def cancel_pending(self, instance: ChannelInstance) -> None:
         """Neither call nor wait any more."""
         if instance.timer is not None:
             self.reactor.wheel.remove(instance.timer)
@@ -543,16 +546,16 @@ class MessageChannels(ChannelOwner):
 
     def forget_deleted(self) -> None:
         """Nothing is left of channels that were stopped and then deleted."""
-        for name in [each for each in self.calling if self.find(each) is None]:
-            if self.calling[name].state in AT_REST:
-                self.cease(self.calling.pop(name))
-                self.records.forget(sync_records.WISH, name)
+        for name in [each for each in self.outbound_instances if self.find(each) is None]:
+            if self.outbound_instances[name].state in IDLE_STATES:
+                self.cancel_pending(self.outbound_instances.pop(name))
+                self.records.forget(sync_records.DESIRED_STATE, name)
         self.stopped = {each for each in self.stopped if self.find(each) is not None}
 
     def applications(self) -> dict[int, ApplicationStatus]:
         """What is known of the connections that channels have, by their numbers."""
         found: dict[int, ApplicationStatus] = {}
-        for each in [*self.calling.values(), *self.called.values()]:
+        for each in [*self.outbound_instances.values(), *self.inbound_instances.values()]:
             connection = each.connection or (each.agent.connection if each.agent is not None else None)
             if connection is not None:
                 what = "Message channel agent"
@@ -561,10 +564,10 @@ class MessageChannels(ChannelOwner):
 
     def is_active(self, name: str) -> bool:
         """Whether an instance of a channel does anything that its definition or records must not change under."""
-        instance = self.calling.get(name)
-        if instance is not None and instance.state not in AT_REST:
+        instance = self.outbound_instances.get(name)
+        if instance is not None and instance.state not in IDLE_STATES:
             return True
-        return any(each.name == name for each in self.called.values())
+        return any(each.name == name for each in self.inbound_instances.values())
 
     def require(self, name: str) -> Definition:
         definition = self.find(name)
@@ -575,19 +578,19 @@ class MessageChannels(ChannelOwner):
     def find(self, name: str) -> Definition | None:
         return self.engine.of_type(ObjectType.CHANNEL).get(name)
 
-    def wish(self, name: str, wish: int) -> None:
+    def set_desired_state(self, name: str, state: DesiredState) -> None:
         """Remember over a restart what people want of a channel."""
-        if self.records.find(sync_records.WISH, name).wish == wish:
+        if self.records.find(sync_records.DESIRED_STATE, name).desired_state is state:
             return
-        record = SyncRecord(sync_records.WISH, name, "")
-        record.wish = wish
+        record = SyncRecord(sync_records.DESIRED_STATE, name, "")
+        record.desired_state = state
         try:
             self.records.write(record)
         except MQError as error:
             self.note_channel(f"AMQ9509E: The state of channel {name} could not be saved: {error.detail or error}")
 
 
-def _tls_text(instance: Instance, text: str) -> str:
+def _tls_text(instance: ChannelInstance, text: str) -> str:
     """What keeps a channel from speaking TLS, with its name and what to look at."""
     number, _, rest = text.partition(": ")
     named = text if instance.name in text else f"{number}: Channel {instance.name}: {rest}"

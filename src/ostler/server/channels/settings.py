@@ -20,7 +20,7 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
-from ostler.server.channels.limits import Census
+from ostler.server.channels.limits import ChannelCounts
 from ostler.server.net.link import ServerLink
 from ostler.server.tls.contexts import ChannelTls, channel_mismatch, plaintext_refusal
 from ostler.wire.connect_frames import Hello
@@ -31,7 +31,7 @@ _EXITS: Final = ("SCYEXIT", "MSGEXIT", "SENDEXIT", "RCVEXIT", "MREXIT")
 _MESSAGE_CHANNELS: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER)
 
 
-class Instances:
+class ClientInstances:
     """How many links each channel has, and how many from each address: asked for every new one."""
 
     def __init__(self) -> None:
@@ -41,10 +41,10 @@ class Instances:
     def of(self, channel: str, host: str = "") -> int:
         return self._counts.get((channel, host), 0)
 
-    def census(self, stopped: set[str]) -> Census:
+    def channel_counts(self, stopped: set[str]) -> ChannelCounts:
         """All links on channels, and the channels that were stopped and have none."""
         idle = sum(1 for name in list(stopped) if not self.of(name)) if stopped else 0
-        return Census(self._total + idle, self._total)
+        return ChannelCounts(self._total + idle, self._total)
 
     def add(self, channel: str, link: ServerLink) -> None:
         self._total += 1
@@ -68,7 +68,7 @@ def is_message_channel(channel: Definition | None) -> bool:
     return channel is not None and number_of(channel, "CHLTYPE") in _MESSAGE_CHANNELS
 
 
-def tls_of(channel: Definition | None) -> ChannelTls | None:
+def tls_requirements(channel: Definition | None) -> ChannelTls | None:
     """What a channel asks of TLS, for the handshake; None for what nobody connects to.
 
     Requesters connect to servers and senders, and a sender that was asked to calls its requester back.
@@ -78,14 +78,14 @@ def tls_of(channel: Definition | None) -> ChannelTls | None:
     return ChannelTls.of(channel)
 
 
-def local_terms(hello: Hello) -> Hello:
+def negotiate_local(hello: Hello) -> Hello:
     """What a link on the queue manager's own socket gets."""
     if hello.channel:
         raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "Local bindings use no channel.")
     return _terms(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
 
 
-def channel_terms(hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool) -> Hello:
+def negotiate_client(hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool) -> Hello:
     """What a link on a channel gets, or MQError."""
     name = hello.channel
     if channel is None or not is_server_connection(channel):
@@ -98,7 +98,7 @@ def channel_terms(hello: Hello, channel: Definition | None, link: ServerLink, is
     return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
 
 
-def exits_refusal(channel: Definition | None, ignores_exits: bool) -> str:
+def check_exits(channel: Definition | None, ignores_exits: bool) -> str:
     """Why a channel does not run: it names exits, which are not run here, and may guard it. Empty when it may run.
 
     The text is for the error log; partners are not told which exits there are.

@@ -7,42 +7,42 @@ from typing import TYPE_CHECKING, Final
 from ostler.channel import states, sync_records
 from ostler.channel.compression import METHODS
 from ostler.channel.negotiation import number_of, text_of
-from ostler.channel.sender import CHECKING
+from ostler.channel.sender import BATCH_HEARTBEAT
 from ostler.channel.states import NAMES, STOPPED, STOPPING
-from ostler.channel.sync_records import InDoubt, SyncRecord, SyncRecords, batches_in_doubt
+from ostler.channel.sync_records import InDoubtBatch, SyncRecord, SyncRecords, batches_in_doubt
 from ostler.command.status.channel_status import SAVED, ChannelStatus
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.definitions import Definition
-from ostler.server.channels.instance import Instance
-from ostler.server.channels.mca import MessageAgent
-from ostler.server.channels.monitoring import measures
+from ostler.server.channels.instance import ChannelInstance
+from ostler.server.channels.mca import ChannelAgent
+from ostler.server.channels.monitoring import monitoring_values
 
 if TYPE_CHECKING:
-    from ostler.server.channels.service import MessageChannels
+    from ostler.server.channels.service import ChannelService
 
 _METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
 
 
-def all_statuses(channels: MessageChannels) -> list[ChannelStatus]:
+def all_statuses(channels: ChannelService) -> list[ChannelStatus]:
     """Every channel that runs, tries to or was stopped; and what is saved of all. With the engine's lock held."""
     engine, records = channels.engine, channels.records
-    doubts: dict[str, list[InDoubt]] = {}
+    doubts: dict[str, list[InDoubtBatch]] = {}
     for doubt in batches_in_doubt(engine):
         doubts.setdefault(doubt.channel, []).append(doubt)
     found = [
         instance_status(each, engine, records, [] if each.is_receiving else doubts.get(each.name, []))
-        for each in [*channels.calling.values(), *channels.called.values()]
+        for each in [*channels.outbound_instances.values(), *channels.inbound_instances.values()]
         if each.state != states.INACTIVE
     ]
     there = {each.name for each in found}
     for name in sorted(channels.stopped - there):
         definition = channels.find(name)
         if definition is not None:
-            instance = Instance(definition, True)
+            instance = ChannelInstance(definition, True)
             instance.state = STOPPED
             found.append(instance_status(instance, engine, records, []))
-    saved = [each for each in records.all() if each.kind != sync_records.WISH]
+    saved = [each for each in records.all() if each.kind != sync_records.DESIRED_STATE]
     # A channel may be in doubt about its first batch, and have nothing else to show yet.
     known = {each.channel for each in saved if each.kind == sync_records.SENDING}
     saved += [SyncRecord(sync_records.SENDING, name, "") for name in doubts if name not in known]
@@ -52,10 +52,12 @@ def all_statuses(channels: MessageChannels) -> list[ChannelStatus]:
     return found
 
 
-def instance_status(instance: Instance, engine: Engine, records: SyncRecords, doubts: list[InDoubt]) -> ChannelStatus:
+def instance_status(
+    instance: ChannelInstance, engine: Engine, records: SyncRecords, doubts: list[InDoubtBatch]
+) -> ChannelStatus:
     """What goes on in a channel now. `doubts` are the batches that it is in doubt about."""
     agent = instance.agent
-    figures = instance.figures()
+    counters = instance.counters()
     definition = instance.definition
     queue_name = text_of(definition, "XMITQ")
     link = agent.link if agent is not None else None
@@ -72,7 +74,7 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
     sequence = end.sequence if end is not None else record.sequence
     header = _words(agreed.header_methods if agreed is not None else [])
     method = _words(agreed.message_methods if agreed is not None else [])
-    measured = measures(instance, engine)
+    measured = monitoring_values(instance, engine)
     return ChannelStatus(
         instance.name,
         channel_type=instance.kind,
@@ -94,12 +96,12 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
         peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
         is_stopping=instance.state == STOPPING or bool(instance.status_after),
-        key_resets=int(figures.key_resets),
-        key_reset_ms=int(figures.key_reset_ms),
+        key_resets=int(counters.key_resets),
+        key_reset_ms=int(counters.key_reset_ms),
         transmission_queue=queue_name,
-        last_message_ms=int(figures.last_message_ms),
-        messages=int(figures.messages),
-        batches=int(figures.batches),
+        last_message_ms=int(counters.last_message_ms),
+        messages=int(counters.messages),
+        batches=int(counters.batches),
         batch_size=int(agreed.batch_size) if agreed is not None else number_of(definition, "BATCHSZ", 50),
         current_messages=int(under_way),
         current_luwid=doubts[-1].luwid if doubts else record.luwid,
@@ -118,7 +120,7 @@ def instance_status(instance: Instance, engine: Engine, records: SyncRecords, do
     )
 
 
-def saved_status(record: SyncRecord, definition: Definition | None, doubts: list[InDoubt]) -> ChannelStatus:
+def saved_status(record: SyncRecord, definition: Definition | None, doubts: list[InDoubtBatch]) -> ChannelStatus:
     """What was saved of an end when a batch was last agreed on."""
     attributes = definition.attributes if definition is not None else {}
     return ChannelStatus(
@@ -139,13 +141,13 @@ def saved_status(record: SyncRecord, definition: Definition | None, doubts: list
     )
 
 
-def _record(instance: Instance, records: SyncRecords) -> SyncRecord:
+def _record(instance: ChannelInstance, records: SyncRecords) -> SyncRecord:
     if instance.agent is not None and instance.agent.receiving is not None:
         return records.find(sync_records.RECEIVING, instance.name, instance.partner)
     return records.find(sync_records.SENDING, instance.name)
 
 
-def _substate(instance: Instance) -> str:
+def _substate(instance: ChannelInstance) -> str:
     agent = instance.agent
     if agent is None:
         return "NETCONNECT" if instance.state == states.INITIALIZING else ""
@@ -153,7 +155,7 @@ def _substate(instance: Instance) -> str:
         is_shaking = agent.link.tls is not None and not agent.link.tls.is_ready
         return "SSLHANDSHK" if is_shaking else "RESYNCH"
     if agent.sending is not None:
-        if agent.sending.state == CHECKING:
+        if agent.sending.state == BATCH_HEARTBEAT:
             return "HEARTBEAT"
         if agent.sending.in_flight:
             return "ENDBATCH"
@@ -165,7 +167,7 @@ def _words(methods: list[int]) -> str:
     return _METHOD_WORDS.get(methods[0], "NONE") if methods else "NONE"
 
 
-def _local_address(agent: MessageAgent | None) -> str:
+def _local_address(agent: ChannelAgent | None) -> str:
     if agent is None:
         return ""
     try:

@@ -15,7 +15,6 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, Final
 
 from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE, MQRC_MAX_CONNS_LIMIT_REACHED
-from ostler.server.channels.mca import MessageAgent
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_status import raise_descriptor_limit
 from ostler.server.net.listeners import ListenerSocket
@@ -258,4 +257,4 @@ def _says_nothing(link: ServerLink) -> bool:
 def _does_nothing(link: ServerLink) -> bool:
     """Whether no channel runs by a link. One that only answers pings does not."""
     agent = link.agent
-    return agent is None or (isinstance(agent, MessageAgent) and agent.instance is None)
+    return agent is None or not agent.has_instance()

@@ -72,8 +72,8 @@ from ostler.wire.segments import READY_FRAME, SEGMENT_COST_BYTES, IncomingPayloa
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 if TYPE_CHECKING:
-    from ostler.server.channels.agents import Agent
     from ostler.server.net.conversation import Conversation, Waiting
+    from ostler.server.net.link_agent import LinkAgent
     from ostler.server.net.reactor import Reactor
 
 # States of a link.
@@ -114,7 +114,7 @@ class ServerLink(Timer):
         self.heartbeat_ms: i64 = 0
         self.conversations_max: i64 = 1
         self.conversations: dict[int, Conversation] = {}
-        self.agent: Agent | None = None  # of a message channel, instead of conversations
+        self.agent: LinkAgent | None = None  # of a message channel, instead of conversations
         self.reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self.tls: TlsStream | None = None
         self.assemblies: dict[tuple[int, int], IncomingPayload] = {}
@@ -357,7 +357,7 @@ class ServerLink(Timer):
             return
         if type == HEARTBEAT | REPLY:
             heart_answered(self)
-        agent.frame(type, request, buffer, start, end)
+        agent.receive_frame(type, request, buffer, start, end)
 
     def _whole(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         if self.agent is not None:

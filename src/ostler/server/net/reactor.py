@@ -23,11 +23,11 @@ from ostler.engine.get import go_on_looking
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
-from ostler.server.channels.agents import Agent
 from ostler.server.clock import EngineClock
 from ostler.server.net.conversation import Conversation, Waiting
 from ostler.server.net.held_back import HeldReply, Parked
 from ostler.server.net.link import CLOSED, CLOSING, ServerLink
+from ostler.server.net.link_agent import LinkAgent
 from ostler.server.net.link_limits import OUT_HIGH_BYTES, OUT_LOW_BYTES
 from ostler.server.net.link_memory import LinkMemory
 from ostler.server.net.reactor_handler import Policy
@@ -99,7 +99,7 @@ class Reactor:
         self.resuming: list[Waiting] = []  # streams that have more to do
         self.reading: list[ServerLink] = []  # links that are read from again
         self._put_off: list[ServerLink] = []  # links whose requests cost more than a pass has for them
-        self.pumping: list[Agent] = []  # message channels that have something to send
+        self.pumping: list[LinkAgent] = []  # message channels that have something to send
         self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
         self._held: list[HeldReply] = []
         self._parked: list[Parked] = []
@@ -226,7 +226,7 @@ class Reactor:
         if agent is not None:
             link.agent = None
             try:
-                agent.closed(link.why)
+                agent.on_closed(link.why)
             except Exception as error:
                 self.counters.breakdowns += 1
                 self.policy.note_link(link, f"AMQ6109E: A channel could not be ended properly: {error!r}.")
@@ -631,11 +631,11 @@ class Reactor:
         if self.engine.woken:
             self.tell_woken()
 
-    def _agent_broke_down(self, agent: Agent, error: Exception) -> None:
+    def _agent_broke_down(self, agent: LinkAgent, error: Exception) -> None:
         """Something is wrong on this side. The channel ends with it; others go on."""
         self.counters.breakdowns += 1
         try:
-            agent.broke_down(error)
+            agent.on_internal_error(error)
         except Exception as another:
             self.policy.note(f"AMQ6109E: A channel could not be ended properly: {another!r}, after {error!r}.")
 
@@ -668,7 +668,7 @@ class Reactor:
                 timer.conversation.link.broke_down(error)
             elif isinstance(timer, ServerLink):
                 timer.broke_down(error)
-            elif isinstance(timer, Agent):
+            elif isinstance(timer, LinkAgent):
                 self._agent_broke_down(timer, error)
             else:
                 self.counters.breakdowns += 1
@@ -683,7 +683,7 @@ class Reactor:
                 waker = request.waker
                 if isinstance(waker, Waiting):
                     self._answer(waker)
-                elif isinstance(waker, Agent):
+                elif isinstance(waker, LinkAgent):
                     waker.mark()
                 elif callable(waker):
                     try:

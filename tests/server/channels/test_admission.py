@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.searching import SLOW_MACHINES, examples
-from tests.server.channels.channel_routes import eventually
+from tests.server.channels.support.channel_routes import eventually
 from tests.world.tls_pairs import shake_hands
 
 from ostler.model import constants as mq

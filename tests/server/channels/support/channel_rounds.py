@@ -31,7 +31,7 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 import ostler
-from ostler.channel.sync_records import WISH
+from ostler.channel.sync_records import DESIRED_STATE
 from ostler.command.mqsc.script import Counts, run_script
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection
@@ -64,7 +64,7 @@ for line in sys.stdin:
             print(json.dumps({
                 "units": len(engine.units_of_work),
                 "waiting": sum(queue.depth for queue in engine.queues.values() if queue.is_transmission),
-                "records": sorted(record for record in records if record[0] != WISH),
+                "records": sorted(record for record in records if record[0] != DESIRED_STATE),
                 "notes": list(manager.notices)[-5:],
             }), flush=True)
 server.end("immediate")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.server.channels.channel_proxy import BACK, Proxy
-from tests.server.channels.channel_routes import Route, Routes, dead_letter, eventually
+from tests.server.channels.support.channel_proxy import BACK, Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, dead_letter, eventually
 
 from ostler.command.status.channel_status import CURRENT
 from ostler.model import constants as mq
@@ -34,8 +34,8 @@ def test_a_requester_gets_its_messages(route: Routes, persistent: bool) -> None:
     way.put(*sent, persistent=persistent)
     running(request(way))
     assert way.bodies(50) == sent
-    assert (way.figures().channel_type, way.figures(way.there).channel_type) == REQUESTED
-    assert (way.figures().remote_manager, way.figures(way.there).remote_manager) == ("FAR", "NEAR")
+    assert (way.chstatus().channel_type, way.chstatus(way.there).channel_type) == REQUESTED
+    assert (way.chstatus().remote_manager, way.chstatus(way.there).remote_manager) == ("FAR", "NEAR")
     way.put(b"later")
     assert way.get().data == b"later"
 
@@ -51,7 +51,7 @@ def test_a_server_with_an_address_begins_with_a_requester(route: Routes) -> None
     way.put(b"pushed")
     way.run()
     assert way.get().data == b"pushed"
-    assert way.figures(way.there).channel_type == "RQSTR"
+    assert way.chstatus(way.there).channel_type == "RQSTR"
 
 
 def test_a_server_with_an_address_is_asked_by_its_requester(route: Routes) -> None:
@@ -66,7 +66,7 @@ def test_a_server_begins_with_a_receiver(route: Routes) -> None:
     way.put(b"pushed")
     way.run()
     assert way.get().data == b"pushed"
-    assert (way.figures().channel_type, way.figures(way.there).channel_type) == ("SVR", "RCVR")
+    assert (way.chstatus().channel_type, way.chstatus(way.there).channel_type) == ("SVR", "RCVR")
 
 
 @pytest.mark.parametrize("side", ["server", "requester"])
@@ -147,7 +147,7 @@ def test_a_sender_calls_back(route: Routes) -> None:
     way.put(b"called")
     running(request(way))
     assert way.get().data == b"called"
-    assert (way.figures().channel_type, way.figures(way.there).channel_type) == CALLED_BACK
+    assert (way.chstatus().channel_type, way.chstatus(way.there).channel_type) == CALLED_BACK
     assert "AMQ9514E" in way.refused("START CHANNEL({})", way.there)
     way.stop("STATUS(INACTIVE)", way.there)
     way.until("INACTIVE", way.there).until("RETRYING")

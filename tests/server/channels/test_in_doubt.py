@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channels.channel_proxy import FORWARD, Proxy
-from tests.server.channels.channel_routes import Route, Routes, eventually
+from tests.server.channels.support.channel_proxy import FORWARD, Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, eventually
 
 from ostler.server.net.link import ServerLink
 from ostler.testing import RunningQueueManager
@@ -24,7 +24,11 @@ def proxy(pair: list[RunningQueueManager]) -> Iterator[Proxy]:
 
 def link_of(way: Route, where: RunningQueueManager) -> ServerLink:
     channels = where.server.channels
-    (found,) = [each for each in [*channels.calling.values(), *channels.called.values()] if each.name == way.channel]
+    (found,) = [
+        each
+        for each in [*channels.outbound_instances.values(), *channels.inbound_instances.values()]
+        if each.name == way.channel
+    ]
     assert found.agent is not None
     return found.agent.link
 
@@ -136,7 +140,7 @@ def test_frames_and_bytes_are_counted_alike_at_both_ends(route: Routes) -> None:
     way.settled()
 
     def pairs() -> list[tuple[int, int]]:
-        here, there = way.figures(), way.figures(way.there)
+        here, there = way.chstatus(), way.chstatus(way.there)
         return [
             (here.buffers_sent, there.buffers_received),
             (there.buffers_sent, here.buffers_received),

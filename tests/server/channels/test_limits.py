@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from ostler.channel import states
 from ostler.model import constants as mq
-from ostler.server.channels.limits import Adoption, Census, ChannelLimits, count, instance_shortage
+from ostler.server.channels.limits import (
+    ChannelCounts,
+    ChannelLimits,
+    McaAdoption,
+    check_instance_limits,
+    count_channels,
+)
 from ostler.server.config.qm_ini import QueueManagerIni
 
 WAITING = {states.STARTING, states.RETRYING, states.STOPPED}
@@ -17,22 +23,24 @@ WAITING = {states.STARTING, states.RETRYING, states.STOPPED}
 def test_who_is_current_and_who_is_active() -> None:
     for state in states.NAMES:
         is_current = state != states.INACTIVE
-        assert count([state]) == (int(is_current), int(is_current and state not in WAITING)), states.NAMES[state]
+        assert count_channels([state]) == (int(is_current), int(is_current and state not in WAITING)), states.NAMES[
+            state
+        ]
 
 
 @given(st.lists(st.sampled_from(list(states.NAMES))), st.lists(st.sampled_from(list(states.NAMES))))
 def test_channels_are_counted_one_by_one(some: list[int], others: list[int]) -> None:
-    together = count([*some, *others])
-    assert together == count(some).joined(count(others))
+    together = count_channels([*some, *others])
+    assert together == count_channels(some).plus(count_channels(others))
     assert 0 <= together.active <= together.current <= len(some) + len(others)
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 9), st.integers(0, 9))
 def test_nobody_gets_a_place_that_there_is_not(most: int, most_active: int, active: int, waiting: int) -> None:
     limits = ChannelLimits(most, most_active)
-    others = Census(active + waiting, active)
-    called = limits.shortage("C", others)
-    calling = limits.shortage("C", others, is_calling=True)
+    others = ChannelCounts(active + waiting, active)
+    called = limits.limit_reached("C", others)
+    calling = limits.limit_reached("C", others, is_calling=True)
     assert (called is None) == (others.current < most and others.active < most_active)
     assert (calling is None) == (others.current < most)
     if others.current < limits.lower:
@@ -42,23 +50,23 @@ def test_nobody_gets_a_place_that_there_is_not(most: int, most_active: int, acti
 
 def test_a_shortage_says_which_limit_it_is_and_what_to_do() -> None:
     limits = ChannelLimits(7, 3)
-    current = limits.shortage("TO.HERE", Census(7, 1), is_calling=True)
+    current = limits.limit_reached("TO.HERE", ChannelCounts(7, 1), is_calling=True)
     assert current is not None
     assert current[:2] == (mq.MQRQ_MAX_CHANNELS, 7)
     assert current.text.startswith("AMQ9513E: Maximum number of channels reached: TO.HERE is refused, as 7 are current")
     assert "raise MaxChannels in qm.ini" in current.text
-    active = limits.shortage("TO.HERE", Census(4, 3))
+    active = limits.limit_reached("TO.HERE", ChannelCounts(4, 3))
     assert active is not None
     assert active[:2] == (mq.MQRQ_MAX_ACTIVE_CHANNELS, 3)
     assert "3 are active" in active.text
     assert "raise MaxActiveChannels in qm.ini" in active.text
-    assert "TO.HERE waits: 3 channels are active" in limits.waits_text("TO.HERE")
+    assert "TO.HERE waits: 3 channels are active" in limits.waiting_text("TO.HERE")
 
 
 def test_instances_of_clients_have_limits_of_their_own() -> None:
-    assert instance_shortage("C", "10.0.0.1", 4, 5, 1, 2) is None
-    whole = instance_shortage("C", "10.0.0.1", 5, 5, 1, 2)
-    each = instance_shortage("C", "10.0.0.1", 4, 5, 2, 2)
+    assert check_instance_limits("C", "10.0.0.1", 4, 5, 1, 2) is None
+    whole = check_instance_limits("C", "10.0.0.1", 5, 5, 1, 2)
+    each = check_instance_limits("C", "10.0.0.1", 4, 5, 2, 2)
     assert whole is not None
     assert each is not None
     assert whole[:2] == (mq.MQRQ_SVRCONN_INST_LIMIT, 5)
@@ -93,15 +101,15 @@ def test_who_takes_over_a_connection(
     kinds: str, checks: str, kind: str, manager: bool, address: bool, adopts: bool
 ) -> None:
     ini = QueueManagerIni(f"Channels:\n AdoptNewMCA={kinds}\n AdoptNewMCACheck={checks}\n").settings.channels
-    why = Adoption(ini.adopt_new_mca, ini.adopt_new_mca_check).why_not(kind, manager, address)
+    why = McaAdoption(ini.adopt_new_mca, ini.adopt_new_mca_check).refusal_reason(kind, manager, address)
     assert (why == "") == adopts
     assert adopts or "AdoptNewMCA" in why
 
 
 def test_what_holds_unless_somebody_says_otherwise() -> None:
     ini = QueueManagerIni("").settings.channels
-    usual = Adoption(ini.adopt_new_mca, ini.adopt_new_mca_check)
-    assert [usual.why_not(kind, True, True) for kind in ("RCVR", "RQSTR", "SVR", "SDR")] == ["", "", "", ""]
-    assert usual.why_not("RCVR", False, True)
-    assert usual.why_not("RCVR", True, False)
+    usual = McaAdoption(ini.adopt_new_mca, ini.adopt_new_mca_check)
+    assert [usual.refusal_reason(kind, True, True) for kind in ("RCVR", "RQSTR", "SVR", "SDR")] == ["", "", "", ""]
+    assert usual.refusal_reason("RCVR", False, True)
+    assert usual.refusal_reason("RCVR", True, False)
     assert ChannelLimits(ini.channels_max, ini.active_channels_max).lower == 999_999_999

@@ -25,7 +25,7 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk
 from ostler.model.structures.md import MQMD
-from ostler.server.channels.stops import stop_channel
+from ostler.server.channels.commands import stop_channel
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -130,7 +130,7 @@ class ChannelBench(Bench):
             made.setblocking(False)
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for _ in range(2000):
-                agent = self.server.channels.calling[name].agent
+                agent = self.server.channels.outbound_instances[name].agent
                 if agent is not None:
                     break
                 self.reactor.run_pass(2)
@@ -145,7 +145,7 @@ class ChannelBench(Bench):
     def calm(self, name: str) -> None:
         """Whatever a channel does: have it at rest."""
         with self.manager.lock:
-            if name in self.server.channels.calling:
+            if name in self.server.channels.outbound_instances:
                 stop_channel(self.server.channels, name, "TERMINATE", "STOPPED", "", "")
         self.turn(2)
 
@@ -192,8 +192,8 @@ def check_nothing_left(bench: ChannelBench) -> None:
     assert bench.reactor.counters.breakdowns == 0
     assert not [note for note in bench.manager.notices if "AMQ6109" in note or "AMQ6110" in note]
     assert bench.reactor.links == {}
-    assert channels.called == {}
-    assert [each.connection for each in channels.calling.values() if each.connection is not None] == []
+    assert channels.inbound_instances == {}
+    assert [each.connection for each in channels.outbound_instances.values() if each.connection is not None] == []
     assert engine.connections == {}
     assert engine.units_of_work == {}
     assert all(queue.waiting.count == 0 for queue in engine.queues.values())
@@ -227,7 +227,7 @@ def put_out(bench: ChannelBench, count: int, size: int = 10, queue: str = "OUT.X
         bench.manager.release(connection, False)
 
 
-def settle_doubts(bench: ChannelBench) -> None:
+def resynchronize(bench: ChannelBench) -> None:
     """What was prepared when a partner went is as it was."""
     with bench.manager.lock:
         for batch in reversed(batches_in_doubt(bench.manager.engine)):

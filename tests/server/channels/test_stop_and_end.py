@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.server.channels.channel_bench import (
+from tests.server.channels.support.channel_bench import (
     ASKED,
     BACK,
     IN,
@@ -16,7 +16,7 @@ from tests.server.channels.channel_bench import (
     channel_bench,
     check_nothing_left,
     put_out,
-    settle_doubts,
+    resynchronize,
 )
 from tests.server.storage.test_full_disk import LimitedDisk
 from tests.world.hostile_channels import PARTNER, confirm, hello, message
@@ -47,7 +47,7 @@ def mqsc(bench: ChannelBench, text: str) -> str:
 
 
 def state(bench: ChannelBench, name: str) -> str:
-    return NAMES[bench.server.channels.calling[name].state]
+    return NAMES[bench.server.channels.outbound_instances[name].state]
 
 
 # -- transmission queues and limits ------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def test_what_a_channel_in_doubt_needs_stays(bench: ChannelBench) -> None:
     assert state(bench, OUT) == "RUNNING"
     bench.leave(ours)
     bench.calm(OUT)
-    settle_doubts(bench)
+    resynchronize(bench)
     assert bench.manager.engine.queues["OUT.XMITQ"].depth == 3
     check_nothing_left(bench)
 
@@ -99,7 +99,7 @@ def test_altering_a_channel_changes_its_next_run(bench: ChannelBench) -> None:
     assert bench.ask(ours, count=3) == [MESSAGE, MESSAGE, CONFIRM]
     bench.leave(ours)
     bench.calm(OUT)
-    settle_doubts(bench)
+    resynchronize(bench)
     ours = bench.call(OUT)
     asked = decode_channel_hello(bench.say(ours)[0][0][1])
     assert (asked.batch_size, asked.sequence_wrap) == (1, 100)
@@ -132,7 +132,7 @@ def test_units_of_work_that_are_smaller_than_batches(bench: ChannelBench) -> Non
     assert state(bench, OUT) == "RUNNING"
     bench.leave(ours)
     bench.calm(OUT)
-    settle_doubts(bench)
+    resynchronize(bench)
     check_nothing_left(bench)
 
 
@@ -315,14 +315,16 @@ def test_the_end_in_the_middle_of_everything(bench: ChannelBench, at_once: bool)
         bench.turn(4)
         bench.reactor.ahead_ms += 11_000
         bench.turn(4)
-        assert channels.called == {}, phase.__name__
-        assert [each.agent for each in channels.calling.values() if each.agent is not None] == [], phase.__name__
+        assert channels.inbound_instances == {}, phase.__name__
+        assert [each.agent for each in channels.outbound_instances.values() if each.agent is not None] == [], (
+            phase.__name__
+        )
         with bench.manager.lock:
             for link in list(bench.reactor.links.values()):
                 bench.reactor.close(link)
-        settle_doubts(bench)
+        resynchronize(bench)
         channels.is_ending = False
-        channels.calling.clear()
+        channels.outbound_instances.clear()
         bench.turn(2)
         check_nothing_left(bench)
 

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channels.channel_proxy import BACK, FORWARD, Proxy
-from tests.server.channels.channel_routes import Route, Routes, eventually
+from tests.server.channels.support.channel_proxy import BACK, FORWARD, Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, eventually
 
 from ostler.model import constants as mq
 from ostler.model.pcf import Integer, PcfMessage, String, decode
@@ -71,7 +71,7 @@ def test_what_does_not_run_can_be_stopped(route: Routes) -> None:
 def test_messages_of_the_batch_go_before_it_stops(route: Routes) -> None:
     way = route("BATCHINT(60000)").run()
     way.put(b"1", b"2")
-    eventually(lambda: way.figures().current_messages == 2)
+    eventually(lambda: way.chstatus().current_messages == 2)
     eventually(lambda: way.there.depth(way.target) == 2)
     way.stop()
     way.until("STOPPED")
@@ -83,7 +83,7 @@ def test_messages_of_the_batch_go_before_it_stops(route: Routes) -> None:
 def test_who_is_forced_to_stop_has_the_rest_later(route: Routes) -> None:
     way = route("BATCHINT(60000)").run()
     way.put(b"1", b"2")
-    eventually(lambda: way.figures().current_messages == 2)
+    eventually(lambda: way.chstatus().current_messages == 2)
     way.stop("MODE(FORCE)")
     way.until("STOPPED").until("INACTIVE", way.there)
     assert way.here.depth(way.transmission) == 2
@@ -142,7 +142,7 @@ def test_a_receiver_may_be_stopped_for_now(route: Routes) -> None:
 def test_a_receiver_is_stopped_at_once(route: Routes, mode: str) -> None:
     way = route("SHORTRTY(100) SHORTTMR(1) BATCHINT(60000)").run()
     way.put(b"under way")
-    eventually(lambda: way.figures(way.there).messages == 1)
+    eventually(lambda: way.chstatus(way.there).messages == 1)
     way.stop(f"MODE({mode})", way.there)
     way.until("STOPPED", way.there).until("RETRYING")
     assert way.there.depth(way.target) == 0
@@ -169,8 +169,8 @@ def test_retries_are_used_up(route: Routes) -> None:
     way = route(f"CONNAME('127.0.0.1({dead_port()})') SHORTRTY(2) SHORTTMR(0) LONGRTY(1) LONGTMR(0)")
     way.put(b"kept")
     way.start().until("STOPPED")
-    figures = way.figures()
-    assert (figures.short_retries_left, figures.long_retries_left) == (0, 0)
+    chstatus = way.chstatus()
+    assert (chstatus.short_retries_left, chstatus.long_retries_left) == (0, 0)
     note = way.until_noted("no retries left")
     assert "AMQ9202E" in note
     assert "START CHANNEL" in note
@@ -181,7 +181,7 @@ def test_retries_are_used_up_by_a_channel_that_once_ran(route: Routes) -> None:
     with Proxy(route.there.port) as proxy:
         way = route("SHORTRTY(2) SHORTTMR(0) LONGRTY(1) LONGTMR(0)", port=proxy.port).run()
         with way.here.manager.lock:
-            way.here.server.channels.calling[way.channel].started_ms -= 3_600_000
+            way.here.server.channels.outbound_instances[way.channel].started_ms -= 3_600_000
     way.until("STOPPED")
     assert "no retries left" in way.notes()
 
@@ -291,7 +291,7 @@ def test_the_sender_counts_anew_and_takes_its_receiver_along(route: Routes) -> N
     way.put(b"4")
     assert way.get().data == b"4"
     way.settled()
-    assert way.figures().last_sequence == 70
+    assert way.chstatus().last_sequence == 70
     assert way.saved(way.there).last_sequence == 70
 
 
@@ -326,7 +326,7 @@ def in_doubt(route: Routes, proxy: Proxy, arrived: bool) -> Route:
         proxy.cut_at(FORWARD, CHANNEL_CONFIRM)
     way.put(b"which")
     way.until("STOPPED").until("INACTIVE", way.there)
-    assert way.figures().in_doubt
+    assert way.chstatus().in_doubt
     assert "INDOUBT(YES)" in "\n".join(way.here.mqsc(f"DISPLAY CHSTATUS({way.channel}) INDOUBT"))
     assert way.there.depth(way.target) == (1 if arrived else 0)
     return way
@@ -338,7 +338,7 @@ def test_what_is_in_doubt_is_settled_by_the_next_start(route: Routes, proxy: Pro
     way.run()
     assert way.get().data == b"which"
     way.settled()
-    assert not way.figures().in_doubt
+    assert not way.chstatus().in_doubt
     assert way.there.depth(way.target) == 0
     assert way.saved().last_luwid == way.saved(way.there).last_luwid != bytes(8)
 
@@ -349,7 +349,7 @@ def test_what_is_in_doubt_is_settled_by_an_operator(route: Routes, proxy: Proxy,
     assert "in doubt" in way.refused("RESET CHANNEL({})")
     assert "doubt" in way.refused("DELETE CHANNEL({})")
     way.here.mqsc(f"RESOLVE CHANNEL({way.channel}) ACTION({'COMMIT' if arrived else 'BACKOUT'})")
-    assert not way.figures().in_doubt
+    assert not way.chstatus().in_doubt
     assert way.here.depth(way.transmission) == (0 if arrived else 1)
     assert "not in doubt" in way.refused("RESOLVE CHANNEL({}) ACTION(COMMIT)")
     way.run()
@@ -383,7 +383,7 @@ def test_a_partner_that_was_reset_still_knows_what_it_committed(route: Routes, p
     way.start().until("STOPPED")
     eventually(lambda: "AMQ9526E" in way.notes())
     assert f"RESET CHANNEL({way.channel})" in way.notes()
-    assert not way.figures().in_doubt
+    assert not way.chstatus().in_doubt
     way.here.mqsc(f"RESET CHANNEL({way.channel})")
     way.run()
     assert way.get().data == b"which"
@@ -420,13 +420,13 @@ def test_a_running_channel_is_not_deleted(route: Routes) -> None:
 def test_changes_count_from_the_next_start(route: Routes) -> None:
     way = route().run()
     way.alter("BATCHSZ(3)")
-    assert way.figures().batch_size == 50
+    assert way.chstatus().batch_size == 50
     way.put(b"goes on")
     assert way.get().data == b"goes on"
     way.stop()
     way.until("STOPPED")
     way.run()
-    assert way.figures().batch_size == 3
+    assert way.chstatus().batch_size == 3
 
 
 def test_nothing_is_left_of_a_channel_that_is_deleted(route: Routes) -> None:
@@ -447,7 +447,7 @@ def test_figures_of_both_ends(route: Routes) -> None:
     way.run()
     way.bodies(20)
     way.settled()
-    here, there = way.figures(), way.figures(way.there)
+    here, there = way.chstatus(), way.chstatus(way.there)
     assert (here.channel_type, there.channel_type) == ("SDR", "RCVR")
     assert (here.remote_manager, there.remote_manager) == ("FAR", "NEAR")
     assert (here.messages, there.messages) == (20, 20)

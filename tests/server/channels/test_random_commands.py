@@ -7,8 +7,8 @@ import random
 
 import pytest
 from tests.searching import examples
-from tests.server.channels.channel_proxy import BACK, FORWARD, Proxy
-from tests.server.channels.channel_routes import Route, Routes, eventually
+from tests.server.channels.support.channel_proxy import BACK, FORWARD, Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, eventually
 
 from ostler.testing import MqscError, RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END, CHANNEL_HELLO, CHANNEL_MESSAGE, REPLY

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Unpack
 
 import pytest
-from tests.server.channels.channel_routes import DEAD, Route, Routes, dead_letter, eventually, queue_managers
+from tests.server.channels.support.channel_routes import DEAD, Route, Routes, dead_letter, eventually, queue_managers
 
 from ostler.client.api.message import MessageFields
 from ostler.model import constants as mq
@@ -78,12 +78,12 @@ def test_messages_go_under_tls(route: Routes, spec: str) -> None:
     way.put(*sent)
     assert way.bodies(3) == sent
     for qm, other in ((way.here, "FAR"), (way.there, "NEAR")):
-        figures = way.figures(qm)
-        assert figures.security_protocol.startswith("TLS")
-        assert f"CN={other}" in figures.peer_name
-        assert "CN=Both" in figures.certificate_issuer
+        chstatus = way.chstatus(qm)
+        assert chstatus.security_protocol.startswith("TLS")
+        assert f"CN={other}" in chstatus.peer_name
+        assert "CN=Both" in chstatus.certificate_issuer
     if not spec.startswith("ANY"):
-        assert way.figures().cipher_spec == spec
+        assert way.chstatus().cipher_spec == spec
     way.stop("STATUS(INACTIVE)")
     way.until("INACTIVE")
     way.here.mqsc(f"PING CHANNEL({way.channel})")
@@ -104,7 +104,7 @@ def test_requesters_speak_tls(route: Routes, kinds: tuple[str, str]) -> None:
     way.put(b"secret")
     way.there.mqsc(f"START CHANNEL({way.channel})")
     assert way.get().data == b"secret"
-    assert way.figures().security_protocol.startswith("TLS")
+    assert way.chstatus().security_protocol.startswith("TLS")
 
 
 def test_peers_are_looked_at(route: Routes) -> None:
@@ -158,7 +158,7 @@ def test_who_has_no_certificate_is_refused_where_one_is_required(route: Routes, 
     way.run()
     way.put(b"from nobody")
     assert way.get().data == b"from nobody"
-    assert way.figures(way.there).peer_name == ""
+    assert way.chstatus(way.there).peer_name == ""
 
 
 def test_keys_are_changed_under_load(route: Routes) -> None:
@@ -169,7 +169,7 @@ def test_keys_are_changed_under_load(route: Routes) -> None:
         way.put(*sent[start : start + 40])
     assert way.bodies(400) == sent
     way.settled()
-    here, there = way.figures(), way.figures(way.there)
+    here, there = way.chstatus(), way.chstatus(way.there)
     assert here.key_resets >= 5
     assert abs(here.key_resets - there.key_resets) <= 1
     assert here.key_reset_ms > 0
@@ -233,7 +233,7 @@ def test_a_rule_gives_a_partner_its_user(route: Routes) -> None:
     way = route()
     way.there.mqsc(f"SET CHLAUTH({way.channel}) TYPE(QMGRMAP) QMNAME(NEAR) USERSRC(MAP) MCAUSER('carrier')")
     way.run()
-    assert way.figures(way.there).user == "carrier"
+    assert way.chstatus(way.there).user == "carrier"
 
 
 # -- in whose name messages are put ------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def carrier(pair: list[RunningQueueManager]) -> str:
 
 def test_who_may_not_put_has_it_dead_lettered(route: Routes, carrier: str) -> None:
     way = route("", f"MCAUSER('{carrier}')").run()
-    assert way.figures(way.there).user == carrier
+    assert way.chstatus(way.there).user == carrier
     way.put(b"not for you")
     dead = dead_letter(way.there)
     assert (dead.reason, dead.body) == (mq.MQRC_NOT_AUTHORIZED, b"not for you")
@@ -331,7 +331,7 @@ def test_what_nobody_may_is_enough_for_a_channel_without_a_user(route: Routes) -
     """)
     try:
         way.run()
-        assert way.figures(way.there).user == "nobody"
+        assert way.chstatus(way.there).user == "nobody"
         way.put(b"for everybody")
         assert way.get().data == b"for everybody"
     finally:
@@ -349,7 +349,7 @@ def test_a_rule_gives_the_user_of_a_channel_without_one(route: Routes, carrier: 
     way.put(b"by rule")
     (way.there if kinds[1] == "RQSTR" else way.here).mqsc(f"START CHANNEL({way.channel})")
     assert way.get().data == b"by rule"
-    assert way.figures(way.there).user == carrier
+    assert way.chstatus(way.there).user == carrier
 
 
 @pytest.mark.usefixtures("no_rules")
@@ -463,7 +463,7 @@ def test_reports_are_no_commands(pair: list[RunningQueueManager]) -> None:
 
 def test_the_queue_manager_itself_may_everything(route: Routes) -> None:
     way = route().run()
-    assert way.figures(way.there).user == ""
+    assert way.chstatus(way.there).user == ""
     way.put(b"as itself")
     assert way.get().data == b"as itself"
     eventually(way.is_empty)

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channels.channel_proxy import Proxy
-from tests.server.channels.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channels.support.channel_proxy import Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, eventually, queue_managers
 
 from ostler.command.status.channel_status import CURRENT
 from ostler.testing import RunningQueueManager
@@ -63,7 +63,7 @@ def test_partners_on_one_channel_count_by_themselves(two_ways: tuple[Route, Rout
     assert sorted(first.bodies(4)) == [b"a1", b"n1", b"n2", b"n3"]
     for way, count in ((first, 3), (second, 1)):
         way.settled()
-        assert way.figures().last_sequence == count
+        assert way.chstatus().last_sequence == count
     saved = {
         each.remote_manager: each.last_sequence
         for each in first.there.server.channel_status()
@@ -107,7 +107,7 @@ def test_a_partner_that_comes_again_has_lost_its_connection(route: Routes) -> No
         way.limit_end_wait()
         assert way.get().data == b"after"
         assert "AMQ9543I" in way.notes(way.there)
-        assert way.figures(way.there).messages == 1
+        assert way.chstatus(way.there).messages == 1
 
 
 # -- partners that say nothing -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channels.channel_routes import DEAD, Routes, dead_letter, eventually
+from tests.server.channels.support.channel_routes import DEAD, Routes, dead_letter, eventually
 
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
@@ -97,8 +97,8 @@ def test_too_long_for_the_channel(route: Routes, side: str, persistent: bool) ->
     """The smaller MAXMSGL counts; what is longer stays on this side."""
     limits = ("MAXMSGL(1000)", "") if side == "sender" else ("", "MAXMSGL(1000)")
     way = route(*limits).run()
-    assert way.figures().message_bytes_max == 1000
-    assert way.figures(way.there).message_bytes_max == 1000
+    assert way.chstatus().message_bytes_max == 1000
+    assert way.chstatus(way.there).message_bytes_max == 1000
     way.put(bytes(1000), bytes(1001), b"behind", persistent=persistent)
     dead = dead_letter(way.here)
     assert dead.reason == mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL

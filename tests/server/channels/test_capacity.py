@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.server.channels.channel_bench import ASKED, IN, OUT, QUEUE, ChannelBench, channel_bench, types
-from tests.server.channels.channel_proxy import Proxy
-from tests.server.channels.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channels.support.channel_bench import ASKED, IN, OUT, QUEUE, ChannelBench, channel_bench, types
+from tests.server.channels.support.channel_proxy import Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, eventually, queue_managers
 from tests.world.hostile_channels import PARTNER, confirm, hello, message
 
 import ostler
@@ -18,7 +18,7 @@ from ostler.channel.sync_records import RECEIVING
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.pcf import Integer, PcfMessage, String, decode
-from ostler.server.channels.limits import Adoption, Census, ChannelLimits
+from ostler.server.channels.limits import ChannelCounts, ChannelLimits, McaAdoption
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.testing import RunningQueueManager
 from ostler.wire import frames as wire
@@ -46,14 +46,14 @@ def route(pair: list[RunningQueueManager]) -> Iterator[Routes]:
     routes = Routes(*pair)
     yield routes
     for qm in pair:
-        qm.server.channels.places.limits = ChannelLimits(MANY, MANY)
-        qm.server.channels.places.adoption = Adoption(["ALL"], ["ALL"])
+        qm.server.channels.capacity.limits = ChannelLimits(MANY, MANY)
+        qm.server.channels.capacity.adoption = McaAdoption(["ALL"], ["ALL"])
     routes.close()
 
 
-def census(qm: RunningQueueManager) -> Census:
+def census(qm: RunningQueueManager) -> ChannelCounts:
     with qm.manager.lock:
-        return qm.server.channels.places.census()
+        return qm.server.channels.capacity.channel_counts()
 
 
 def is_calm(qm: RunningQueueManager) -> bool:
@@ -63,7 +63,7 @@ def is_calm(qm: RunningQueueManager) -> bool:
 def limit(qm: RunningQueueManager, channels: int, active: int) -> None:
     """What MaxChannels and MaxActiveChannels would be after a restart."""
     with qm.manager.lock:
-        qm.server.channels.places.limits = ChannelLimits(channels, active)
+        qm.server.channels.capacity.limits = ChannelLimits(channels, active)
 
 
 def told(qm: RunningQueueManager) -> list[PcfMessage]:
@@ -163,7 +163,7 @@ def test_who_is_called_takes_no_place_of_those_who_wait(route: Routes) -> None:
         first.start().until("RETRYING")
         second.run()
         assert census(route.here) == (2, 1)
-        retrying = route.here.server.channels.calling[first.channel].timer
+        retrying = route.here.server.channels.outbound_instances[first.channel].timer
         assert retrying is not None
         route.here.server.reactor.post(partial(retrying.fire, 0))
         first.until("STARTING")
@@ -329,7 +329,7 @@ def test_the_file_says_how_many(tmp_path: Path) -> None:
         qm.end()
         ini.write(path)
         qm.start()
-        places = qm.server.channels.places
+        places = qm.server.channels.capacity
         assert (places.limits.channels_max, places.limits.active_max) == (5, 4)
         assert places.adoption.why_not("SDR", True, True) == ""
         assert places.adoption.why_not("RCVR", True, True)
@@ -340,7 +340,7 @@ def test_the_file_says_how_many(tmp_path: Path) -> None:
 
 def adopt(qm: RunningQueueManager, kinds: str, checks: tuple[str, ...] = ADDRESSES) -> None:
     with qm.manager.lock:
-        qm.server.channels.places.adoption = Adoption(kinds.split(","), checks)
+        qm.server.channels.capacity.adoption = McaAdoption(kinds.split(","), checks)
 
 
 @pytest.mark.parametrize("kinds", ["NO", "SVR,SDR,CLUSRCVR", "FASTPATH"])
@@ -404,7 +404,7 @@ def bench(tmp_path: Path) -> Iterator[ChannelBench]:
 def test_whether_the_address_counts_is_for_the_file_to_say(
     bench: ChannelBench, checks: tuple[str, ...], adopts: bool
 ) -> None:
-    bench.server.channels.places.adoption = Adoption(["RCVR"], checks)
+    bench.server.channels.capacity.adoption = McaAdoption(["RCVR"], checks)
     ours, _, _ = bench.channel()
     theirs, _ = bench.stranger("192.0.2.1(9)")
     answers, closed = bench.say(theirs, hello_frame(hello(IN)))
@@ -432,15 +432,15 @@ def test_a_server_is_taken_over_by_its_own_requester_alone(bench: ChannelBench, 
 @pytest.mark.parametrize(("kinds", "adopts"), [("ALL", True), ("SDR", True), ("RCVR,SVR", False)])
 def test_a_sender_calls_its_requester_again(bench: ChannelBench, kinds: str, adopts: bool) -> None:
     channels = bench.server.channels
-    channels.places.adoption = Adoption(kinds.split(","), ADDRESSES)
+    channels.capacity.adoption = McaAdoption(kinds.split(","), ADDRESSES)
     ours = bench.call(OUT)
     bench.say(ours, welcome_frame(1, hello(OUT)))
-    assert channels.calling[OUT].state == states.RUNNING
+    assert channels.outbound_instances[OUT].state == states.RUNNING
     theirs, _ = bench.stranger()
     answers, _ = bench.say(theirs, hello_frame(hello(OUT, purpose=REQUESTS)))
     assert types(answers) == [wire.CHANNEL_END if adopts else wire.CHANNEL_HELLO | 128]
     assert bench.say(ours)[1] == adopts
     after = (states.INITIALIZING, states.BINDING) if adopts else (states.RUNNING,)
-    assert channels.calling[OUT].state in after
+    assert channels.outbound_instances[OUT].state in after
     bench.leave(ours, theirs)
     bench.calm(OUT)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channels.channel_routes import DEAD, Routes, dead_letter, eventually, queue_managers
+from tests.server.channels.support.channel_routes import DEAD, Routes, dead_letter, eventually, queue_managers
 
 from ostler.client.api.message import Message
 from ostler.client.api.property_types import PropertyValue

@@ -95,7 +95,7 @@ class Route:
     def _statuses(self, where: RunningQueueManager | None) -> list[ChannelStatus]:
         return [each for each in (where or self.here).server.channel_status() if each.name == self.channel]
 
-    def figures(self, where: RunningQueueManager | None = None) -> ChannelStatus:
+    def chstatus(self, where: RunningQueueManager | None = None) -> ChannelStatus:
         found = self.status(where)
         assert found is not None
         return found
@@ -165,7 +165,7 @@ class Route:
 
     def settled(self) -> Route:
         """Go on when all that was put has arrived and is committed."""
-        eventually(lambda: self.is_empty() and not (self.status() is not None and self.figures().in_doubt))
+        eventually(lambda: self.is_empty() and not (self.status() is not None and self.chstatus().in_doubt))
         return self
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.world.world import World
 
 from ostler.channel.negotiation import ChannelSettings
-from ostler.channel.send_checks import SetAside, objection, set_aside
+from ostler.channel.send_checks import Undeliverable, dead_letter_unsendable, refusal_reason
 from ostler.engine.message.message import MD_BYTES
 from ostler.engine.queue.get_request import GetRequest
 from ostler.model import constants as mq
@@ -28,7 +28,7 @@ def message(report: int, persistence: int) -> bytes:
     return b"XQH \x01\0\0\0" + b"FAR".ljust(48) + b"THERE".ljust(48) + inner[: XQH_BYTES - 104] + b"the data"
 
 
-def give_up(report: int, persistence: int, **attributes: Value) -> SetAside:
+def give_up(report: int, persistence: int, **attributes: Value) -> Undeliverable:
     """A message that is too long, of a queue manager without a dead-letter queue."""
     world = World.create(1)
     world.define_queue("WAY")
@@ -40,7 +40,7 @@ def give_up(report: int, persistence: int, **attributes: Value) -> SetAside:
     known: dict[str, Value] = {"CHLTYPE": mq.MQCHT_SENDER, "CONNAME": "there", "XMITQ": "WAY", **attributes}
     settings = ChannelSettings(new_definition(ObjectType.CHANNEL, "TO.THERE", known))
     unit = world.engine.new_unit_of_work() if persistence else None
-    return set_aside(world.engine, connection, settings, request, mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL, unit)
+    return dead_letter_unsendable(world.engine, connection, settings, request, mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL, unit)
 
 
 @pytest.mark.parametrize("usedlq", [mq.MQUSEDLQ_YES, mq.MQUSEDLQ_NO])
@@ -67,8 +67,8 @@ def test_what_is_not_persistent_does_not() -> None:
 def test_what_can_be_sent() -> None:
     md = descriptor(2, Format=mq.MQFMT_XMIT_Q_HEADER)
     body = message(0, 1)
-    assert objection(md, body, 8) == 0
-    assert objection(md, body, 7) == mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
-    assert objection(md, body[:-9], 8) == mq.MQRC_XQH_ERROR
-    assert objection(md, b"DLH " + body[4:], 8) == mq.MQRC_XQH_ERROR
-    assert objection(descriptor(2, Format=mq.MQFMT_STRING), body, 8) == mq.MQRC_XQH_ERROR
+    assert refusal_reason(md, body, 8) == 0
+    assert refusal_reason(md, body, 7) == mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
+    assert refusal_reason(md, body[:-9], 8) == mq.MQRC_XQH_ERROR
+    assert refusal_reason(md, b"DLH " + body[4:], 8) == mq.MQRC_XQH_ERROR
+    assert refusal_reason(descriptor(2, Format=mq.MQFMT_STRING), body, 8) == mq.MQRC_XQH_ERROR

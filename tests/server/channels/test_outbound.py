@@ -11,7 +11,7 @@ from queue import SimpleQueue
 import pytest
 from tests.free_ports import free_port
 
-from ostler.server.channels.outbound import Attempt, Connector
+from ostler.server.channels.outbound import ConnectAttempt, OutboundConnector
 from ostler.server.net.outgoing_sockets import HostAddress
 
 HERE = HostAddress(socket.AF_INET, "127.0.0.1")
@@ -45,13 +45,13 @@ class Caller:
     def __init__(self, connect_seconds: float = SECONDS, calls_max: int = 512) -> None:
         self.names = NameServer()
         self.posted: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self.connector = Connector(
+        self.connector = OutboundConnector(
             self.posted.put, connect_seconds=connect_seconds, calls_max=calls_max, look=self.names.look
         )
         self.outcomes: dict[str, str] = {}
         self.sockets: dict[str, socket.socket] = {}
 
-    def connect(self, names: str, local: str = "", keep_alive: int = 0, title: str = "") -> Attempt:
+    def connect(self, names: str, local: str = "", keep_alive: int = 0, title: str = "") -> ConnectAttempt:
         title = title or names
         return self.connector.connect(
             names, local, keep_alive, partial(self._then, title), partial(self._failed, title)

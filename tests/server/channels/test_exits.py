@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.server.channels.channel_routes import Route, Routes, eventually, queue_managers
+from tests.server.channels.support.channel_routes import Route, Routes, eventually, queue_managers
 
 import ostler
 from ostler.model import constants as mq

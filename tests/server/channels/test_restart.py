@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.server.channels.channel_proxy import BACK, FORWARD, Proxy
-from tests.server.channels.channel_routes import Routes, eventually
+from tests.server.channels.support.channel_proxy import BACK, FORWARD, Proxy
+from tests.server.channels.support.channel_routes import Routes, eventually
 
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM, CHANNEL_END, REPLY
@@ -66,7 +66,7 @@ def test_what_ran_runs_again_and_what_was_stopped_stays_so(route: Routes, mode: 
     running.put(b"after")
     assert running.get().data == b"after"
     running.settled()
-    assert running.figures().last_sequence == 2
+    assert running.chstatus().last_sequence == 2
     stopped.put(b"still")
     assert near.depth(stopped.transmission) == 1
     stopped.run()
@@ -148,7 +148,7 @@ def test_what_is_in_doubt_survives(route: Routes, arrived: bool, who: str) -> No
         assert way.bodies(3) == [b"1", b"2", b"3"]
         way.until("RUNNING").settled()
         assert way.there.depth(way.target) == 0
-        assert way.figures().last_sequence == 4
+        assert way.chstatus().last_sequence == 4
 
 
 def test_a_stopped_channel_in_doubt_shows_it_after_a_restart(route: Routes) -> None:
@@ -160,7 +160,7 @@ def test_a_stopped_channel_in_doubt_shows_it_after_a_restart(route: Routes) -> N
         end(route.here, "immediate")
         route.here.start()
         way.until("STOPPED")
-        assert way.figures().in_doubt
+        assert way.chstatus().in_doubt
         way.here.mqsc(f"RESOLVE CHANNEL({way.channel}) ACTION(BACKOUT)")
         assert way.here.depth(way.transmission) == 1
         way.run()
@@ -170,7 +170,7 @@ def test_a_stopped_channel_in_doubt_shows_it_after_a_restart(route: Routes) -> N
 def test_a_restart_in_the_middle_of_a_batch(route: Routes) -> None:
     way = route(f"{PATIENT} BATCHINT(60000)").run()
     way.put(b"1", b"2")
-    eventually(lambda: way.figures(way.there).messages == 2)
+    eventually(lambda: way.chstatus(way.there).messages == 2)
     end(route.there, "preemptive")
     way.until("RETRYING")
     assert way.here.depth(way.transmission) == 2
@@ -186,14 +186,14 @@ def test_a_restart_in_the_middle_of_a_batch(route: Routes) -> None:
 def test_a_quiet_end_finishes_the_batch(route: Routes) -> None:
     way = route(f"{PATIENT} BATCHINT(60000)").run()
     way.put(b"1", b"2")
-    eventually(lambda: way.figures().current_messages == 2)
+    eventually(lambda: way.chstatus().current_messages == 2)
     end(route.here, "quiesce", 15)
     assert way.there.depth(way.target) == 2
     assert way.bodies(2) == [b"1", b"2"]
     route.here.start()
     way.until("RUNNING")
-    assert way.figures().last_sequence == 2
-    assert not way.figures().in_doubt
+    assert way.chstatus().last_sequence == 2
+    assert not way.chstatus().in_doubt
 
 
 @pytest.mark.parametrize("mode", ENDS)
@@ -201,7 +201,7 @@ def test_an_end_in_the_middle_of_a_batch(route: Routes, mode: str) -> None:
     """Whether the batch goes out before the end or after it: it goes once."""
     way = route(f"{PATIENT} BATCHINT(60000)").run()
     way.put(b"1", b"2")
-    eventually(lambda: way.figures().current_messages == 2)
+    eventually(lambda: way.chstatus().current_messages == 2)
     end(route.here, mode)
     route.here.start()
     way.until("RUNNING")
@@ -218,13 +218,13 @@ def test_an_end_in_the_middle_of_a_batch(route: Routes, mode: str) -> None:
 def test_an_operator_ends_the_connection_of_a_channel(route: Routes, side: str) -> None:
     way = route(f"{PATIENT} BATCHINT(60000)").run()
     way.put(b"1", b"2")
-    eventually(lambda: way.figures(way.there).messages == 2)
+    eventually(lambda: way.chstatus(way.there).messages == 2)
     if side == "sender":
         channels = way.here.server.channels
-        connection = channels.calling[way.channel].connection
+        connection = channels.outbound_instances[way.channel].connection
     else:
         channels = way.there.server.channels
-        agent = channels.called[(way.channel, "NEAR")].agent
+        agent = channels.inbound_instances[(way.channel, "NEAR")].agent
         assert agent is not None
         connection = agent.connection
     assert connection is not None
@@ -246,7 +246,7 @@ def test_a_partner_that_does_not_answer_does_not_hold_up_the_end(route: Routes, 
         for type in (CHANNEL_CONFIRM, CHANNEL_END):
             proxy.swallow(FORWARD, type)
         way.put(b"nobody answers")
-        eventually(lambda: way.figures().in_doubt)
+        eventually(lambda: way.chstatus().in_doubt)
         end(route.here, mode)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 
 import pytest
-from tests.server.channels.channel_proxy import FORWARD, Proxy
-from tests.server.channels.channel_routes import Route, Routes, dead_letter, eventually
+from tests.server.channels.support.channel_proxy import FORWARD, Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, dead_letter, eventually
 
 from ostler.model import constants as mq
 from ostler.testing import RunningQueueManager
@@ -26,11 +26,11 @@ def test_batches_end_when_they_are_full(route: Routes) -> None:
     way.run()
     way.bodies(20)
     way.settled()
-    figures = way.figures()
-    assert (figures.messages, figures.batches, figures.batch_size) == (20, 4, 5)
-    assert figures.batch_fill[0] == 5
-    assert way.figures(way.there).batches == 4
-    assert figures.last_sequence == figures.current_sequence == 20
+    chstatus = way.chstatus()
+    assert (chstatus.messages, chstatus.batches, chstatus.batch_size) == (20, 4, 5)
+    assert chstatus.batch_fill[0] == 5
+    assert way.chstatus(way.there).batches == 4
+    assert chstatus.last_sequence == chstatus.current_sequence == 20
 
 
 def test_the_smaller_batch_size_counts(route: Routes) -> None:
@@ -39,7 +39,7 @@ def test_the_smaller_batch_size_counts(route: Routes) -> None:
     way.run()
     way.bodies(8)
     way.settled()
-    assert way.figures().batches == 4
+    assert way.chstatus().batches == 4
     assert "BATCHSZ(2)" in shown(way)
 
 
@@ -47,8 +47,8 @@ def test_batches_end_when_the_queue_is_empty(route: Routes) -> None:
     way = route("BATCHSZ(50)").run()
     way.put(b"alone")
     way.get()
-    eventually(lambda: way.figures().batches == 1)
-    assert way.figures().messages == 1
+    eventually(lambda: way.chstatus().batches == 1)
+    assert way.chstatus().messages == 1
 
 
 def test_batches_stay_open_for_their_interval(route: Routes) -> None:
@@ -56,11 +56,11 @@ def test_batches_stay_open_for_their_interval(route: Routes) -> None:
     with way.here.connect() as connection:
         for number in range(3):
             connection.put(way.out, b"%d" % number, persistent=True)
-            eventually(lambda count=number + 1: way.figures().messages == count)  # type: ignore[misc]
-    assert way.figures().batches == 0
-    assert way.figures().current_messages == 3
+            eventually(lambda count=number + 1: way.chstatus().messages == count)  # type: ignore[misc]
+    assert way.chstatus().batches == 0
+    assert way.chstatus().current_messages == 3
     assert way.bodies(3) == [b"0", b"1", b"2"]
-    eventually(lambda: way.figures().batches == 1)
+    eventually(lambda: way.chstatus().batches == 1)
 
 
 def test_a_full_batch_does_not_wait_for_its_interval(route: Routes) -> None:
@@ -75,7 +75,7 @@ def test_batches_end_at_a_length(route: Routes) -> None:
     way.run()
     way.bodies(5)
     way.settled()
-    assert way.figures().batches == 5
+    assert way.chstatus().batches == 5
 
 
 def test_batches_have_no_length_of_their_own(route: Routes) -> None:
@@ -84,17 +84,17 @@ def test_batches_have_no_length_of_their_own(route: Routes) -> None:
     way.run()
     way.bodies(5)
     way.settled()
-    assert way.figures().batches == 1
+    assert way.chstatus().batches == 1
 
 
 def test_fast_messages_are_in_no_batch(route: Routes) -> None:
     way = route().run()
     way.put(b"fast", persistent=False)
     way.get()
-    assert way.figures().nonpersistent_speed == "FAST"
-    assert way.figures(way.there).messages == 1
-    assert way.figures(way.there).batches == 0
-    assert way.figures().current_sequence == 0
+    assert way.chstatus().nonpersistent_speed == "FAST"
+    assert way.chstatus(way.there).messages == 1
+    assert way.chstatus(way.there).batches == 0
+    assert way.chstatus().current_sequence == 0
 
 
 @pytest.mark.parametrize("sides", [("NPMSPEED(NORMAL)", ""), ("", "NPMSPEED(NORMAL)")])
@@ -104,10 +104,10 @@ def test_normal_messages_are_in_batches(route: Routes, sides: tuple[str, str]) -
     way.put(b"safe", persistent=False)
     came = way.get()
     assert came.persistent is False
-    eventually(lambda: way.figures().batches == 1)
+    eventually(lambda: way.chstatus().batches == 1)
     assert "NPMSPEED(NORMAL)" in shown(way)
     assert "NPMSPEED(NORMAL)" in shown(way, where=way.there)
-    assert way.figures().current_sequence == 1
+    assert way.chstatus().current_sequence == 1
 
 
 def test_the_partner_is_asked_before_a_batch_ends(route: Routes) -> None:
@@ -124,7 +124,7 @@ def test_a_batch_is_not_in_doubt_when_the_partner_does_not_answer(route: Routes)
         proxy.swallow(FORWARD, HEARTBEAT)
         way.put(b"back again")
         way.until("STOPPED")
-        assert not way.figures().in_doubt
+        assert not way.chstatus().in_doubt
         assert way.here.depth(way.transmission) == 1
         assert "AMQ9259E" in way.notes()
         proxy.let_through()
@@ -141,7 +141,7 @@ def test_sequence_numbers_wrap(route: Routes) -> None:
     way.put(*sent)
     assert way.bodies(250) == sent
     way.settled()
-    assert way.figures().last_sequence == 50
+    assert way.chstatus().last_sequence == 50
     assert way.saved(way.there).last_sequence == 50
     way.stop()
     way.until("STOPPED")
@@ -149,7 +149,7 @@ def test_sequence_numbers_wrap(route: Routes) -> None:
     way.put(*sent[:60])
     assert way.bodies(60) == sent[:60]
     way.settled()
-    assert way.figures().last_sequence == 10
+    assert way.chstatus().last_sequence == 10
 
 
 def test_different_wraps_do_not_go_together(route: Routes) -> None:
@@ -178,10 +178,10 @@ def test_messages_are_compressed(route: Routes, method: str, header: str) -> Non
     status = shown(way)
     assert f"COMPMSG({method},{method})" in status
     assert f"COMPHDR({header},{header})" in status
-    assert way.figures().compression_rate[0] > 60
+    assert way.chstatus().compression_rate[0] > 60
     way.settled()
     plain = sum(len(body) for body in sent)
-    assert way.figures().bytes_sent < plain
+    assert way.chstatus().bytes_sent < plain
     assert f"COMPMSG({method},{method})" in shown(way, where=way.there)
 
 
@@ -189,22 +189,22 @@ def test_headers_alone_are_compressed(route: Routes) -> None:
     way = route("COMPHDR(SYSTEM) MONCHL(LOW)", "COMPHDR(SYSTEM)").run()
     way.put(b"x" * 100)
     assert way.get().data == b"x" * 100
-    assert way.figures().message_compression == ("NONE", "NONE")
-    assert way.figures().header_compression == ("SYSTEM", "SYSTEM")
-    assert way.figures().compression_rate[0] > 0
+    assert way.chstatus().message_compression == ("NONE", "NONE")
+    assert way.chstatus().header_compression == ("SYSTEM", "SYSTEM")
+    assert way.chstatus().compression_rate[0] > 0
 
 
 def test_the_first_method_that_both_have_counts(route: Routes) -> None:
     way = route("COMPMSG(ZLIBHIGH,RLE)", "COMPMSG(LZ4FAST,RLE,ZLIBFAST)").run()
-    assert way.figures().message_compression[0] == "RLE"
+    assert way.chstatus().message_compression[0] == "RLE"
 
 
 def test_nothing_is_compressed_that_one_side_does_not_want(route: Routes) -> None:
     way = route("COMPMSG(ZLIBFAST) COMPHDR(SYSTEM)").run()
     way.put(b"x" * 1000)
     way.get()
-    assert way.figures().message_compression[0] == "NONE"
-    assert way.figures().header_compression[0] == "NONE"
+    assert way.chstatus().message_compression[0] == "NONE"
+    assert way.chstatus().header_compression[0] == "NONE"
 
 
 # -- conversion --------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def test_a_trigger_does_not_start_what_was_stopped(route: Routes) -> None:
 
 def test_the_longer_heartbeat_counts(route: Routes) -> None:
     way = route("HBINT(2)", "HBINT(7)").run()
-    assert (way.figures().heartbeat_seconds, way.figures(way.there).heartbeat_seconds) == (7, 7)
+    assert (way.chstatus().heartbeat_seconds, way.chstatus(way.there).heartbeat_seconds) == (7, 7)
 
 
 def test_hearts_beat_while_nothing_else_happens(route: Routes) -> None:
@@ -289,7 +289,7 @@ def dead_port() -> int:
 
 def test_the_first_address_that_answers_is_taken(route: Routes) -> None:
     way = route(f"CONNAME('127.0.0.1({dead_port()}),127.0.0.1({route.there.port})')").run()
-    assert way.figures().connection_name == f"127.0.0.1({route.there.port})"
+    assert way.chstatus().connection_name == f"127.0.0.1({route.there.port})"
     way.put(b"second address")
     assert way.get().data == b"second address"
 
@@ -305,21 +305,21 @@ def test_nobody_at_any_address(route: Routes) -> None:
 
 def test_the_own_address_is_bound_as_the_channel_says(route: Routes) -> None:
     way = route("LOCLADDR('127.0.0.2')").run()
-    assert way.figures(way.there).connection_name.startswith("127.0.0.2")
-    assert way.figures().local_address.startswith("127.0.0.2(")
+    assert way.chstatus(way.there).connection_name.startswith("127.0.0.2")
+    assert way.chstatus().local_address.startswith("127.0.0.2(")
 
 
 def test_own_ports_are_taken_from_a_range(route: Routes) -> None:
     way = route("LOCLADDR('(23000,23999)')").run()
-    port = int(way.figures().local_address.partition("(")[2].rstrip(")"))
+    port = int(way.chstatus().local_address.partition("(")[2].rstrip(")"))
     assert 23000 <= port <= 23999
 
 
 def test_the_system_keeps_connections_alive_as_the_channel_says(route: Routes) -> None:
     way = route("KAINT(17)").run()
-    agent = way.here.server.channels.calling[way.channel].agent
+    agent = way.here.server.channels.outbound_instances[way.channel].agent
     assert agent is not None
     sock = agent.link.sock
     assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) != 0
     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 17
-    assert way.figures().keep_alive_seconds == 17
+    assert way.chstatus().keep_alive_seconds == 17

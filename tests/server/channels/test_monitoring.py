@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.command.pcf.pcf_asking import Administrator, Given
-from tests.server.channels.channel_proxy import FORWARD, Proxy
-from tests.server.channels.channel_routes import Route, Routes, eventually
+from tests.server.channels.support.channel_proxy import FORWARD, Proxy
+from tests.server.channels.support.channel_routes import Route, Routes, eventually
 
 import ostler
 from ostler.lab.runner.relay import Relay
@@ -40,7 +40,7 @@ def carry(way: Route, *bodies: bytes, persistent: bool = True) -> None:
     way.put(*bodies, persistent=persistent)
     way.bodies(len(bodies))
     way.settled()
-    eventually(lambda: way.figures().messages == way.figures(way.there).messages)
+    eventually(lambda: way.chstatus().messages == way.chstatus(way.there).messages)
 
 
 # -- monitoring --------------------------------------------------------------------------------------------------------
@@ -68,28 +68,28 @@ def test_figures_of_a_channel_that_is_watched(route: Routes) -> None:
     way.run()
     way.bodies(8)
     way.settled()
-    eventually(lambda: way.figures().network_time[0] > 0)
+    eventually(lambda: way.chstatus().network_time[0] > 0)
     for where in (way.here, way.there):
-        figures = way.figures(where)
-        assert figures.monitoring == "HIGH"
-        assert figures.batch_fill == (4, 4)
-        assert min(figures.compression_rate) > 80
-        assert min(figures.compression_time) > 0
-        assert figures.exit_time == (0, 0)
-    here = way.figures()
+        chstatus = way.chstatus(where)
+        assert chstatus.monitoring == "HIGH"
+        assert chstatus.batch_fill == (4, 4)
+        assert min(chstatus.compression_rate) > 80
+        assert min(chstatus.compression_time) > 0
+        assert chstatus.exit_time == (0, 0)
+    here = way.chstatus()
     status = shown(way)
     assert f"NETTIME({here.network_time[0]},{here.network_time[1]})" in status
     for part in ("MONCHL(HIGH)", "XBATCHSZ(4,4)", "XQMSGSA(0)", "EXITTIME(0,0)", "XQTIME("):
         assert part in status
-    assert way.figures(way.there).network_time == (0, 0)
+    assert way.chstatus(way.there).network_time == (0, 0)
     assert "XBATCHSZ(4,4)" in shown(way, where=way.there)
 
 
 def test_network_time_is_the_distance(route: Routes) -> None:
     with Relay(route.there.port, delay_ms_one_way=20) as relay:
         way = route("MONCHL(LOW)", port=relay.port).run()
-        eventually(lambda: way.figures().network_time[0] > 0)
-        assert way.figures().network_time[0] >= 40_000
+        eventually(lambda: way.chstatus().network_time[0] > 0)
+        assert way.chstatus().network_time[0] >= 40_000
 
 
 def test_messages_that_wait_are_seen(route: Routes) -> None:
@@ -97,9 +97,9 @@ def test_messages_that_wait_are_seen(route: Routes) -> None:
         way = route("MONCHL(LOW)", port=proxy.port).run()
         proxy.swallow(FORWARD, CHANNEL_CONFIRM)
         way.put(b"under way")
-        eventually(lambda: way.figures().in_doubt)
+        eventually(lambda: way.chstatus().in_doubt)
         way.put(b"1", b"2", b"3")
-        assert way.figures().transmission_messages == 3
+        assert way.chstatus().transmission_messages == 3
         assert "XQMSGSA(3)" in shown(way)
         way.stop("MODE(FORCE)")
         way.until("STOPPED")
@@ -137,14 +137,14 @@ def test_it_counts_from_the_next_start(route: Routes) -> None:
 def test_programs_ask_for_the_same(route: Routes) -> None:
     way = route("MONCHL(MEDIUM) BATCHSZ(2)").run()
     carry(way, b"1", b"2")
-    eventually(lambda: way.figures().network_time[0] > 0)
-    figures = way.figures()
+    eventually(lambda: way.chstatus().network_time[0] > 0)
+    chstatus = way.chstatus()
     admin = Administrator(way.here.server.target_for("", mq.MQEVO_MSG))
     (found,) = admin.does(mq.MQCMD_INQUIRE_CHANNEL_STATUS, {mq.MQCACH_CHANNEL_NAME: way.channel})
     assert found[mq.MQIA_MONITORING_CHANNEL] == mq.MQMON_MEDIUM
-    assert found[mq.MQIACH_NETWORK_TIME_INDICATOR] == list(figures.network_time)
+    assert found[mq.MQIACH_NETWORK_TIME_INDICATOR] == list(chstatus.network_time)
     assert found[mq.MQIACH_BATCH_SIZE_INDICATOR] == [2, 2]
-    assert found[mq.MQIACH_XMITQ_TIME_INDICATOR] == list(figures.transmission_time)
+    assert found[mq.MQIACH_XMITQ_TIME_INDICATOR] == list(chstatus.transmission_time)
     waiting = [mq.MQIACH_XMITQ_MSGS_AVAILABLE]
     asked: dict[int, Given] = {
         mq.MQCACH_CHANNEL_NAME: way.channel,
@@ -182,7 +182,7 @@ def test_statistics_of_both_ends(route: Routes) -> None:
     way.bodies(12)
     way.settled()
     carry(way, b"fast" * 10, b"", persistent=False)
-    agent = way.here.server.channels.calling[way.channel].agent
+    agent = way.here.server.channels.outbound_instances[way.channel].agent
     assert agent is not None
     assert agent.sending is not None
     monitor = agent.sending.monitor

@@ -10,7 +10,7 @@ from tests.world.audit import audit_engine
 from tests.world.world import World
 
 from ostler.channel.dead_letter import DEAD_LETTERED, DISCARDED, NOT_DONE
-from ostler.channel.delivery import Arrivals, has_header, may_retry, sender_dead_letter
+from ostler.channel.delivery import InboundDelivery, dead_letter_unsent, has_header, may_retry
 from ostler.engine import objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import STOPPING
@@ -97,12 +97,12 @@ class Place:
         self.engine = self.world.engine
         self.connection = self.world.connect("channel")
         self.world.define_queue("TARGET")
-        self.arrivals = self.receive(**attributes)
+        self.delivery = self.receive(**attributes)
 
-    def receive(self, **attributes: Value) -> Arrivals:
+    def receive(self, **attributes: Value) -> InboundDelivery:
         channel = new_definition(ObjectType.CHANNEL, "TO.HERE", {"CHLTYPE": "RCVR", **attributes})
-        self.arrivals = Arrivals(self.engine, self.connection, channel)
-        return self.arrivals
+        self.delivery = InboundDelivery(self.engine, self.connection, channel)
+        return self.delivery
 
     def define(self, kind: ObjectType, name: str, **attributes: Value) -> None:
         objects.define(self.engine, new_definition(kind, name, attributes), replace=True)
@@ -115,10 +115,10 @@ class Place:
         self.manager(DEADQ="DLQ")
 
     def put(self, body: bytes, expiry: int = -1) -> int:
-        return int(self.arrivals.put(body, expiry, None))
+        return int(self.delivery.put(body, expiry, None))
 
     def dead_letter(self, body: bytes, reason: int = mq.MQRC_Q_FULL, expiry: int = -1) -> int:
-        return int(self.arrivals.dead_letter(body, expiry, reason, None))
+        return int(self.delivery.dead_letter(body, expiry, reason, None))
 
     def fields(self, name: str, at: int = 0) -> dict[str, Any]:
         """The descriptor of a message on a queue."""
@@ -228,15 +228,15 @@ def test_a_warning_is_no_refusal(place: Place) -> None:
 
 def test_in_a_unit_of_work_it_is_seen_when_that_is_committed(place: Place) -> None:
     unit = place.engine.new_unit_of_work()
-    assert place.arrivals.put(sent("TARGET", b"1"), -1, unit) == 0
-    assert place.arrivals.put(sent("TARGET", b"2"), -1, unit) == 0
+    assert place.delivery.put(sent("TARGET", b"1"), -1, unit) == 0
+    assert place.delivery.put(sent("TARGET", b"2"), -1, unit) == 0
     assert place.connection.unit_of_work is None
     assert place.connection.after_lsn == 0
     assert place.world.bodies("TARGET") == []
     place.world.acknowledge(commit_unit(place.engine, unit))
     assert place.world.bodies("TARGET") == [b"1", b"2"]
     other = place.engine.new_unit_of_work()
-    assert place.arrivals.put(sent("TARGET", b"3"), -1, other) == 0
+    assert place.delivery.put(sent("TARGET", b"3"), -1, other) == 0
     back_out_unit(place.engine, other)
     assert place.world.bodies("TARGET") == [b"1", b"2"]
     audit_engine(place.engine)
@@ -345,7 +345,7 @@ def test_a_queue_is_opened_once(place: Place) -> None:
     for _ in range(3):
         assert place.put(sent("TARGET")) == 0
     assert len(place.connection.handles) == 1
-    place.arrivals.close()
+    place.delivery.close()
     assert not place.connection.handles
     assert place.put(sent("TARGET")) == 0
 
@@ -502,17 +502,17 @@ def test_what_is_tried_again(reason: int, again: bool) -> None:
 def test_a_refused_message_changes_nothing(place: Place, attributes: dict[str, Value], reason: int) -> None:
     place.define(ObjectType.QLOCAL, "NARROW", **attributes)
     unit = place.engine.new_unit_of_work()
-    assert place.arrivals.put(sent("NARROW"), -1, unit) == reason
+    assert place.delivery.put(sent("NARROW"), -1, unit) == reason
     assert not unit.entries
     assert place.depth("NARROW") == 0
     place.define(ObjectType.QLOCAL, "NARROW")
-    assert place.arrivals.put(sent("NARROW"), -1, unit) == 0
+    assert place.delivery.put(sent("NARROW"), -1, unit) == 0
 
 
 def test_the_dead_letter_byte_for_byte(place: Place) -> None:
     place.use_dead_letter_queue()
     assert place.dead_letter(sent("LOST", b"the data", at="HERE"), mq.MQRC_UNKNOWN_OBJECT_NAME) == 0
-    assert place.arrivals.disposal == DEAD_LETTERED
+    assert place.delivery.disposal == DEAD_LETTERED
     fields = place.fields("DLQ")
     own = {"Encoding": mq.MQENC_NATIVE, "CodedCharSetId": 1208, "Format": mq.MQFMT_DEAD_LETTER_HEADER.rstrip()}
     assert {name: fields[name] for name in FIELDS} == {**padless(FIELDS), **own}
@@ -535,7 +535,7 @@ def test_the_dead_letter_byte_for_byte(place: Place) -> None:
 def test_the_dead_letter_belongs_to_the_unit(place: Place) -> None:
     place.use_dead_letter_queue()
     unit = place.engine.new_unit_of_work()
-    assert place.arrivals.dead_letter(sent("LOST"), -1, mq.MQRC_UNKNOWN_OBJECT_NAME, unit) == 0
+    assert place.delivery.dead_letter(sent("LOST"), -1, mq.MQRC_UNKNOWN_OBJECT_NAME, unit) == 0
     assert place.world.bodies("DLQ") == []
     commit_unit(place.engine, unit)
     assert len(place.world.bodies("DLQ")) == 1
@@ -574,7 +574,7 @@ def test_an_extension_without_sense_stays_with_the_data(place: Place, fields: di
 
 def test_without_a_dead_letter_queue_the_channel_cannot_go_on(place: Place) -> None:
     assert place.dead_letter(sent("LOST"), mq.MQRC_UNKNOWN_OBJECT_NAME) == mq.MQRC_UNKNOWN_OBJECT_NAME
-    assert place.arrivals.disposal == NOT_DONE
+    assert place.delivery.disposal == NOT_DONE
 
 
 @pytest.mark.parametrize(
@@ -620,14 +620,14 @@ def test_a_channel_that_does_not_use_the_dead_letter_queue(place: Place) -> None
 def test_fast_messages_may_be_lost(place: Place, speed: str, lost: bool) -> None:
     place.receive(NPMSPEED=speed)
     assert place.dead_letter(sent("LOST", Persistence=0), mq.MQRC_Q_FULL) == (0 if lost else mq.MQRC_Q_FULL)
-    assert place.arrivals.disposal == (DISCARDED if lost else NOT_DONE)
+    assert place.delivery.disposal == (DISCARDED if lost else NOT_DONE)
     assert place.dead_letter(sent("LOST", Persistence=1), mq.MQRC_Q_FULL) == mq.MQRC_Q_FULL
 
 
 def test_a_message_may_ask_to_be_discarded(place: Place) -> None:
     place.use_dead_letter_queue()
     assert place.dead_letter(sent("LOST", Report=mq.MQRO_DISCARD_MSG)) == 0
-    assert place.arrivals.disposal == DISCARDED
+    assert place.delivery.disposal == DISCARDED
     assert place.depth("DLQ") == 0
 
 
@@ -645,7 +645,7 @@ def test_an_exception_is_reported(place: Place, option: int, data: bytes, discar
     place.define(ObjectType.QLOCAL, "ORIGIN", USAGE="XMITQ")
     unit = place.engine.new_unit_of_work()
     body = sent("LOST", b"x" * 300, Report=option | discard)
-    assert place.arrivals.dead_letter(body, -1, mq.MQRC_Q_FULL, unit) == 0
+    assert place.delivery.dead_letter(body, -1, mq.MQRC_Q_FULL, unit) == 0
     assert place.world.bodies("ORIGIN") == []
     commit_unit(place.engine, unit)
     report = place.world.bodies("ORIGIN")[0]
@@ -678,8 +678,8 @@ def test_a_unit_that_was_backed_out_takes_no_more(place: Place) -> None:
     unit = place.engine.new_unit_of_work()
     back_out_unit(place.engine, unit)
     unit.backed_out_by_system = True
-    assert place.arrivals.put(sent("TARGET"), -1, unit) == mq.MQRC_BACKED_OUT
-    assert place.arrivals.dead_letter(sent("TARGET"), -1, mq.MQRC_Q_FULL, unit) == mq.MQRC_BACKED_OUT
+    assert place.delivery.put(sent("TARGET"), -1, unit) == mq.MQRC_BACKED_OUT
+    assert place.delivery.dead_letter(sent("TARGET"), -1, mq.MQRC_Q_FULL, unit) == mq.MQRC_BACKED_OUT
     assert place.depth("DLQ") == 0
 
 
@@ -687,11 +687,11 @@ def test_a_unit_has_its_limit(place: Place) -> None:
     place.use_dead_letter_queue()
     place.manager(MAXUMSGS=1)
     unit = place.engine.new_unit_of_work()
-    assert place.arrivals.put(sent("TARGET"), -1, unit) == 0
-    assert place.arrivals.put(sent("TARGET"), -1, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
+    assert place.delivery.put(sent("TARGET"), -1, unit) == 0
+    assert place.delivery.put(sent("TARGET"), -1, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
     for persistence in (0, 1):
         body = sent("T", Persistence=persistence)
-        assert place.arrivals.dead_letter(body, -1, mq.MQRC_Q_FULL, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
+        assert place.delivery.dead_letter(body, -1, mq.MQRC_Q_FULL, unit) == mq.MQRC_SYNCPOINT_LIMIT_REACHED
 
 
 def test_the_dead_letter_queue_needs_authority_too() -> None:
@@ -718,7 +718,7 @@ def test_what_cannot_be_sent_is_dead_lettered_as_what_it_was(place: Place) -> No
     body = sent("FAR", b"too long", at="THIRD", Expiry=500)
     md = outer(Expiry=60)
     reason = mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
-    assert sender_dead_letter(place.engine, place.connection, md, body, reason, None) == (0, DEAD_LETTERED)
+    assert dead_letter_unsent(place.engine, place.connection, md, body, reason, None) == (0, DEAD_LETTERED)
     fields = place.fields("DLQ")
     assert (fields["MsgId"], fields["UserIdentifier"]) == (b"m" * 24, b"paul")
     assert 0 < fields["Expiry"] <= 60
@@ -732,7 +732,7 @@ def test_what_has_no_transmission_header_is_dead_lettered_as_it_is(place: Place)
     md = outer(Format=mq.MQFMT_STRING)
     unit = place.engine.new_unit_of_work()
     reason = mq.MQFB_XMIT_Q_MSG_ERROR
-    done = sender_dead_letter(place.engine, place.connection, md, b"x", reason, unit, transmission_queue="WAY")
+    done = dead_letter_unsent(place.engine, place.connection, md, b"x", reason, unit, transmission_queue="WAY")
     assert done == (0, DEAD_LETTERED)
     commit_unit(place.engine, unit)
     dead = place.world.bodies("DLQ")[0]
@@ -747,6 +747,6 @@ def test_the_sending_end_obeys_usedlq(place: Place) -> None:
     attributes: dict[str, Value] = {"CHLTYPE": "SDR", "CONNAME": "far", "XMITQ": "WAY", "USEDLQ": "NO"}
     channel = new_definition(ObjectType.CHANNEL, "TO.FAR", attributes)
     reason = mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
-    done = sender_dead_letter(place.engine, place.connection, outer(), sent("FAR"), reason, None, channel)
+    done = dead_letter_unsent(place.engine, place.connection, outer(), sent("FAR"), reason, None, channel)
     assert done == (reason, NOT_DONE)
     assert place.depth("DLQ") == 0
