@@ -19,7 +19,7 @@ HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire", "channe
 HOT_ROOMS: dict[str, tuple[str, ...]] = {
     "server/net": ("accept", "dns", "link_status", "listeners", "local_socket", "new_links", "outgoing_sockets"),
     "server/verbs": ("search_thread",),
-    "lab/load": ("one_way_clients", "plan", "sigint_blocked"),
+    "lab/load": ("registry", "sigint_blocked", "spec"),
     "lab/load/amqp": (),
     "lab/load/bare": (),
     "lab/load/mq": ("blocking_link", "factory", "mqsc_by_message", "ostler_server", "queue_filler", "topic_maker"),

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.runner import measuring, runner
+from ostler.lab.runner import point_measurement as measuring
+from ostler.lab.runner import runner
 from ostler.lab.sampling import flags
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.store import run_writer

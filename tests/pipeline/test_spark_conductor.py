@@ -20,13 +20,14 @@ from tests.pipeline.lab_run_samples import (
 )
 from tests.pipeline.lake.test_run_files import rewrite
 
-from ostler.lab.runner import contract, measuring
+from ostler.lab.runner import contract
+from ostler.lab.runner import point_measurement as measuring
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.pipeline.errors import PipelineRefused
 from ostler.pipeline.lake.lake import CURRENT, Snapshot, open_lake
 from ostler.pipeline.lake.tables import BRONZE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
-from ostler.pipeline.lake.validating import validate_runs, violations_in
+from ostler.pipeline.lake.validation import validate_runs, violations_in
 from ostler.pipeline.run import Outcome, conduct
 from ostler.pipeline.spark.spark_errors import spark_sentence
 from ostler.pipeline.steps import points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.lab.runner.simulated_experiment import Script
 
-from ostler.lab.runner.contract import Experiment, Sitting
+from ostler.lab.runner.contract import Experiment, RunContext
 
 RUNNER = f"{__name__}:experiment"
 
@@ -14,12 +14,12 @@ class Stage:
 
     def __init__(self) -> None:
         self.script = Script()
-        self.sittings: list[Sitting] = []
+        self.contexts: list[RunContext] = []
 
 
 STAGE = Stage()
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    STAGE.sittings.append(sitting)
-    return STAGE.script.experiment(sitting)
+def experiment(context: RunContext) -> Experiment:
+    STAGE.contexts.append(context)
+    return STAGE.script.experiment(context)

@@ -14,7 +14,7 @@ from tests.cli.lab.lab_script import RUNNER, STAGE
 from tests.lab.runner.simulated_experiment import Script
 
 from ostler.cli.main import main
-from ostler.lab.runner.contract import Sitting, SittingOver
+from ostler.lab.runner.contract import RunAborted, RunContext
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.store.run_reader import Condition, StoredRun, read_run, stored_runs
 from ostler.lab.store.segments import RunNotWritten
@@ -27,7 +27,7 @@ LINE = re.compile(r" *\d+/\d+  (Ostler|Peer  )  requesters \d  ")
 def script() -> Script:
     """Two contestants, for as few points as can be."""
     found = Script()
-    found.entrants = found.entrants[:2]
+    found.contestants = found.contestants[:2]
     return found
 
 
@@ -38,7 +38,7 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setitem(FAMILIES, name, replace(FAMILIES[name], runner=RUNNER))
     monkeypatch.chdir(tmp_path)
     STAGE.script = script()
-    STAGE.sittings.clear()
+    STAGE.contexts.clear()
 
 
 def lab(*arguments: str) -> int:
@@ -104,8 +104,8 @@ class TestWhole:
             "--output", "elsewhere",
         )  # fmt: skip
         assert lab("run", "client-rr-np", "--set", "requesters=7", *options) == 0
-        (sitting,) = STAGE.sittings
-        settings = sitting.settings
+        (context,) = STAGE.contexts
+        settings = context.settings
         assert (settings.measured_seconds, settings.warm_up_seconds, settings.cool_down_seconds) == (0.2, 0.01, 0.0)
         assert (settings.repetitions, settings.drivers, settings.peers) == (1, 3, ())
         assert (settings.limits, settings.libraries, settings.accounting, settings.is_quick) == (
@@ -114,7 +114,7 @@ class TestWhole:
             True,
             True,
         )
-        assert [step.points["requesters"] for step in sitting.steps] == [7]
+        assert [step.points["requesters"] for step in context.steps] == [7]
         assert len(stored_runs(Path("elsewhere"))) == 1
 
 
@@ -142,14 +142,14 @@ class TestEndingEarly:
     @pytest.mark.parametrize(
         ("failure", "rest"),
         [
-            (SittingOver("no queue manager starts"), ""),
+            (RunAborted("no queue manager starts"), ""),
             (RunNotWritten("the disk is full"), "Not begun: client-rr-pm.\n"),
         ],
     )
     def test_nothing_measured(
         self, failure: Exception, rest: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def over(_sitting: Sitting) -> None:
+        def over(_context: RunContext) -> None:
             raise failure
 
         monkeypatch.setattr(STAGE.script, "experiment", over)
@@ -292,7 +292,7 @@ class TestRefused:
         assert "ostler lab run: redis " in capsys.readouterr().err
         assert lab("run", "client-rr-np", *ONCE, "--set", "requesters=1", "--fetch") == 0
         assert "Without redis: redis " in capsys.readouterr().out
-        assert "redis" not in STAGE.sittings[0].settings.peers
+        assert "redis" not in STAGE.contexts[0].settings.peers
 
     def test_only_peers_that_are_here_take_part(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -301,7 +301,7 @@ class TestRefused:
         lab("peers", "--json")
         here = {each["name"] for each in json.loads(capsys.readouterr().out) if each["state"] == "installed"}
         assert lab("run", "client-rr-np", *ONCE, "--set", "requesters=1", "--peers", "all") == 0
-        assert set(STAGE.sittings[0].settings.peers) == here
+        assert set(STAGE.contexts[0].settings.peers) == here
         said = capsys.readouterr().out
         assert said.count("Without ") == 5 - len(here)
 

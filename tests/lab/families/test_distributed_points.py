@@ -17,10 +17,10 @@ from ostler.lab.families.channels.distributed_points import (
     usable_cipher,
 )
 from ostler.lab.families.channels.drain import messages_to_drain
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.connection_flood import sockets_max
-from ostler.lab.runner.channel_wiring import FAST, NORMAL, Wiring
-from ostler.lab.runner.contract import GET, ROUND_TRIP, PointFailed, Settings, Sitting
+from ostler.lab.runner.contract import GET, ROUND_TRIP, PointFailed, RunContext, Settings
+from ostler.lab.runner.queue_managers.channel_wiring import FAST, NORMAL, Wiring
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
 from ostler.lab.scenarios.steps import Step, steps
@@ -128,14 +128,14 @@ def test_fewer_messages_are_drained_where_batches_take_long() -> None:
     assert messages_to_drain(10_000, Wiring(batch_size=500, round_trip_ms=1)) == 10_000
 
 
-def sitting(tmp_path: Path, name: str, chosen: dict[str, list[str]]) -> Sitting:
+def context(tmp_path: Path, name: str, chosen: dict[str, list[str]]) -> RunContext:
     scenario = catalogue().find(name)
-    return Sitting(scenario, Settings(limits=False), planned(scenario, chosen=chosen), tmp_path)
+    return RunContext(scenario, Settings(limits=False), planned(scenario, chosen=chosen), tmp_path)
 
 
 def test_a_cipher_spec_that_stands_in_for_another_is_told(tmp_path: Path) -> None:
     said: list[str] = []
-    place = sitting(tmp_path, "zos-chl-1-4-ssl", {"channels": ["1", "2"]})
+    place = context(tmp_path, "zos-chl-1-4-ssl", {"channels": ["1", "2"]})
     DistributedExperiment(replace(place, say=said.append)).close()
     assert said == [f"TRIPLE_DES_SHA_US is refused today: channels use {STAND_IN_CIPHER} in its place."]
 
@@ -143,9 +143,9 @@ def test_a_cipher_spec_that_stands_in_for_another_is_told(tmp_path: Path) -> Non
 def test_one_queue_manager_has_each_load_once(tmp_path: Path) -> None:
     """Channels mean nothing to it."""
     chosen = {"channels": ["1", "4"], "cipher_spec": ["none"]}
-    experiment = DistributedExperiment(sitting(tmp_path, "dq-channels", chosen))
+    experiment = DistributedExperiment(context(tmp_path, "dq-channels", chosen))
     try:
-        joined, alone = experiment.entrants()
+        joined, alone = experiment.contestants()
     finally:
         experiment.close()
     assert alone.name == ONE_MANAGER.name
@@ -154,11 +154,11 @@ def test_one_queue_manager_has_each_load_once(tmp_path: Path) -> None:
 
 
 def test_more_channels_than_descriptors_are_told_before_they_are_made(tmp_path: Path) -> None:
-    place = sitting(tmp_path, "dq-capacity-qmax", {"channel_pairs": ["900000"]})
+    place = context(tmp_path, "dq-capacity-qmax", {"channel_pairs": ["900000"]})
     experiment = DistributedExperiment(place)
     try:
         with pytest.raises(PointFailed, match=r"need 2,700,000: about [0-9,]+ pairs fit\. --set channel_pairs=most"):
-            experiment.prepare(experiment.entrants()[0], place.steps[0])
+            experiment.prepare(experiment.contestants()[0], place.steps[0])
     finally:
         experiment.close()
     assert list(tmp_path.iterdir()) == []

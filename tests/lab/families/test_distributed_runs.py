@@ -42,7 +42,7 @@ def run(tmp_path: Path, name: str, **chosen: str) -> tuple[StoredRun, list[Measu
     return found, points
 
 
-def figures(found: StoredRun, name: str) -> list[float]:
+def metrics(found: StoredRun, name: str) -> list[float]:
     return [float(row["value"]) for row in found.table("statistic").to_pylist() if row["name"] == name]
 
 
@@ -54,7 +54,7 @@ def test_trusted_responders_at_the_other_queue_manager(tmp_path: Path) -> None:
 def test_encrypted_channels_that_make_new_keys(tmp_path: Path) -> None:
     found, points = run(tmp_path, "zos-chl-1-4-ssl", channels="2", message_bytes="65536")
     assert points[0].parameters["in the place of"] == "TRIPLE_DES_SHA_US"
-    assert sum(figures(found, "messages")) > 0
+    assert sum(metrics(found, "messages")) > 0
 
 
 def test_one_way_over_a_distance(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_one_way_over_a_distance(tmp_path: Path) -> None:
     got = [row for row in found.table("operation").to_pylist() if (row["contestant"], row["operation"]) == JOINED_GET]
     assert min(row["lowest_ns"] for row in got if row["count"]) >= 20_000_000
     # Messages of a batch count before it does.
-    assert 1 <= max(figures(found, "messages per batch")) < 20
+    assert 1 <= max(metrics(found, "messages per batch")) < 20
     ends = {role_at(QUEUE_MANAGER, end) for end in (NEAR, FAR)}
     assert set(joined.cpu_us) == {DRIVER, LABORATORY, *ends}
     assert set(joined.log_us) == ends
@@ -73,9 +73,9 @@ def test_one_way_over_a_distance(tmp_path: Path) -> None:
 def test_a_channel_that_empties_its_queue(tmp_path: Path) -> None:
     """Batches are full. The last may not be counted yet."""
     found, _ = run(tmp_path, "dq-drain", distance_ms="0", batches_of="50", messages="persistent")
-    assert min(figures(found, RATE)) > 0
-    assert all(50 <= each < 60 for each in figures(found, PER_BATCH))
-    assert min(figures(found, CARRYING) + figures(found, TAKING)) > 0
+    assert min(metrics(found, RATE)) > 0
+    assert all(50 <= each < 60 for each in metrics(found, PER_BATCH))
+    assert min(metrics(found, CARRYING) + metrics(found, TAKING)) > 0
 
 
 @pytest.mark.stress
@@ -85,5 +85,5 @@ def test_a_channel_that_empties_its_queue(tmp_path: Path) -> None:
 )
 def test_memory_of_channels(tmp_path: Path, name: str, chosen: dict[str, str]) -> None:
     found, _ = run(tmp_path, name, **chosen)
-    (sending,), (receiving,) = figures(found, SENDING), figures(found, RECEIVING)
+    (sending,), (receiving,) = metrics(found, SENDING), metrics(found, RECEIVING)
     assert min(sending, receiving) > 0

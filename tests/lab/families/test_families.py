@@ -10,7 +10,7 @@ import pytest
 from tests.lab.runner.simulated_experiment import HeardView
 
 from ostler.lab.runner.contract import QUICK
-from ostler.lab.runner.measuring import OPERATION_PARAMETER
+from ostler.lab.runner.point_measurement import OPERATION_PARAMETER
 from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.loader import catalogue

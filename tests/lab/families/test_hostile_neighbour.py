@@ -52,11 +52,11 @@ from ostler.lab.families.neighbours.neighbours import (
     Sizes,
 )
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.moments import unheard
+from ostler.lab.load.progress import unheard
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.runner.contract import QUICK, ROUND_TRIP, Counted, Figure, Sitting
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import QUICK, ROUND_TRIP, Metric, RunContext, WorkerCounts
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
@@ -167,13 +167,13 @@ def run_victim(manager: LabQueueManager, stop_seconds: float) -> tuple[PhaseReco
     stop = threading.Timer(0.4, stand_still)
     stop.start()
     try:
-        figures = victim.run(recorder, unheard)
+        metrics = victim.run(recorder, unheard)
     finally:
         stop.cancel()
         over.set()
         stop.join()
         victim.close()
-    return recorder, {each.name: each.value for each in figures}
+    return recorder, {each.name: each.value for each in metrics}
 
 
 def counted(recorder: PhaseRecorder, phase: int) -> list[OperationRow]:
@@ -185,24 +185,24 @@ def due(recorder: PhaseRecorder) -> int:
 
 
 def test_a_stall_that_outlasts_the_window_has_all_its_samples(manager: LabQueueManager) -> None:
-    recorder, figures = run_victim(manager, 1.0)
+    recorder, metrics = run_victim(manager, 1.0)
     (row,) = counted(recorder, MEASURED)
     assert due(recorder) == 60, "all that were due until the end of the window, and none twice"
     assert row.highest_ns is not None
     assert row.highest_ns >= 0.6 * SECOND_NS
     assert row.late >= 4 * REQUESTERS
-    assert figures[UNANSWERED] == figures[LINKS_LOST] == 0
-    assert figures[ANSWERED] <= 2 * row.count
+    assert metrics[UNANSWERED] == metrics[LINKS_LOST] == 0
+    assert metrics[ANSWERED] <= 2 * row.count
 
 
 def test_what_is_not_answered_at_all_counts_with_the_time_it_waited(
     manager: LabQueueManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hostile_neighbour, "GIVE_UP_SECONDS", 0.3)
-    recorder, figures = run_victim(manager, 30.0)
+    recorder, metrics = run_victim(manager, 30.0)
     (row,) = counted(recorder, MEASURED)
     assert due(recorder) == 60
-    assert figures[UNANSWERED] >= 1
+    assert metrics[UNANSWERED] >= 1
     assert row.highest_ns is not None
     assert row.highest_ns >= 0.4 * SECOND_NS
 
@@ -213,11 +213,11 @@ def test_a_victim_that_is_thrown_out_says_so(tmp_path: Path) -> None:
         recorder = PhaseRecorder(Timeline.starting(time.perf_counter_ns() + SECOND_NS // 10, 0.05, 0.3, 0.05))
         end = threading.Timer(0.25, found.kill)
         end.start()
-        figures = {each.name: each.value for each in victim.run(recorder, unheard)}
+        metrics = {each.name: each.value for each in victim.run(recorder, unheard)}
         end.join()
         victim.close()
-    assert figures[LINKS_LOST] == 1
-    assert figures[UNANSWERED] > 0
+    assert metrics[LINKS_LOST] == 1
+    assert metrics[UNANSWERED] > 0
     assert sum(row.failed for row in counted(recorder, MEASURED)) == 1
 
 
@@ -231,15 +231,15 @@ class Stubborn(Neighbour):
 
     def __init__(self) -> None:
         super().__init__(("", 0), Sizes.of(NUMBERS, True))
-        self._asked = 0
+        self._ask = 0
         self._never = threading.Event()
 
     def parts(self) -> Sequence[Part]:
         return [self._ask, self._hang]
 
     def _ask(self, deeds: Deeds) -> None:
-        self._asked += 1
-        if self._asked % 2:
+        self._ask += 1
+        if self._ask % 2:
             raise LoadFailed("no")
         deeds.done("ask", time.perf_counter_ns())
 
@@ -257,11 +257,11 @@ def test_a_neighbour_goes_on_when_it_is_refused_and_is_left_when_it_does_not_end
     monkeypatch.setattr(neighbours, "_GRACE_SECONDS", 2.0)
     stubborn = Stubborn()
     recorder = PhaseRecorder(Timeline.starting(time.perf_counter_ns(), 0.0, 0.3, 0.0))
-    figures = {each.name: each.value for each in stubborn.run(recorder, unheard)}
+    metrics = {each.name: each.value for each in stubborn.run(recorder, unheard)}
     stubborn.close()
-    assert figures[OPERATIONS] >= 1
-    assert figures[ERRORS] >= 2
-    assert figures[UNFINISHED] == 1
+    assert metrics[OPERATIONS] >= 1
+    assert metrics[ERRORS] >= 2
+    assert metrics[UNFINISHED] == 1
     assert {row.operation for phase in range(3) for row in counted(recorder, phase)} == {"ask"}
 
 
@@ -272,18 +272,20 @@ def small() -> Scenario:
     return replace(SCENARIO, parameters=MappingProxyType({**SCENARIO.parameters, **SMALL}))
 
 
-def lived_beside(kind: str, scratch: Path, runs: int = 1) -> list[tuple[list[str], Sequence[Counted], list[Figure]]]:
+def lived_beside(
+    kind: str, scratch: Path, runs: int = 1
+) -> list[tuple[list[str], Sequence[WorkerCounts], list[Metric]]]:
     """Roles, counts and results of each time, as the runner would have them."""
     scenario = small()
     (step,) = steps(scenario, catalogue().readiness(scenario), False, {"neighbour": [kind]})
     said: list[str] = []
-    experiment = make_experiment(Sitting(scenario, replace(QUICK, is_quick=False), (step,), scratch, said.append))
+    experiment = make_experiment(RunContext(scenario, replace(QUICK, is_quick=False), (step,), scratch, said.append))
     found = []
     try:
         for _ in range(runs):
-            prepared = experiment.prepare(experiment.entrants()[0], step)
+            prepared = experiment.prepare(experiment.contestants()[0], step)
             try:
-                assert STOCK in prepared.shape.parameters
+                assert STOCK in prepared.point_spec.parameters
                 roles = [each.role for each in prepared.processes()]
                 timeline = Timeline.starting(time.perf_counter_ns() + SECOND_NS // 10, 0.05, 0.5, 0.05)
                 done = prepared.run(timeline, Silent())
@@ -298,38 +300,38 @@ def lived_beside(kind: str, scratch: Path, runs: int = 1) -> list[tuple[list[str
 @pytest.mark.slow
 def test_alone_a_victim_is_answered(tmp_path: Path) -> None:
     ((roles, done, results),) = lived_beside(NONE, tmp_path)
-    figures = {each.name: each.value for each in results}
+    metrics = {each.name: each.value for each in results}
     assert roles == ["driver", "queue-manager"]
     assert len(done) == 1
-    assert figures[UNANSWERED] == figures[LINKS_LOST] == 0
-    assert figures[SAMPLES] >= 90
-    assert figures[AIM_MET] in (0.0, 1.0)
-    assert figures[PEAK_MEMORY] > 10
-    assert figures[PROCESSOR] >= 0
-    assert OPERATIONS not in figures
+    assert metrics[UNANSWERED] == metrics[LINKS_LOST] == 0
+    assert metrics[SAMPLES] >= 90
+    assert metrics[AIM_MET] in (0.0, 1.0)
+    assert metrics[PEAK_MEMORY] > 10
+    assert metrics[PROCESSOR] >= 0
+    assert OPERATIONS not in metrics
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", NEIGHBOURS)
 def test_every_neighbour_does_something_and_nothing_of_the_victim_is_lost(kind: str, tmp_path: Path) -> None:
     ((roles, (victims, theirs), results),) = lived_beside(kind, tmp_path)
-    figures = {each.name: each.value for each in results}
+    metrics = {each.name: each.value for each in results}
     assert roles == ["driver", NEIGHBOUR, "queue-manager"]
-    assert figures[OPERATIONS] >= 1
+    assert metrics[OPERATIONS] >= 1
     # A storm is turned away now and then: thousands of sockets come while the queue manager does not have its turn.
-    assert figures[ERRORS] <= (figures[OPERATIONS] / 10 if kind == STORM else 0)
-    assert figures[LINKS_LOST] == 0
-    assert figures[SAMPLES] >= 90
+    assert metrics[ERRORS] <= (metrics[OPERATIONS] / 10 if kind == STORM else 0)
+    assert metrics[LINKS_LOST] == 0
+    assert metrics[SAMPLES] >= 90
     done = {
         row.operation: row.count for phase in theirs.phases for row in phase.rows(1) if isinstance(row, OperationRow)
     }
     assert done
     assert set(done) <= {value for value in vars(NEIGHBOURS[kind]).values() if isinstance(value, str)}
     rows = [row for row in victims.phases[MEASURED].rows(0) if isinstance(row, OperationRow)]
-    assert sum(row.count for row in rows) == figures[SAMPLES]
-    assert max(row.highest_ns or 0 for row in rows) == pytest.approx(figures[HIGHEST] * 1e6)
-    if figures[HIGHEST] > NUMBERS["aim_highest_ms"]:
-        assert figures[AIM_MET] == 0
+    assert sum(row.count for row in rows) == metrics[SAMPLES]
+    assert max(row.highest_ns or 0 for row in rows) == pytest.approx(metrics[HIGHEST] * 1e6)
+    if metrics[HIGHEST] > NUMBERS["aim_highest_ms"]:
+        assert metrics[AIM_MET] == 0
 
 
 @pytest.mark.slow

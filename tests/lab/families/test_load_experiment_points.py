@@ -7,20 +7,28 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.families import load_experiment
-from ostler.lab.load.plan import Plan
-from ostler.lab.runner.contract import Entrant, EntrantKind, PointFailed, Settings, Shape, Sitting, SittingOver
+from ostler.lab.load.spec import Plan
+from ostler.lab.runner.contract import (
+    Contestant,
+    ContestantKind,
+    PointFailed,
+    PointSpec,
+    RunAborted,
+    RunContext,
+    Settings,
+)
 from ostler.lab.runner.limits import LimitProbes
 from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import steps
 
 
-@pytest.mark.parametrize(("place", "failure"), [("tmpfs", PointFailed), ("disk", SittingOver)])
+@pytest.mark.parametrize(("place", "failure"), [("tmpfs", PointFailed), ("disk", RunAborted)])
 def test_a_log_that_finds_no_room(
     place: str, failure: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
-        raise SittingOver("there is no room for the log")
+        raise RunAborted("there is no room for the log")
 
     monkeypatch.setattr(load_experiment, "TMPFS", tmp_path)
     monkeypatch.setattr(load_experiment, "LabQueueManager", full)
@@ -28,10 +36,10 @@ def test_a_log_that_finds_no_room(
     chosen = {"requesters": ["1"], "file_system": [place]}
     planned = steps(scenario, catalogue().readiness(scenario), chosen=chosen)
     settings = Settings(libraries=False, limits=False)
-    experiment = make_experiment(Sitting(scenario, settings, planned, tmp_path))
+    experiment = make_experiment(RunContext(scenario, settings, planned, tmp_path))
     try:
         with pytest.raises(failure, match="no room"):
-            experiment.prepare(experiment.entrants()[0], planned[0])
+            experiment.prepare(experiment.contestants()[0], planned[0])
     finally:
         experiment.close()
     assert list(tmp_path.glob("ostler-lab-*")) == []
@@ -40,15 +48,17 @@ def test_a_log_that_finds_no_room(
 def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int]] = []
 
-    def prepare(_limits: LimitProbes, _entrant: Entrant, like: Plan, shape: Shape, _place: Path | None) -> None:
-        told.append((len(like.requesters), shape.clients))
+    def prepare(
+        _limits: LimitProbes, _entrant: Contestant, like: Plan, point_spec: PointSpec, _place: Path | None
+    ) -> None:
+        told.append((len(like.requesters), point_spec.clients))
 
     monkeypatch.setattr(LimitProbes, "prepare", prepare)
     scenario = catalogue().find("client-capacity-cmax")
     planned = steps(scenario, catalogue().readiness(scenario), chosen={"requesters": ["500", "2000"]})
-    experiment = make_experiment(Sitting(scenario, Settings(libraries=False), planned, tmp_path))
+    experiment = make_experiment(RunContext(scenario, Settings(libraries=False), planned, tmp_path))
     try:
-        limit = next(each for each in experiment.entrants() if each.kind is EntrantKind.LIMIT)
+        limit = next(each for each in experiment.contestants() if each.kind is ContestantKind.LIMIT)
         for step in planned:
             experiment.prepare(limit, step)
     finally:

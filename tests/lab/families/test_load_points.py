@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.lab.families.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.runner.contract import GET
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, Scenario

@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from ostler.lab.families.restarting import Restarts, Taken
+from ostler.lab.families.restart import Restarts, Taken
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.runner.contract import Moment, PointFailed, Shape
+from ostler.lab.runner.contract import PointFailed, PointSpec, ProgressSample
 
 
 class Unheard:
-    def moment(self, moment: Moment) -> None:
+    def moment(self, moment: ProgressSample) -> None:
         return
 
 
@@ -20,7 +20,7 @@ class Closed(Restarts):
     """Somebody closes it in the middle of a restart."""
 
     def __init__(self, at: int) -> None:
-        super().__init__(Shape(1, 0, True))
+        super().__init__(PointSpec(1, 0, True))
         self.done = 0
         self._at = at
 

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
-from ostler.lab.families.connecting import DECISION_TIME, DISCONNECT
+from ostler.lab.families.connect_rate import DECISION_TIME, DISCONNECT
 from ostler.lab.families.connection_scaling import shared_by
 from ostler.lab.families.footprint import CHANNELS
 from ostler.lab.families.held_connections import (
@@ -33,26 +33,26 @@ from ostler.lab.families.object_storage import (
 )
 from ostler.lab.families.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.families.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
-from ostler.lab.families.restarting import PROCESS, RECORDS, RESTART, Restarts, Taken
+from ostler.lab.families.restart import PROCESS, RECORDS, RESTART, Restarts, Taken
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import TaskProcess
 from ostler.lab.families.verb_timing import MAIN
-from ostler.lab.load.moments import Tell
+from ostler.lab.load.progress import Tell
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
     CONNECT,
     QUICK,
-    Counted,
-    Entrant,
-    EntrantKind,
-    Expected,
+    Contestant,
+    ContestantKind,
+    CountCheck,
     Experiment,
-    Figure,
-    Moment,
+    Metric,
     PointFailed,
+    PointSpec,
+    ProgressSample,
+    RunContext,
     Settings,
-    Shape,
-    Sitting,
+    WorkerCounts,
 )
 from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
@@ -64,7 +64,7 @@ from ostler.model.errors import MQError
 class Silent:
     """Hears of the load and says nothing."""
 
-    def moment(self, moment: Moment) -> None:
+    def moment(self, moment: ProgressSample) -> None:
         assert moment.completed >= 0
 
 
@@ -72,12 +72,12 @@ class Silent:
 class Point:
     """What one run of one entrant came to."""
 
-    shape: Shape
+    point_spec: PointSpec
     roles: list[str]
-    counted: Sequence[Counted]
+    counted: Sequence[WorkerCounts]
     results: dict[str, float]
-    settled: Sequence[Expected]
-    figures: Sequence[Figure]
+    settled: Sequence[CountCheck]
+    metrics: Sequence[Metric]
 
     def operations(self, phases: Sequence[int] = (WARMING_UP, MEASURED, COOLING_DOWN)) -> dict[str, int]:
         """How often each was done. On a busy machine a single turn may outlast a window as short as these."""
@@ -97,15 +97,17 @@ def sat(
     found = catalogue()
     scenario = found.find(name)
     planned = steps(scenario, found.readiness(scenario), settings.is_quick, chosen)
-    experiment = make_experiment(Sitting(scenario, settings, planned, scratch))
+    experiment = make_experiment(RunContext(scenario, settings, planned, scratch))
     try:
         yield experiment, planned
     finally:
         experiment.close()
 
 
-def measured(experiment: Experiment, entrant: Entrant, step: Step, seconds: float = 0.1, runs: int = 1) -> list[Point]:
-    prepared = experiment.prepare(entrant, step)
+def measured(
+    experiment: Experiment, contestant: Contestant, step: Step, seconds: float = 0.1, runs: int = 1
+) -> list[Point]:
+    prepared = experiment.prepare(contestant, step)
     points = []
     try:
         for _ in range(runs):
@@ -113,43 +115,45 @@ def measured(experiment: Experiment, entrant: Entrant, step: Step, seconds: floa
             timeline = Timeline.starting(time.perf_counter_ns(), 0.02, seconds, 0.01)
             counted = prepared.run(timeline, Silent())
             results = {figure.name: figure.value for figure in prepared.results()}
-            points.append(Point(prepared.shape, roles, counted, results, prepared.settled(counted), prepared.figures()))
+            points.append(
+                Point(prepared.point_spec, roles, counted, results, prepared.settled(counted), prepared.metrics())
+            )
     finally:
         prepared.close()
     return points
 
 
-def by_kind(experiment: Experiment, kind: EntrantKind) -> list[Entrant]:
-    return [each for each in experiment.entrants() if each.kind is kind]
+def by_kind(experiment: Experiment, kind: ContestantKind) -> list[Contestant]:
+    return [each for each in experiment.contestants() if each.kind is kind]
 
 
 def test_response_time_in_one_process_and_bound_locally(tmp_path: Path) -> None:
     chosen = {"message_bytes": ["100"], "persistence": ["persistent"]}
     with sat("mqi-response-time", tmp_path, chosen, Settings()) as (experiment, planned):
-        local, embedded = by_kind(experiment, EntrantKind.OSTLER)
-        for entrant, roles in ((local, ["driver", "queue-manager"]), (embedded, ["queue-manager"])):
-            for point in measured(experiment, entrant, planned[0], runs=2):
+        local, embedded = by_kind(experiment, ContestantKind.OSTLER)
+        for contestant, roles in ((local, ["driver", "queue-manager"]), (embedded, ["queue-manager"])):
+            for point in measured(experiment, contestant, planned[0], runs=2):
                 assert point.roles == roles
-                assert point.shape == Shape(1, 100, True, main_operation=PAIR)
+                assert point.point_spec == PointSpec(1, 100, True, main_operation=PAIR)
                 assert set(point.operations()) == {PUT, GET, PAIR}
                 assert point.results[SAMPLES] == point.operations([MEASURED]).get(PAIR, 0)
                 assert point.results[SAMPLES] + point.results[SAMPLES_MISSING] == 5000, "the window was too short"
                 assert [each.what for each in point.settled] == ["puts", "gets"]
                 assert all(each.agrees and each.drivers for each in point.settled)
-                assert {each.source for each in point.figures} >= {"queue-manager", "log"}
+                assert {each.source for each in point.metrics} >= {"queue-manager", "log"}
 
 
 @pytest.mark.slow
 def test_response_time_has_limits_of_its_own_for_each_persistence(tmp_path: Path) -> None:
     with sat("mqi-response-time", tmp_path, {"message_bytes": ["300000"]}) as (experiment, planned):
-        limits = by_kind(experiment, EntrantKind.LIMIT)
+        limits = by_kind(experiment, ContestantKind.LIMIT)
         assert [sorted(each.steps or ()) for each in limits] == [[0], [0], [1]]
-        for entrant in limits:
-            (step,) = [each for each in planned if entrant.does(each.number)]
-            (point,) = measured(experiment, entrant, step)
+        for contestant in limits:
+            (step,) = [each for each in planned if contestant.does(each.number)]
+            (point,) = measured(experiment, contestant, step)
             assert point.operations()[PAIR] > 0
             assert point.roles == ["probe"]
-            assert point.shape.persistent == (step.points["persistence"] == "persistent")
+            assert point.point_spec.persistent == (step.points["persistence"] == "persistent")
 
 
 @pytest.mark.slow
@@ -166,9 +170,9 @@ def test_each_verb_is_timed_with_what_belongs_to_it(
     verb: str, others: set[str], counters: list[str], tmp_path: Path
 ) -> None:
     with sat("mqi-verb-timing", tmp_path, {"verb": [verb]}, Settings()) as (experiment, planned):
-        _, embedded = by_kind(experiment, EntrantKind.OSTLER)
+        _, embedded = by_kind(experiment, ContestantKind.OSTLER)
         (point,) = measured(experiment, embedded, planned[0])
-        assert point.shape.main_operation == MAIN[verb]
+        assert point.point_spec.main_operation == MAIN[verb]
         assert set(point.operations()) >= others | {MAIN[verb]}
         assert [each.what for each in point.settled] == counters
         assert all(each.agrees and each.drivers for each in point.settled)
@@ -178,7 +182,7 @@ def test_each_verb_is_timed_with_what_belongs_to_it(
 def test_a_commit_has_the_force_of_a_page_beside_it(tmp_path: Path) -> None:
     chosen = {"verb": ["MQPUT", "MQCMIT"]}
     with sat("mqi-verb-timing", tmp_path, chosen, Settings()) as (experiment, planned):
-        limits = by_kind(experiment, EntrantKind.LIMIT)
+        limits = by_kind(experiment, ContestantKind.LIMIT)
         assert [each.does(0) for each in limits] == [True, True, False]
         (point,) = measured(experiment, limits[-1], planned[1])
         assert set(point.operations()) == {MAIN["MQCMIT"]}
@@ -187,9 +191,9 @@ def test_a_commit_has_the_force_of_a_page_beside_it(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
     with sat("v6compat-properties", tmp_path, {"property_control": ["V6COMPAT"]}) as (experiment, planned):
-        local, _, without = experiment.entrants()
-        for entrant in (local, without):
-            (point,) = measured(experiment, entrant, planned[0])
+        local, _, without = experiment.contestants()
+        for contestant in (local, without):
+            (point,) = measured(experiment, contestant, planned[0])
             assert set(point.operations()) == {PUT, GET}
             assert all(each.agrees and each.drivers for each in point.settled)
             assert point.results[HEADER_BYTES] > 36, "an MQRFH2 has at least its fixed part"
@@ -199,7 +203,7 @@ def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_connecting_costs_what_the_rules_cost(tmp_path: Path) -> None:
     with sat("chlauth-connect-cost", tmp_path, {"rules": ["30"]}) as (experiment, planned):
-        ours, bare = experiment.entrants()
+        ours, bare = experiment.contestants()
         (point,) = measured(experiment, ours, planned[0])
         assert point.roles == ["driver", "queue-manager"]
         assert set(point.operations()) == {CONNECT, DISCONNECT}
@@ -213,7 +217,7 @@ def test_connecting_costs_what_the_rules_cost(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_restarts_find_all_rules_in_the_log_and_in_files(tmp_path: Path) -> None:
     with sat("chlauth-restart", tmp_path, {"rules": ["300"]}) as (experiment, planned):
-        from_log, from_files, reading = experiment.entrants()
+        from_log, from_files, reading = experiment.contestants()
         (logged,) = measured(experiment, from_log, planned[0])
         (filed,) = measured(experiment, from_files, planned[0])
         assert logged.results[RECORDS] - filed.results[RECORDS] >= 300
@@ -237,7 +241,7 @@ class Simulated(Restarts):
 def test_a_restart_that_outlasts_its_window_counts_in_it() -> None:
     # The window is over when it begins, and yet something has to be measured.
     timeline = Timeline.starting(time.perf_counter_ns() - 1_000_000_000, 0.1, 0.2, 0.1)
-    (counted,) = Simulated(Shape(1, 0, False, main_operation=RESTART)).run(timeline, Silent())
+    (counted,) = Simulated(PointSpec(1, 0, False, main_operation=RESTART)).run(timeline, Silent())
     (found,) = counted.phases[MEASURED].operation(RESTART).seconds.values()
     assert (found.count, found.total_ns) == (1, 500_000_000)
     (whole,) = counted.phases[MEASURED].operation(PROCESS).seconds.values()
@@ -247,11 +251,11 @@ def test_a_restart_that_outlasts_its_window_counts_in_it() -> None:
 @pytest.mark.slow
 def test_connections_are_kept_and_their_memory_told(tmp_path: Path) -> None:
     with sat("zos-csa-usage", tmp_path, {"connection": ["client, SHARECNV(10)", "local"]}) as (experiment, planned):
-        ours, bare = experiment.entrants()
+        ours, bare = experiment.contestants()
         assert [bare.does(step.number) for step in planned] == [True, False]
         shared, alone = (measured(experiment, ours, step)[0] for step in planned)
         for point in (shared, alone):
-            assert point.shape.clients == 500
+            assert point.point_spec.clients == 500
             assert point.results[MEMORY_AT_START] > 1_000_000
             assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
         assert shared.results[MEMORY_PER_CHANNEL] == pytest.approx(10 * shared.results[MEMORY_PER_CONNECTION])
@@ -263,7 +267,7 @@ def test_connections_are_kept_and_their_memory_told(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_channels_that_carried_a_message_share_as_they_may(tmp_path: Path) -> None:
     with sat("zos-svrconn-footprint", tmp_path, {"shared_conversations": ["10"]}) as (experiment, planned):
-        ours, _ = experiment.entrants()
+        ours, _ = experiment.contestants()
         (point,) = measured(experiment, ours, planned[0])
         assert point.results[CHANNELS] == 50
         assert point.operations() == {CONNECT: 510, "put": 510, "get": 510}
@@ -274,7 +278,7 @@ def test_channels_that_carried_a_message_share_as_they_may(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_objects_are_defined_and_their_storage_told(tmp_path: Path) -> None:
     with sat("zos-object-sizes", tmp_path, {"object_type": ["QALIAS"]}) as (experiment, planned):
-        ours, kept = experiment.entrants()
+        ours, kept = experiment.contestants()
         for point in measured(experiment, ours, planned[0], runs=2):
             assert point.roles == ["queue-manager"]
             assert point.operations() == {DEFINE: 1000}
@@ -295,11 +299,11 @@ def test_there_are_objects_of_every_type_that_is_swept() -> None:
 @pytest.mark.slow
 def test_clients_connect_again_and_again_until_the_window_is_over(tmp_path: Path) -> None:
     with sat("appl-connection-scaling", tmp_path, {"requesters": ["40"]}) as (experiment, planned):
-        ours, bare = experiment.entrants()
-        for entrant in (ours, bare):
-            first, second = measured(experiment, entrant, planned[0], runs=2)
+        ours, bare = experiment.contestants()
+        for contestant in (ours, bare):
+            first, second = measured(experiment, contestant, planned[0], runs=2)
             for point in (first, second):
-                assert point.shape.clients == 40
+                assert point.point_spec.clients == 40
                 assert (point.operations()[CONNECT] - 10) % 40 == 0, "all of them, each time, after the first few"
                 assert point.results[RATE] == pytest.approx(40 / point.results[ALL_CONNECTED])
                 assert all(each.agrees for each in point.settled)
@@ -308,7 +312,7 @@ def test_clients_connect_again_and_again_until_the_window_is_over(tmp_path: Path
 class Endless(Task):
     """Does not look at the time."""
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         threading.Event().wait()
         return []
 
@@ -317,7 +321,7 @@ class Endless(Task):
 
 
 class Failing(Endless):
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         raise MQError(2053, "The queue is full.")
 
 
@@ -346,7 +350,7 @@ def test_a_task_that_fails_says_why() -> None:
         process.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), Silent())
     with pytest.raises(PointFailed, match="ended with status 0"):
         process.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), Silent())
-    assert process.figures() == []
+    assert process.metrics() == []
     process.end()
 
 

@@ -38,7 +38,7 @@ from ostler.lab.families.topics.topic_tree import (
     TOPICS_BEFORE,
     UNTIL_GONE,
 )
-from ostler.lab.families.topics.topic_trees import (
+from ostler.lab.families.topics.tree_manager import (
     LAG,
     LAG_BEFORE,
     MEMORY_PER_TOPIC,
@@ -151,10 +151,10 @@ def agreed(point: Point) -> list[str]:
 @pytest.mark.slow
 def test_an_idle_queue_manager_is_only_looked_at(tmp_path: Path) -> None:
     with sat("topic-scavenger-idle-empty", tmp_path, {}) as (experiment, planned):
-        assert list(experiment.entrants()) == [OSTLER, CONTROL]
-        for entrant in experiment.entrants():
-            (point,) = measured(experiment, entrant, planned[0])
-            assert point.shape.clients == 0
+        assert list(experiment.contestants()) == [OSTLER, CONTROL]
+        for contestant in experiment.contestants():
+            (point,) = measured(experiment, contestant, planned[0])
+            assert point.point_spec.clients == 0
             assert set(point.operations()) == {LOOK}
             assert point.results[MINUTE_US] >= 0
 
@@ -196,7 +196,7 @@ def test_subscriptions_are_counted_beside_many_topics_and_few(tmp_path: Path) ->
     chosen = {"topics": ["2000"]}
     with sat("topic-scavenger-subscribe-cost", tmp_path, chosen) as (experiment, planned):
         # What is said of each subscription needs some that end within the window.
-        found = {each.name: measured(experiment, each, planned[0], 0.4)[0] for each in experiment.entrants()}
+        found = {each.name: measured(experiment, each, planned[0], 0.4)[0] for each in experiment.contestants()}
         assert set(found) == {OSTLER.name, FEW.name, EXCHANGES.name}
         for name in (OSTLER.name, FEW.name):
             point = found[name]

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 
 from ostler.lab.load.bare.client import HELLO, WELCOME
-from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.peers.broker_process import LOOPBACK
 
 _BACKLOG = 256
 

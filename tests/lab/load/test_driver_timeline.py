@@ -17,18 +17,19 @@ import psutil
 import pytest
 from tests.lab.load.answering_server import AnsweringServer
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.bare.client import HELLO, REQUESTER
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
+from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.moments import Moments
 from ostler.lab.load.pacing import NEVER_NS, Pacing, Schedule
-from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.load.progress import ProgressReporter
+from ostler.lab.load.spec import Plan
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, SESSION, Moment
+from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, SESSION, ProgressSample
 from ostler.lab.store.histogram import lowest_of, percentile_ns
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.roles import DRIVER
@@ -49,7 +50,7 @@ def server() -> Iterator[AnsweringServer]:
 class Quiet:
     """Who watches, and does not mind."""
 
-    def moment(self, moment: Moment) -> None: ...
+    def moment(self, moment: ProgressSample) -> None: ...
 
 
 def soon(measured_seconds: float, cool_down_seconds: float = 0.0, warm_up_seconds: float = 0.0) -> Timeline:
@@ -369,7 +370,7 @@ class Scripted(DriverEnd):
 
     def break_off(self) -> None: ...
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         return ""
 
     def tell(self, what: str, argument: object = None) -> None:
@@ -446,7 +447,7 @@ class Telling(Quiet):
     def __init__(self) -> None:
         self.is_under_way = threading.Event()
 
-    def moment(self, moment: Moment) -> None:
+    def moment(self, moment: ProgressSample) -> None:
         self.is_under_way.set()
 
 
@@ -524,24 +525,24 @@ def test_a_worker_that_fails_while_a_timeline_runs_is_told() -> None:
 
 
 def test_moments_tell_of_the_last_whole_second() -> None:
-    told: list[Moment] = []
+    told: list[ProgressSample] = []
     timeline = Timeline(0, 2 * SECOND_NS, 4 * SECOND_NS, 4 * SECOND_NS)
     recorder = PhaseRecorder(timeline)
-    moments = Moments(recorder, ROUND_TRIP, 10, told.append)
-    assert moments.next_ns == SECOND_NS
+    progress = ProgressReporter(recorder, ROUND_TRIP, 10, told.append)
+    assert progress.next_ns == SECOND_NS
     operation = recorder.operation(ROUND_TRIP)
-    moments.at(SECOND_NS, 10)
+    progress.at(SECOND_NS, 10)
     for number in range(100):
         operation.record(SECOND_NS, SECOND_NS + 100 + number)
-    moments.at(2 * SECOND_NS, 110)
+    progress.at(2 * SECOND_NS, 110)
     operation.record(0, timeline.measured_ns + 7)
     operation.record(3 * SECOND_NS, 3 * SECOND_NS + 5)
-    moments.at(3 * SECOND_NS + SECOND_NS // 2, 112)
+    progress.at(3 * SECOND_NS + SECOND_NS // 2, 112)
     operation.record(0, timeline.cool_ns)
-    moments.at(timeline.cool_ns + SECOND_NS // 2, 113)
+    progress.at(timeline.cool_ns + SECOND_NS // 2, 113)
     assert told == [
-        Moment(0, SECOND_NS, 0, 0.0, 0, 0),
-        Moment(0, 2 * SECOND_NS, 100, 100.0, 149, 198),
-        Moment(0, 3 * SECOND_NS + SECOND_NS // 2, 102, 2 / 1.5, 2 * SECOND_NS + 7, 2 * SECOND_NS + 7),
-        Moment(0, 4 * SECOND_NS + SECOND_NS // 2, 103, 1.0, 5, 5),
+        ProgressSample(0, SECOND_NS, 0, 0.0, 0, 0),
+        ProgressSample(0, 2 * SECOND_NS, 100, 100.0, 149, 198),
+        ProgressSample(0, 3 * SECOND_NS + SECOND_NS // 2, 102, 2 / 1.5, 2 * SECOND_NS + 7, 2 * SECOND_NS + 7),
+        ProgressSample(0, 4 * SECOND_NS + SECOND_NS // 2, 103, 1.0, 5, 5),
     ]

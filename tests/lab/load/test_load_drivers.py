@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
+from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.plan import Plan, start_driver
-from ostler.lab.peers.running import LOOPBACK, usage
+from ostler.lab.load.spec import Plan
+from ostler.lab.peers.broker_process import LOOPBACK, usage
 
 BLOCK_BYTES = 300_000  # more than a socket takes at once
 

@@ -12,8 +12,8 @@ from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.client import MqttClient
 from ostler.lab.load.nats.client import NatsClient
 from ostler.lab.load.nats.jetstream import JetStreamClient
-from ostler.lab.load.plan import Plan, pair_of
 from ostler.lab.load.redis.client import RedisClient, Refusal, command, read_value
+from ostler.lab.load.spec import Plan, pair_of
 from ostler.lab.load.stomp.client import StompClient, frame, read_frame
 
 

@@ -11,17 +11,18 @@ import pytest
 
 from ostler.client.api.connection import Connection, connect
 from ostler.client.api.message import Message
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.client import LoadFailed, Pace
+from ostler.lab.load.drivers.start import Sharing, start_driver
 from ostler.lab.load.mq.client import MqClient, MqTerms
 from ostler.lab.load.mq.factory import exchanges_per_operation, mq_clients, verbs_per_round_trip
 from ostler.lab.load.mq.jms import USER_PROPERTIES
 from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
-from ostler.lab.load.plan import Plan, Sharing, start_driver
+from ostler.lab.load.spec import Plan
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.runner.contract import CONNECT, GET, PUT, ROUND_TRIP, SESSION
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.model.constants import MQMT_REQUEST
 from ostler.server.config.qm_ini import LogSection
 
@@ -51,7 +52,7 @@ def api(manager: LabQueueManager) -> Iterator[Connection]:
 
 
 def counters(manager: LabQueueManager) -> dict[str, int]:
-    return {f"{each.source} {each.name}": int(each.value) for each in manager.figures()}
+    return {f"{each.source} {each.name}": int(each.value) for each in manager.metrics()}
 
 
 class Ran:
@@ -150,11 +151,11 @@ def test_requesters_may_have_their_own_reply_queues(
 ) -> None:
     ran = run(manager, replace(base, protocol=protocol, own_replies=True, messages=messages))
     assert ran.puts == ran.gets == 2 * ran.counts[ROUND_TRIP] >= 6
-    own = sum(int(line.partition("MSGSIN(")[2].partition(")")[0]) for line in _own_queue_figures(manager))
+    own = sum(int(line.partition("MSGSIN(")[2].partition(")")[0]) for line in _own_queue_metrics(manager))
     assert own == ran.counts[ROUND_TRIP]
 
 
-def _own_queue_figures(manager: LabQueueManager) -> list[str]:
+def _own_queue_metrics(manager: LabQueueManager) -> list[str]:
     lines = " ".join(manager.mqsc("RESET QSTATS(LAB.REPLY.OWN.*)")).split("QSTATS(")
     return [line for line in lines if "MSGSIN(" in line]
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.one_way import AmqpOneWayClient
 from ostler.lab.load.bare.client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
@@ -17,11 +17,11 @@ from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.one_way import MqttOneWayClient
 from ostler.lab.load.nats.one_way import JetStreamOneWayClient, NatsOneWayClient
 from ostler.lab.load.one_way import OneWay
-from ostler.lab.load.one_way_clients import one_way_client
 from ostler.lab.load.pacing import Pacing
-from ostler.lab.load.plan import ONE_WAY, Plan
 from ostler.lab.load.redis.client import command
 from ostler.lab.load.redis.one_way import RedisOneWayClient
+from ostler.lab.load.registry import one_way_client
+from ostler.lab.load.spec import ONE_WAY, Plan
 from ostler.lab.load.stomp.client import frame, frame_bytes
 from ostler.lab.load.stomp.one_way import StompOneWayClient
 from ostler.lab.load.timeline import MEASURED, Timeline

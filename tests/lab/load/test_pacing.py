@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Pacing, Schedule
-from ostler.lab.load.plan import BARE, ONE_WAY, Plan
+from ostler.lab.load.spec import BARE, ONE_WAY, Plan
 from ostler.lab.load.timeline import MEASURED, Timeline
 from ostler.lab.store.histogram import percentile_ns
 from ostler.lab.store.rows import LatencyRow, OperationRow

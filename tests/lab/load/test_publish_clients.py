@@ -11,24 +11,25 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.client import LoadFailed, Pace
-from ostler.lab.load.moments import unheard
+from ostler.lab.load.drivers.start import Sharing, start_driver
 from ostler.lab.load.mq.client import MqTerms
 from ostler.lab.load.mq.factory import exchanges_per_operation, mq_clients
 from ostler.lab.load.mq.publish import MqPublisher, MqSubscriber, subscriber_queue, topic_of
 from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.one_way import MqttOneWayClient
 from ostler.lab.load.nats.one_way import NatsOneWayClient
-from ostler.lab.load.one_way_clients import PUBLISHING, one_way_client
 from ostler.lab.load.pacing import Pacing
-from ostler.lab.load.plan import PUBLISH, Plan, Sharing, start_driver
+from ostler.lab.load.progress import unheard
+from ostler.lab.load.registry import PUBLISHING, one_way_client
+from ostler.lab.load.spec import PUBLISH, Plan
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.peers import mosquitto, nats
 from ostler.lab.runner.contract import GET, PUT
 from ostler.lab.runner.peer_brokers import PeerBrokers
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.store.rows import OperationRow
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOT_TOPIC, MQRC_NOT_AUTHORIZED, MQSO_CREATE
 from ostler.server.config.qm_ini import LogSection
@@ -196,7 +197,7 @@ def test_everybody_gets_everything_and_the_queue_manager_counts_it(
     manager: LabQueueManager, protocol: str, persistent: bool, units: str, ahead: bool
 ) -> None:
     def queues() -> dict[str, float]:
-        return {each.name: each.value for each in manager.figures() if each.source == "queues"}
+        return {each.name: each.value for each in manager.metrics() if each.source == "queues"}
 
     before = queues()
     found = counted(
@@ -215,17 +216,17 @@ def test_everybody_gets_everything_and_the_queue_manager_counts_it(
 def test_everybody_gets_everything_from_a_peer(name: str, tmp_path: Path) -> None:
     brokers = PeerBrokers((name,), tmp_path)
     try:
-        entrants = brokers.entrants({0: False, 1: True}, PUBLISH)
-        if not entrants:
+        contestants = brokers.contestants({0: False, 1: True}, PUBLISH)
+        if not contestants:
             pytest.skip("; ".join(f"{peer}: {why}" for peer, why in brokers.absent.items()))
-        for entrant in entrants:
-            assert not entrant.is_library
-            for persistent in entrant.ways:
+        for contestant in contestants:
+            assert not contestant.is_library
+            for persistent in contestant.delivery_modes:
                 ours = Plan(
                     plan.MQ_VERBS, "nowhere", range(TOPICS), range(TOPICS * SUBSCRIBERS), TOPICS, SIZE, persistent,
                     CHANNEL, PUBLISH, subscribers=SUBSCRIBERS,
                 )  # fmt: skip
-                found = counted(entrant.plan(ours))
+                found = counted(contestant.plan(ours))
                 assert found[GET] == SUBSCRIBERS * found[PUT] > 0
     finally:
         brokers.close()

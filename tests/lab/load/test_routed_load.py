@@ -9,17 +9,18 @@ from dataclasses import replace
 import pytest
 
 from ostler.client.api.connection import connect
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.amqp.client import AmqpRoutes
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
 from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
 from ostler.lab.load.mq.request_reply import KEPT_OPEN_MAX
-from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.load.spec import Plan
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP
-from ostler.lab.runner.queue_manager_plan import NAME, QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.queue_managers.plan import NAME, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
 
 PAIRS = 2
@@ -61,7 +62,7 @@ def counted(recorder: PhaseRecorder, operation: str) -> int:
 
 
 def queue_counts(manager: LabQueueManager) -> tuple[int, int]:
-    found = {each.name: int(each.value) for each in manager.figures() if each.source == "queues"}
+    found = {each.name: int(each.value) for each in manager.metrics() if each.source == "queues"}
     return found["puts"], found["gets"]
 
 
@@ -104,7 +105,7 @@ def test_consumers_commit_several_messages_at_a_time(manager: LabQueueManager, b
 
 
 def commits(manager: LabQueueManager) -> int:
-    return next(int(each.value) for each in manager.figures() if each.name == "commits")
+    return next(int(each.value) for each in manager.metrics() if each.name == "commits")
 
 
 def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: Plan) -> None:

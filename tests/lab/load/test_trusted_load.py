@@ -12,11 +12,11 @@ import pytest
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
-from ostler.lab.load.plan import EVERYBODY, MQ_VERBS, ONE_WAY, SESSIONS, TRUSTED, Plan
+from ostler.lab.load.spec import EVERYBODY, MQ_VERBS, ONE_WAY, SESSIONS, TRUSTED, Plan
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.runner.contract import CONNECT, ROUND_TRIP, SESSION, Counted, Moment
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import CONNECT, ROUND_TRIP, SESSION, ProgressSample, WorkerCounts
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
 
 SMALL = LogSection(primary_files=3, secondary_files=1, file_pages=512)
@@ -24,7 +24,7 @@ PLAN = Plan(TRUSTED, "", range(2), range(3), 1, 100, False, goes_round=False)
 
 
 class Unheard:
-    def moment(self, moment: Moment) -> None:
+    def moment(self, moment: ProgressSample) -> None:
         return
 
 
@@ -42,14 +42,14 @@ def load(manager: LabQueueManager) -> Iterator[TrustedLoad]:
     made.end()
 
 
-def run(load: TrustedLoad, plan: Plan, seconds: float = 0.2) -> list[Counted]:
+def run(load: TrustedLoad, plan: Plan, seconds: float = 0.2) -> list[WorkerCounts]:
     load.open(plan)
     counted = load.run(Timeline.starting(time.perf_counter_ns(), seconds / 4, seconds, seconds / 4), Unheard())
     load.close()
     return counted
 
 
-def total(counted: Sequence[Counted], operation: str = ROUND_TRIP) -> int:
+def total(counted: Sequence[WorkerCounts], operation: str = ROUND_TRIP) -> int:
     phases = [phase for each in counted for phase in each.phases]
     return sum(second.count for phase in phases for second in phase.operation(operation).seconds.values())
 
@@ -59,9 +59,9 @@ def grown(manager: LabQueueManager, before: dict[str, float]) -> dict[str, float
 
 
 def now(manager: LabQueueManager) -> dict[str, float]:
-    figures = manager.figures()
-    found = {each.name: each.value for each in figures if each.source == "queue-manager"}
-    return {**found, **{f"queue {each.name}": each.value for each in figures if each.source == "queues"}}
+    metrics = manager.metrics()
+    found = {each.name: each.value for each in metrics if each.source == "queue-manager"}
+    return {**found, **{f"queue {each.name}": each.value for each in metrics if each.source == "queues"}}
 
 
 def test_the_queue_manager_counts_what_its_applications_do(manager: LabQueueManager, load: TrustedLoad) -> None:
@@ -161,7 +161,7 @@ def test_those_that_are_connected_leave_when_another_is_refused(manager: LabQueu
 
 def test_a_queue_manager_that_dies_is_told(tmp_path_factory: pytest.TempPathFactory) -> None:
     class Killer:
-        def moment(self, moment: Moment) -> None:
+        def moment(self, moment: ProgressSample) -> None:
             running.kill()
 
     plan = QueueManagerPlan(log=SMALL, commands=pair_commands(1))
@@ -182,7 +182,7 @@ def test_applications_that_are_closed_while_they_run_are_broken_off(
     under_way, told = threading.Event(), []
 
     class Telling:
-        def moment(self, moment: Moment) -> None:
+        def moment(self, moment: ProgressSample) -> None:
             under_way.set()
 
     def run_long() -> None:

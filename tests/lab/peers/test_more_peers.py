@@ -20,12 +20,13 @@ import pytest
 
 from ostler.cli.lab import peers as lab_peers
 from ostler.lab.bench.contestants import Field
-from ostler.lab.load import plan
-from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.load import spec as plan
+from ostler.lab.load.drivers.start import start_driver
+from ostler.lab.load.spec import Plan
 from ostler.lab.peers import activemq, mosquitto, packages, redis
 from ostler.lab.peers import registry as known
+from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by
-from ostler.lab.peers.running import LOOPBACK, Peer
 
 SECONDS_MAX = 20.0
 
@@ -161,7 +162,7 @@ def test_a_program_that_cannot_be_run_is_told(tmp_path: Path) -> None:
 STARTS_A_PEER = """
 import os, sys, time
 from pathlib import Path
-from ostler.lab.peers.running import Peer
+from ostler.lab.peers.broker_process import Peer
 peer = Peer("some-broker", "1", 1, Path(sys.argv[1]) / "log")
 peer.add(["/bin/sleep", "600"], os.environ, Path(sys.argv[1]))
 print(peer.pids[0], flush=True)

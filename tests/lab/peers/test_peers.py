@@ -9,11 +9,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import plan
-from ostler.lab.load.plan import Plan, start_driver
-from ostler.lab.peers import nats, packages, rabbitmq, running
+from ostler.lab.load import spec as plan
+from ostler.lab.load.drivers.start import start_driver
+from ostler.lab.load.spec import Plan
+from ostler.lab.peers import broker_process as running
+from ostler.lab.peers import nats, packages, rabbitmq
+from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port, usage
 from ostler.lab.peers.packages import PeerUnavailable, cache_directory, unpacked
-from ostler.lab.peers.running import LOOPBACK, Peer, free_port, usage
 
 
 def exchange(protocol: str, peer: Peer, persistent: bool = False) -> int:
@@ -80,10 +82,10 @@ def test_a_peer_whose_start_is_interrupted_is_ended(tmp_path: Path, monkeypatch:
 def test_a_peer_that_has_ended_says_so(tmp_path: Path) -> None:
     peer = Peer("sleeper", "1", free_port(), tmp_path / "log")
     peer.add(["sleep", "600"], dict(os.environ), tmp_path)
-    assert peer.last_words() == ""
+    assert peer.describe_end() == ""
     peer.processes[0].kill()
     peer.processes[0].wait()
-    assert peer.last_words() == "sleeper ended with status -9: it said nothing"
+    assert peer.describe_end() == "sleeper ended with status -9: it said nothing"
 
 
 def test_who_has_no_home_has_the_cache_where_he_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import plan
-from ostler.lab.load.plan import Plan, start_driver
+from ostler.lab.load import spec as plan
+from ostler.lab.load.drivers.start import start_driver
+from ostler.lab.load.spec import Plan
 from ostler.lab.peers.rabbitmq_shovels import Line, definitions
-from ostler.lab.runner.channel_wiring import Wiring
+from ostler.lab.runner.queue_managers.channel_wiring import Wiring
 from ostler.lab.runner.shovel_peer import ShovelPeer, line_name
 
 ROUTES = 2
@@ -60,7 +61,7 @@ def test_requests_go_to_the_other_node_and_replies_come_back(tmp_path: Path) -> 
                 assert min(done.latencies_ns) >= distance * 1_000_000
             finally:
                 driver.close()
-        assert peer.last_words() == ""
+        assert peer.describe_end() == ""
     finally:
         peer.close()
     assert not any(psutil.pid_exists(pid) for pid in pids)

@@ -8,9 +8,9 @@ import pytest
 
 from ostler.client.locate.embedded import start
 from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
-from ostler.lab.runner import channel_wiring as wires
-from ostler.lab.runner.channel_wiring import ANSWERING, ASKING, NORMAL, Wiring
-from ostler.lab.runner.queue_manager_child import run_commands
+from ostler.lab.runner.queue_managers import channel_wiring as wires
+from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, NORMAL, Wiring
+from ostler.lab.runner.queue_managers.child import run_commands
 from ostler.model.attributes import ObjectType
 from ostler.server.config.qm_ini import LogSection
 

@@ -14,30 +14,30 @@ from tests.lab.store.run_samples import OSTLER, PING_PONG, RABBITMQ, usual_steps
 
 from ostler.cli.lab.compare_text import show_figures
 from ostler.cli.main import main
-from ostler.lab.common.comparing import (
+from ostler.lab.common.comparison import (
     LEAST_PERCENT,
     RATE,
     NothingInCommon,
     Verdict,
     change_of,
     compare_contestants,
-    compare_figures,
+    compare_metrics,
     compare_runs,
     compared,
     reference,
     summary,
 )
-from ostler.lab.runner.contract import EntrantKind
-from ostler.lab.runner.step_results import Costs, Series, StepFigure, StepResult
+from ostler.lab.runner.contract import ContestantKind
+from ostler.lab.runner.step_results import Costs, Series, StepMetric, StepResult
 
-FIGURES = st.floats(min_value=1e-3, max_value=1e9)
+METRICS = st.floats(min_value=1e-3, max_value=1e9)
 
 
 def result(
     contestant: str = "Ostler",
     requesters: int = 1,
     rates: tuple[float, ...] = (100.0, 100.0),
-    kind: EntrantKind = EntrantKind.OSTLER,
+    kind: ContestantKind = ContestantKind.OSTLER,
     p99_ns: tuple[float, ...] = (1000.0, 1000.0),
 ) -> StepResult:
     return StepResult(
@@ -48,14 +48,14 @@ def result(
 
 
 class TestVerdicts:
-    @given(base=FIGURES, other=FIGURES, threshold=st.floats(min_value=0, max_value=200))
+    @given(base=METRICS, other=METRICS, threshold=st.floats(min_value=0, max_value=200))
     def test_exchanging_both_turns_the_verdict_round(self, base: float, other: float, threshold: float) -> None:
         there = change_of(RATE, Series((base,)), Series((other,)), threshold, True).verdict
         back = change_of(RATE, Series((other,)), Series((base,)), threshold, True).verdict
         turned = {Verdict.SAME: Verdict.SAME, Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
         assert back is turned[there]
 
-    @given(base=FIGURES, percent=st.floats(min_value=-12, max_value=14), spread=st.floats(min_value=0, max_value=30))
+    @given(base=METRICS, percent=st.floats(min_value=-12, max_value=14), spread=st.floats(min_value=0, max_value=30))
     def test_small_differences_are_never_spoken_of(self, base: float, percent: float, spread: float) -> None:
         other = base * (1 + percent / 100)
         found = compared(
@@ -67,7 +67,7 @@ class TestVerdicts:
         assert change is not None
         assert change.verdict is Verdict.SAME
 
-    @given(base=FIGURES, other=FIGURES)
+    @given(base=METRICS, other=METRICS)
     def test_more_is_better_for_rates_and_worse_for_times(self, base: float, other: float) -> None:
         both = Series((base,)), Series((other,))
         rate, time = (change_of("x", *both, LEAST_PERCENT, more).verdict for more in (True, False))
@@ -112,19 +112,19 @@ class TestVerdicts:
 
 class TestContestants:
     def test_everybody_against_ostler_at_the_same_step(self) -> None:
-        peer = result("Peer", 1, (50.0,), EntrantKind.PEER)
-        found = compare_contestants([peer, result(), result("Peer", 2, kind=EntrantKind.PEER)], "Ostler", 0.0)
+        peer = result("Peer", 1, (50.0,), ContestantKind.PEER)
+        found = compare_contestants([peer, result(), result("Peer", 2, kind=ContestantKind.PEER)], "Ostler", 0.0)
         (each,) = found
         assert (each.base.contestant, each.other) == ("Ostler", peer)
         assert summary(found) == {Verdict.SAME: 0, Verdict.BETTER: 0, Verdict.WORSE: 1}
 
     def test_limits_are_not_counted(self) -> None:
-        found = compare_contestants([result(), result("limit", 1, (900.0,), EntrantKind.LIMIT)], "Ostler", 0.0)
+        found = compare_contestants([result(), result("limit", 1, (900.0,), ContestantKind.LIMIT)], "Ostler", 0.0)
         assert len(found) == 1
         assert sum(summary(found).values()) == 0
 
     def test_ostler_is_the_first_of_its_kind(self) -> None:
-        both = [result("a limit", kind=EntrantKind.LIMIT), result("Ostler, TCP"), result("Ostler, Unix")]
+        both = [result("a limit", kind=ContestantKind.LIMIT), result("Ostler, TCP"), result("Ostler, Unix")]
         assert reference(both) == "Ostler, TCP"
         assert reference(both, "a limit") == "a limit"
 
@@ -132,7 +132,7 @@ class TestContestants:
         with pytest.raises(NothingInCommon, match="no contestant 'Redis' in this run; there are Ostler"):
             reference([result()], "Redis")
         with pytest.raises(NothingInCommon, match="Ostler was not measured"):
-            reference([result("Peer", kind=EntrantKind.PEER)])
+            reference([result("Peer", kind=ContestantKind.PEER)])
         with pytest.raises(NothingInCommon, match="alone"):
             compare_contestants([result()], "Ostler", 0.0)
         with pytest.raises(NothingInCommon, match="No step"):
@@ -150,7 +150,7 @@ class TestRuns:
         assert (len(found.changes), found.only_base, found.only_other) == (1, 2, 1)
 
     def test_what_the_machine_itself_did_is_no_change(self) -> None:
-        limit, faster = (result("limit", 1, (rate,), EntrantKind.LIMIT) for rate in (100.0, 150.0))
+        limit, faster = (result("limit", 1, (rate,), ContestantKind.LIMIT) for rate in (100.0, 150.0))
         before, after = result(), result(rates=(145.0, 145.0))
         assert summary(compare_runs([before], [after], 0.0).changes)[Verdict.BETTER] == 1
         found = compare_runs([before, limit], [after, faster], 0.0)
@@ -171,8 +171,8 @@ class TestRuns:
             compare_runs(ours, theirs, 0.0)
 
 
-def figure(value: float, name: str = "bytes", requesters: int = 1) -> StepFigure:
-    return StepFigure("Ostler", requesters, {"requesters": str(requesters)}, name, Series((value,)))
+def figure(value: float, name: str = "bytes", requesters: int = 1) -> StepMetric:
+    return StepMetric("Ostler", requesters, {"requesters": str(requesters)}, name, Series((value,)))
 
 
 class TestFigures:
@@ -185,7 +185,7 @@ class TestFigures:
             figure(2.0, "lost"),
             figure(5.0, "bytes", 2),
         ]
-        found = compare_figures(before, after)
+        found = compare_metrics(before, after)
         assert [(each.base.name, each.percent, each.is_same) for each in found] == [
             ("bytes", 50.0, False),
             ("files", 5.0, True),
@@ -195,7 +195,7 @@ class TestFigures:
 
     def test_as_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         show_figures(
-            compare_figures([figure(100.0), figure(0.0, "lost")], [figure(150.0), figure(2.0, "lost")]), Console()
+            compare_metrics([figure(100.0), figure(0.0, "lost")], [figure(150.0), figure(2.0, "lost")]), Console()
         )
         lines = [line.split() for line in capsys.readouterr().out.splitlines() if "Ostler" in line]
         assert lines == [["1", "Ostler", "bytes", "100", "150", "+50", "%"], ["1", "Ostler", "lost", "0", "2", "new"]]

@@ -14,9 +14,9 @@ import pytest
 
 from ostler.client.api.connection import Connection, connect
 from ostler.client.locate.connect_parameters import TlsSettings
-from ostler.lab.runner.contract import PointFailed, SittingOver
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import PointFailed, RunAborted
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.model.errors import MQError
 from ostler.server.config.qm_ini import LogSection
@@ -37,7 +37,7 @@ def client(manager: LabQueueManager, tls: TlsSettings | None = None, application
 
 
 def counted(manager: LabQueueManager) -> dict[str, float]:
-    return {f"{each.source} {each.name}": each.value for each in manager.figures()}
+    return {f"{each.source} {each.name}": each.value for each in manager.metrics()}
 
 
 def put_and_get(manager: LabQueueManager, count: int, persistent: bool = False, queue: str = "LAB.REQUEST.0") -> None:
@@ -82,13 +82,13 @@ def test_it_is_watched_by_thread(manager: LabQueueManager) -> None:
 
 def test_a_refused_command_does_not_start_it(tmp_path: Path) -> None:
     plan = QueueManagerPlan(log=SMALL, commands=("DEFINE QLOCAL(LAB.A) MAXDEPTH(-1)",))
-    with pytest.raises(SittingOver, match=r"LAB does not start: .*AMQ8405I"):
+    with pytest.raises(RunAborted, match=r"LAB does not start: .*AMQ8405I"):
         LabQueueManager(tmp_path, plan)
 
 
 def test_stanzas_that_are_not_allowed_do_not_start_it(tmp_path: Path) -> None:
     plan = QueueManagerPlan(log=SMALL, stanzas={"TuningParameters": {"DefaultQBufferSize": "1"}})
-    with pytest.raises(SittingOver, match="DefaultQBufferSize=1 is not allowed"):
+    with pytest.raises(RunAborted, match="DefaultQBufferSize=1 is not allowed"):
         LabQueueManager(tmp_path, plan)
 
 
@@ -109,7 +109,7 @@ def test_killed_it_comes_back_with_what_was_promised(tmp_path: Path) -> None:
     first.kill()
     assert not first.is_alive
     with pytest.raises(PointFailed, match="LAB ended with status -9"):
-        first.figures()
+        first.metrics()
     with first.again() as second:
         assert second.address == first.address
         assert second.restart.messages == 1
@@ -186,8 +186,8 @@ def test_without_accounting_there_are_no_accounts(manager: LabQueueManager) -> N
 _ORPHAN = """
 import os, sys
 from pathlib import Path
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
 plan = QueueManagerPlan(log=LogSection(primary_files=2, secondary_files=1, file_pages=64))
 print(LabQueueManager(Path(sys.argv[1]), plan).pid, flush=True)

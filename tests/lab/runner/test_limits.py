@@ -12,22 +12,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, GroupCommitDriver
-from ostler.lab.load.plan import ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
+from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner import limits
 from ostler.lab.runner.contract import (
     GET,
     PUT,
     ROUND_TRIP,
-    Counted,
-    Entrant,
-    EntrantKind,
-    Moment,
+    Contestant,
+    ContestantKind,
     PointFailed,
-    Prepared,
-    Shape,
+    PointSpec,
+    ProgressSample,
+    ReadyLoad,
+    WorkerCounts,
 )
 from ostler.lab.runner.limits import LimitProbes
 from ostler.lab.store.recorder import LatencyRecorder
@@ -39,7 +39,7 @@ SECONDS_MAX = 20
 
 
 class Quiet:
-    def moment(self, moment: Moment) -> None: ...
+    def moment(self, moment: ProgressSample) -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def like(clients: int, body_bytes: int = 2048, kind: str = REQUEST_REPLY, persis
     return Plan(plan.MQ_VERBS, ("", 0), range(clients), range(clients), 2, body_bytes, persistent, kind=kind)
 
 
-def prepared(probes: LimitProbes, limit: Entrant, of: Plan) -> Prepared:
-    return probes.prepare(limit, of, Shape(len(of.requesters), of.body_bytes, of.persistent))
+def prepared(probes: LimitProbes, limit: Contestant, of: Plan) -> ReadyLoad:
+    return probes.prepare(limit, of, PointSpec(len(of.requesters), of.body_bytes, of.persistent))
 
 
 def totals(phases: Sequence[LatencyRecorder]) -> dict[str, int]:
@@ -68,15 +68,15 @@ def totals(phases: Sequence[LatencyRecorder]) -> dict[str, int]:
     return found
 
 
-def run(of: Prepared, seconds: float = 0.05) -> Sequence[Counted]:
+def run(of: ReadyLoad, seconds: float = 0.05) -> Sequence[WorkerCounts]:
     return of.run(Timeline.starting(time.perf_counter_ns() + 20_000_000, 0.02, seconds, 0.0), Quiet())
 
 
-PING_PONG = limits.entrant_of(limits.PING_PONG)
-RELAY = limits.entrant_of(limits.RELAY)
-BLOCKS = limits.entrant_of(limits.ONE_WAY_BLOCKS)
-FORCES = limits.entrant_of(limits.FORCES)
-COPIES = limits.entrant_of(limits.COPIES)
+PING_PONG = limits.contestant_of(limits.PING_PONG)
+RELAY = limits.contestant_of(limits.RELAY)
+BLOCKS = limits.contestant_of(limits.ONE_WAY_BLOCKS)
+FORCES = limits.contestant_of(limits.FORCES)
+COPIES = limits.contestant_of(limits.COPIES)
 
 
 def test_limits_are_of_the_steps_that_have_them(probes: LimitProbes) -> None:
@@ -86,14 +86,14 @@ def test_limits_are_of_the_steps_that_have_them(probes: LimitProbes) -> None:
         2: like(1, kind=ONE_WAY, persistent=True),
         3: like(1, kind=SESSIONS, persistent=True),
     }
-    found = {each.name: each.steps for each in probes.entrants(plans)}
+    found = {each.name: each.steps for each in probes.contestants(plans)}
     assert found == {
         PING_PONG.name: frozenset({0, 1}),
         BLOCKS.name: frozenset({2}),
         FORCES.name: frozenset({1, 2}),
     }
-    assert all(each.kind is EntrantKind.LIMIT and each.promise for each in probes.entrants(plans))
-    assert [each.name for each in probes.entrants({0: like(1)})] == [PING_PONG.name]
+    assert all(each.kind is ContestantKind.LIMIT and each.promise for each in probes.contestants(plans))
+    assert [each.name for each in probes.contestants({0: like(1)})] == [PING_PONG.name]
 
 
 @pytest.mark.parametrize("body_bytes", [64, TWO_MEGABYTES])
@@ -107,7 +107,7 @@ def test_blocks_of_all_sizes_go_there_and_back(probes: LimitProbes, body_bytes: 
         server = psutil.Process(point.processes()[0].pid)
         point.close()
         assert not server.is_running(), "its server ends with it, the driver stays for the next"
-        assert point.shape.main_operation == ROUND_TRIP
+        assert point.point_spec.main_operation == ROUND_TRIP
 
 
 @pytest.mark.parametrize("body_bytes", [64, TWO_MEGABYTES])
@@ -122,19 +122,19 @@ def test_commits_are_counted_for_each_who_waits(probes: LimitProbes, tmp_path: P
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     of = like(5, persistent=True)
-    point = probes.prepare(FORCES, of, Shape(5, 2048, True), log_directory=elsewhere)
+    point = probes.prepare(FORCES, of, PointSpec(5, 2048, True), log_directory=elsewhere)
     found = totals(run(point)[0].phases)
     assert found[COMMIT] >= 5
     assert found[COMMIT] % 5 == 0, "all who wait share each force"
     assert [each.role for each in point.processes()] == [PROBE]
-    assert point.shape.main_operation == COMMIT
+    assert point.point_spec.main_operation == COMMIT
     assert [each.name for each in elsewhere.iterdir()] == ["group-commit-probe"]
     point.close()
 
 
 def test_commits_at_a_rate_are_as_many_as_are_due(tmp_path: Path) -> None:
     driver = GroupCommitDriver(tmp_path, 4, 2048, rate_per_second=100)
-    told: list[Moment] = []
+    told: list[ProgressSample] = []
     recorder = driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.1, 0.0), told.append)
     driver.close()
     assert totals(recorder.phases) == {COMMIT: 40}
@@ -159,7 +159,7 @@ def test_copies_come_to_messages_a_second(probes: LimitProbes) -> None:
 def test_a_probe_that_cannot_be_is_told(probes: LimitProbes, tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
     with pytest.raises(PointFailed, match=r"group commit: the file of the probe cannot be made: .*nowhere"):
-        probes.prepare(FORCES, like(1), Shape(1, 2048, True), log_directory=nowhere)
+        probes.prepare(FORCES, like(1), PointSpec(1, 2048, True), log_directory=nowhere)
     with pytest.raises(PointFailed, match="memory copy: blocks of 67108864 bytes"):
         prepared(probes, COPIES, like(1, 64 << 20))
     with pytest.raises(PointFailed, match=r"bare one-way: .* no room for the time"):

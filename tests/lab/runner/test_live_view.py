@@ -9,21 +9,21 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ostler.lab.runner.contract import Done, Entrant, EntrantKind, Now
+from ostler.lab.runner.contract import Contestant, ContestantKind, LiveStatus, PointResult
 from ostler.lab.runner.live_view import LiveView, Pace, PlainView, curve, view_for
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step
 
 SCENARIO = catalogue().find("client-rr-np")
-OSTLER = Entrant("Ostler, TCP", EntrantKind.OSTLER, "forced before it is acknowledged")
-PEER = Entrant("RabbitMQ, lean", EntrantKind.PEER, "kept in memory")
+OSTLER = Contestant("Ostler, TCP", ContestantKind.OSTLER, "forced before it is acknowledged")
+PEER = Contestant("RabbitMQ, lean", ContestantKind.PEER, "kept in memory")
 FIRST = Step(0, 0, {"requesters": 1})
 SECOND = Step(1, 0, {"requesters": 200})
-NOW = Now("measured", 41_234.5, 412_000, 1_204_000, {"queue-manager": 97.0, "driver": 61.4}, 0.4, 754.0)
+NOW = LiveStatus("measured", 41_234.5, 412_000, 1_204_000, {"queue-manager": 97.0, "driver": 61.4}, 0.4, 754.0)
 
 
-def done(entrant: Entrant, step: Step, repetition: int, flags: tuple[str, ...] = ()) -> Done:
-    return Done(entrant.name, step, repetition, "round trip", 12_345.6, 482_123.4, 412_000, 1_204_000, flags)
+def done(contestant: Contestant, step: Step, repetition: int, flags: tuple[str, ...] = ()) -> PointResult:
+    return PointResult(contestant.name, step, repetition, "round trip", 12_345.6, 482_123.4, 412_000, 1_204_000, flags)
 
 
 def on_terminal(width: int = 100, height: int = 40) -> tuple[LiveView, Console]:
@@ -83,7 +83,7 @@ class TestTerminal:
         view, console = on_terminal()
         with view:
             view.begun(OSTLER, FIRST, 0)
-            view.now(Now("warm-up", 0.0, 0, 0, {}, 0.0, 10.0))
+            view.now(LiveStatus("warm-up", 0.0, 0, 0, {}, 0.0, 10.0))
             picture = last_picture(console)
         assert "1st of 2 times: warm-up" in picture
         assert "p50" not in picture
@@ -142,7 +142,7 @@ class TestTerminal:
 
     def test_names_are_not_markup(self) -> None:
         view, console = on_terminal()
-        odd = Entrant("[red]odd[/red]", EntrantKind.PEER, "[/]")
+        odd = Contestant("[red]odd[/red]", ContestantKind.PEER, "[/]")
         with view:
             view.begun(odd, FIRST, 0)
             view.note("[bold]")
@@ -212,7 +212,7 @@ class TestPlain:
         console = Console(file=io.StringIO())
         view = PlainView(console, 1)
         view.planned(1, 0, 1.0)
-        view.done(Done("Ostler", FIRST, 0, "connect", 0.0, None, None, None, ()))
+        view.done(PointResult("Ostler", FIRST, 0, "connect", 0.0, None, None, None, ()))
         assert "        0/s  mean          p50          p99" in text_of(console)
 
 

@@ -5,25 +5,25 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from ostler.lab.families.load_experiment import AnyLoad, OstlerPrepared
-from ostler.lab.load import plan
-from ostler.lab.runner.contract import Figure, Shape
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.families.load_experiment import AnyLoad, ReadyOstlerLoad
+from ostler.lab.load import spec as plan
+from ostler.lab.runner.contract import Metric, PointSpec
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 
 
 def manager(name: str) -> LabQueueManager:
     found = [
-        Figure("statistics", "MQIStatistics.ConnCount", 3.0),
-        Figure("accounting", "QueueAccounting.PutCount", 5.0, "LAB.REQUEST.0", 1),
+        Metric("statistics", "MQIStatistics.ConnCount", 3.0),
+        Metric("accounting", "QueueAccounting.PutCount", 5.0, "LAB.REQUEST.0", 1),
     ]
     made = SimpleNamespace(name=name, plan=SimpleNamespace(is_accounting=True), accounting=lambda: found)
     made.watched = list
     return cast(LabQueueManager, made)
 
 
-def prepared(*names: str) -> OstlerPrepared:
+def prepared(*names: str) -> ReadyOstlerLoad:
     load = cast(AnyLoad, SimpleNamespace(close=lambda: None))
-    return OstlerPrepared(load, [], Shape(1, 1, False), [manager(each) for each in names], plan.REQUEST_REPLY)
+    return ReadyOstlerLoad(load, [], PointSpec(1, 1, False), [manager(each) for each in names], plan.REQUEST_REPLY)
 
 
 def test_accounts_of_several_queue_managers_have_their_names() -> None:

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostler.lab.runner.relay import BACK, FORWARD, Relay, RelayFailed
-from ostler.lab.runner.relay_loop import LOOPBACK
+from ostler.lab.runner.queue_managers.relay import BACK, FORWARD, Relay, RelayFailed
+from ostler.lab.runner.queue_managers.relay_loop import LOOPBACK
 
 _SECONDS_MAX = 20
 
@@ -100,11 +100,11 @@ def test_all_bytes_of_all_connections_arrive_in_order_both_ways(delay_ms: float)
         thread.start()
     for thread in threads:
         thread.join()
-    figures = site.relay.figures()
+    counters = site.relay.counters()
     site.close()
     assert [found[index] for index in range(8)] == contents
-    assert (figures.forward_bytes, figures.back_bytes) == (1_200_000, 1_200_000)
-    assert figures.connections_made == 4
+    assert (counters.forward_bytes, counters.back_bytes) == (1_200_000, 1_200_000)
+    assert counters.connections_made == 4
 
 
 def test_a_round_trip_takes_twice_the_delay_or_longer_and_many_fit_into_one() -> None:
@@ -131,8 +131,8 @@ def test_cut_resets_both_sides_and_who_comes_next_is_served(site: Site) -> None:
     for near, far in pairs:
         until_reset(near)
         until_reset(far)
-    figures = site.relay.figures()
-    assert (figures.cuts, figures.connections) == (1, 0)
+    counters = site.relay.counters()
+    assert (counters.cuts, counters.connections) == (1, 0)
     near, far = site.connect()
     near.sendall(b"again")
     assert read(far, 5) == b"again"
@@ -152,7 +152,7 @@ def test_cut_after_exactly_so_many_bytes_of_one_direction(site: Site, direction:
     source.sendall(b" so many more")
     assert until_reset(target) == b"exactly so "
     until_reset(source)
-    assert site.relay.figures().cuts == 1
+    assert site.relay.counters().cuts == 1
 
 
 def test_hold_lets_nothing_through_and_loses_nothing(site: Site) -> None:
@@ -164,8 +164,8 @@ def test_hold_lets_nothing_through_and_loses_nothing(site: Site) -> None:
     far.sendall(b"three")
     later, _ = site.connect()
     later.sendall(b"new")
-    figures = site.relay.figures()
-    assert (figures.forward_bytes, figures.back_bytes, figures.connections) == (3, 0, 2)
+    counters = site.relay.counters()
+    assert (counters.forward_bytes, counters.back_bytes, counters.connections) == (3, 0, 2)
     site.relay.resume()
     assert read(far, 3) == b"two"
     assert read(near, 5) == b"three"
@@ -203,7 +203,7 @@ def test_hundreds_of_connections_at_once(site: Site) -> None:
     for number, (near, _) in enumerate(pairs):
         near.sendall(number.to_bytes(2, "little"))
     assert [int.from_bytes(read(far, 2), "little") for _, far in pairs] == list(range(150))
-    assert site.relay.figures().connections == 150
+    assert site.relay.counters().connections == 150
 
 
 def test_an_end_is_passed_on_and_the_other_way_stays_open(site: Site) -> None:
@@ -224,7 +224,7 @@ def test_nobody_behind_the_relay() -> None:
         # The reset may come before the connecting returns, or after it.
         with pytest.raises(ConnectionResetError), socket.create_connection((LOOPBACK, relay.port), 20) as sock:
             sock.recv(1)
-        assert relay.figures().unreached == 1
+        assert relay.counters().unreached == 1
         # It comes up later.
         with (
             socket.create_server((LOOPBACK, port)) as again,
@@ -257,7 +257,7 @@ def test_a_relay_that_was_killed_says_so(site: Site) -> None:
 
 def test_it_ends_with_the_process_that_started_it() -> None:
     program = (
-        "import sys; from ostler.lab.runner.relay import Relay\n"
+        "import sys; from ostler.lab.runner.queue_managers.relay import Relay\n"
         "relay = Relay(1); print(relay.pid, flush=True); sys.stdin.read()"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

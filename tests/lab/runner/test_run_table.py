@@ -12,10 +12,10 @@ import pytest
 from rich.console import Console
 from tests.lab.store.run_samples import BEGAN, OSTLER, PING_PONG, RABBITMQ, Made, usual_steps, write_run
 
-from ostler.lab.runner import figure_text
-from ostler.lab.runner.contract import NEEDED_PARAMETER, EntrantKind
+from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner.contract import NEEDED_PARAMETER, ContestantKind
 from ostler.lab.runner.run_table import as_json, constants, run_table, show_run
-from ostler.lab.runner.step_results import Series, StepResult, step_figures, step_results
+from ostler.lab.runner.step_results import Series, StepResult, step_metrics, step_results
 from ostler.lab.runner.text_table import Column, TextTable
 from ostler.lab.store.manifest import Point
 from ostler.lab.store.rows import PhaseRow, StatisticRow
@@ -45,7 +45,7 @@ def shown(directory: Path, width: int = 0) -> str:
 class TestStepResults:
     def test_repetitions_are_put_together(self, tmp_path: Path) -> None:
         (found,) = results_of(tmp_path, replace(OSTLER, rates=(100, 300, 120), flags=("steal", "steal: again")))
-        assert (found.contestant, found.kind, found.step) == ("Ostler, TCP", EntrantKind.OSTLER, 0)
+        assert (found.contestant, found.kind, found.step) == ("Ostler, TCP", ContestantKind.OSTLER, 0)
         assert found.points == {"requesters": "1", "cipher_spec": "none"}
         assert found.rate.values == (100.0, 300.0, 120.0)
         assert found.rate_per_second == 120.0
@@ -63,14 +63,14 @@ class TestStepResults:
         costs = joined.costs
         assert [each.median for each in (costs.broker_us, costs.near_us, costs.far_us)] == [42.0, 30.0, 12.0]
         assert [each.median for each in (costs.log_us, costs.near_log_us, costs.far_log_us)] == [10.0, 5.0, 5.0]
-        assert joined.kind is EntrantKind.OSTLER
+        assert joined.kind is ContestantKind.OSTLER
         assert (one.costs.near_us, one.costs.far_us, one.costs.log_us.median) == (Series(), Series(), 3.0)
         assert joined.as_json()["far_us_per_operation"] == 12.0
 
     def test_who_a_contestant_is_can_be_seen_from_joined_processes_too(self, tmp_path: Path) -> None:
         directory = write_run(tmp_path, {1: [replace(RABBITMQ, far_us=9)]}, environment={"entrants": []})
         (found,) = step_results(read_run(directory))
-        assert found.kind is EntrantKind.PEER
+        assert found.kind is ContestantKind.PEER
 
     def test_what_an_experiment_found_out_takes_the_place_of_what_was_planned(self, tmp_path: Path) -> None:
         (found,) = results_of(tmp_path, replace(OSTLER, parameters={"requesters": "6566"}))
@@ -120,7 +120,7 @@ class TestStepResults:
                 row = PhaseRow("client-rr-np", BEGAN, 1.0, 1, 2048, False)
                 segment.commit(row)
             run.finish()
-        figure, batches = step_figures(read_run(directory))
+        figure, batches = step_metrics(read_run(directory))
         assert (batches.name, batches.values.median) == ("LAB0 messages per batch", 12.0)
         assert (figure.name, figure.values.median, figure.points["requesters"]) == ("bytes per connection", 1100.0, "1")
         lines = shown(directory).splitlines()
@@ -138,8 +138,8 @@ class TestTable:
             for requesters in ("1", "20")
             for name in ("Ostler, TCP", "RabbitMQ, lean", "bare ping-pong")
         ]
-        figures = ["205", "2.4 %", "480 us", "480 us", "480 us", "20.0", "10.0", "50 %", "steal 1/2"]
-        assert cells[0][2:] == figures
+        metrics = ["205", "2.4 %", "480 us", "480 us", "480 us", "20.0", "10.0", "50 %", "steal 1/2"]
+        assert cells[0][2:] == metrics
         assert cells[1][2:] == ["95.0", "5.3 %", "1.10 ms", "1.10 ms", "1.10 ms", "55.0", "10.0", "23 %"]
 
     def test_sweeps_with_one_value_are_said_once(self, usual: Path) -> None:
@@ -294,7 +294,7 @@ class TestAccount:
     ],
 )
 def test_times_in_three_digits(nanoseconds: float | None, text: str) -> None:
-    assert figure_text.response_time(nanoseconds) == text
+    assert formatting.response_time(nanoseconds) == text
 
 
 @pytest.mark.parametrize(
@@ -303,16 +303,16 @@ def test_times_in_three_digits(nanoseconds: float | None, text: str) -> None:
      (3580, "1 h 00 min"), (7500, "2 h 05 min")],
 )  # fmt: skip
 def test_time_that_is_left(seconds: float, text: str) -> None:
-    assert figure_text.duration(seconds) == text
+    assert formatting.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
     ("rate", "text"), [(0, "0"), (0.123, "0.12"), (9.996, "10.0"), (99.96, "100"), (950, "950"), (12_345.6, "12,346")]
 )
 def test_rates_in_three_digits(rate: float, text: str) -> None:
-    assert figure_text.rate(rate) == text
+    assert formatting.rate(rate) == text
 
 
 def test_ordinals() -> None:
-    found = [figure_text.ordinal(number) for number in (1, 2, 3, 4, 11, 12, 21, 102, 111)]
+    found = [formatting.ordinal(number) for number in (1, 2, 3, 4, 11, 12, 21, 102, 111)]
     assert found == ["1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "102nd", "111th"]

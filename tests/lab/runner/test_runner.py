@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.lab.runner.simulated_experiment import HeardView, Script
 
-from ostler.lab.runner.contract import QUICK, ROUND_TRIP, SittingOver
+from ostler.lab.runner.contract import QUICK, ROUND_TRIP, RunAborted
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
 from ostler.lab.runner.runner import resume_run, run_scenario
 from ostler.lab.scenarios.loader import catalogue
@@ -81,7 +81,7 @@ class TestWhole:
         view = HeardView()
         script = Script(count=lambda name, step: 0 if name == "Peer" else 1)
         run(script, tmp_path, "1", view=view)
-        assert {done.entrant for done in view.dones if "nothing-ended" in done.flags} == {"Peer"}
+        assert {done.contestant for done in view.dones if "nothing-ended" in done.flags} == {"Peer"}
 
     def test_the_manifest_says_who_took_part_and_how_noisy_it_was(self, tmp_path: Path) -> None:
         environment = run(Script(absent={"NATS": "it is not installed"}), tmp_path, "1").manifest.environment
@@ -110,7 +110,7 @@ class TestStopping:
     def test_a_contestant_stops_by_itself(self, tmp_path: Path) -> None:
         view = HeardView()
         script = Script(latency_ns=2_000_000_000)
-        script.entrants = script.entrants[:1]
+        script.contestants = script.contestants[:1]
         found = run(script, tmp_path, "1,2,3", StopRule(StopKind.RESPONSE_TIME, 1.0), view)
         assert script.turns == [("Ostler", 0)] * 2
         assert len(found.manifest.skipped) == 4
@@ -120,13 +120,13 @@ class TestStopping:
         assert "passed 1 s at requesters 1" in why
 
     def test_others_go_on(self, tmp_path: Path) -> None:
-        script = Script(count=lambda entrant, step: (9 - step) if entrant == "Ostler" else 10 + 10 * step)
+        script = Script(count=lambda contestant, step: (9 - step) if contestant == "Ostler" else 10 + 10 * step)
         run(script, tmp_path, "1,2,3,4", StopRule(StopKind.PEAK))
         assert max(step for name, step in script.turns if name == "Ostler") == 2
         assert max(step for name, step in script.turns if name == "Peer") == 3
 
     def test_limits_are_probed_to_the_end(self, tmp_path: Path) -> None:
-        script = Script(count=lambda entrant, step: 9 - step)
+        script = Script(count=lambda contestant, step: 9 - step)
         run(script, tmp_path, "1,2,3,4", StopRule(StopKind.PEAK))
         assert max(step for name, step in script.turns if name == "limit") == 3
 
@@ -153,7 +153,7 @@ class TestFailing:
 
     def test_the_sitting_is_over_when_ostler_fails_always(self, tmp_path: Path) -> None:
         script = Script(fails=lambda name, step: "it broke" if name == "Ostler" else "")
-        with pytest.raises(SittingOver, match="it broke"):
+        with pytest.raises(RunAborted, match="it broke"):
             run(script, tmp_path, "1,2,3,4")
         (directory,) = (tmp_path / "runs").iterdir()
         found = read_run(directory)
@@ -165,7 +165,7 @@ class TestFailing:
 class TestResuming:
     def broken(self, tmp_path: Path) -> Path:
         """A run that ended when Ostler failed at the second step and the third."""
-        with pytest.raises(SittingOver):
+        with pytest.raises(RunAborted):
             run(Script(fails=lambda name, step: "it broke" if name == "Ostler" and step else ""), tmp_path, "1,2,3")
         (directory,) = (tmp_path / "runs").iterdir()
         return directory
@@ -195,10 +195,10 @@ class TestResuming:
         assert kept["percent"] == 1e6
 
     def test_stop_rules_see_what_was_measured_before(self, tmp_path: Path) -> None:
-        only = Script().entrants[:1]
+        only = Script().contestants[:1]
         first = Script(only, lambda name, step: 20 - step, lambda name, step: "it broke" if step else "")
         chosen = {"requesters": ["1", "2", "3", "4", "5"], "message_bytes": ["2048"]}
-        with pytest.raises(SittingOver):
+        with pytest.raises(RunAborted):
             run_scenario(
                 catalogue().find("rr-cb-np"), SETTINGS, chosen, tmp_path, HeardView(), (), make=first.experiment
             )

@@ -16,8 +16,8 @@ from ostler.lab.sampling.clock import SystemClock
 from ostler.lab.sampling.flags import DOUBT, NOTE, Flag
 from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.observer import PHASE_BEGAN, Observer
-from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
-from ostler.lab.sampling.recording import RowSink, flag_rows
+from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, WatchedProcess
+from ostler.lab.sampling.row_sink import RowSink, flag_rows
 from ostler.lab.sampling.samples import Event, Interval, MachineSample, ProcessSample, ThreadSample
 from ostler.lab.store.manifest import Manifest, Point
 from ostler.lab.store.rows import EventRow, MachineRow, PhaseRow, ProcessRow, Row, ThreadRow
@@ -90,7 +90,7 @@ def test_a_run_keeps_what_the_observer_saw_phase_by_phase(tmp_path: Path) -> Non
     with RunWriter.create(tmp_path, Manifest("run-1", "local-rr", now_text(), {}, points=(point,)), False) as run:
         warm, measured = run.begin(point, "warm-up"), run.begin(point, "measured")
         observer = Observer(SystemClock(), ProcessSampler(), MachineSampler(tmp_path), RowSink(warm.add), "warm-up")
-        observer.watch(Watched("driver", os.getpid(), with_children=False, by_thread=True))
+        observer.watch(WatchedProcess("driver", os.getpid(), with_children=False, by_thread=True))
         used = time.process_time()
         while time.process_time() < used + 0.05:
             pass

@@ -14,7 +14,7 @@ import pytest
 from ostler.lab.sampling.clock import ManualClock, SystemClock
 from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.observer import PHASE_BEGAN, Observer, ObservingFailed, observing
-from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, Watched
+from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, WatchedProcess
 from ostler.lab.sampling.samples import Collected, Event, Interval, MachineSample, Several
 
 TICK_US = 10_000
@@ -103,7 +103,7 @@ def second(number: int) -> Interval:
 def test_only_what_is_used_while_watched_is_counted(kernel: Kernel) -> None:
     kernel.process(10, 500, 300, written=4096)
     sampler = kernel.processes()
-    sampler.watch(Watched("driver", 10))
+    sampler.watch(WatchedProcess("driver", 10))
     kernel.process(10, 550, 340, written=4196, pages=20)
     (sample,) = sampler.look(second(0)).processes
     assert (sample.role, sample.pid, sample.name) == ("driver", 10, "driver")
@@ -120,8 +120,8 @@ def test_children_have_the_role_of_their_parent_unless_they_have_their_own(kerne
     kernel.process(12, 7)
     kernel.process(13, 7)
     sampler = kernel.processes()
-    sampler.watch(Watched("lab", 10))
-    sampler.watch(Watched("driver", 12))
+    sampler.watch(WatchedProcess("lab", 10))
+    sampler.watch(WatchedProcess("driver", 12))
     look = sampler.look(second(0))
     assert {(each.role, each.pid) for each in look.processes} == {
         ("lab", 10), ("lab", 11), ("driver", 12), ("lab", 13),
@@ -134,14 +134,14 @@ def test_children_are_left_out_when_they_are_not_wanted(kernel: Kernel) -> None:
     kernel.process(10, children="11")
     kernel.process(11)
     sampler = kernel.processes()
-    sampler.watch(Watched("lab", 10, with_children=False))
+    sampler.watch(WatchedProcess("lab", 10, with_children=False))
     assert [each.pid for each in sampler.look(second(0)).processes] == [10]
 
 
 def test_a_child_that_comes_later_is_charged_with_all_it_did(kernel: Kernel) -> None:
     kernel.process(10)
     sampler = kernel.processes()
-    sampler.watch(Watched("broker", 10))
+    sampler.watch(WatchedProcess("broker", 10))
     kernel.process(10, children="11")
     kernel.process(11, 3, 2, name="child")
     look = sampler.look(second(0))
@@ -153,7 +153,7 @@ def test_a_child_that_comes_later_is_charged_with_all_it_did(kernel: Kernel) -> 
 def test_a_process_that_ends_is_told_once(kernel: Kernel, how: str) -> None:
     kernel.process(10, 5)
     sampler = kernel.processes()
-    sampler.watch(Watched("queue manager", 10))
+    sampler.watch(WatchedProcess("queue manager", 10))
     sampler.look(second(0))
     if how == "vanished":
         kernel.gone(10)
@@ -171,7 +171,7 @@ def test_a_dead_child_that_nobody_waits_for_is_told_once(kernel: Kernel) -> None
     kernel.process(10, children="11")
     kernel.process(11, 5)
     sampler = kernel.processes()
-    sampler.watch(Watched("lab", 10))
+    sampler.watch(WatchedProcess("lab", 10))
     kernel.process(11, 8, state="Z")
     look = sampler.look(second(0))
     assert {each.pid: each.cpu_us for each in look.processes} == {10: 0, 11: 30_000}
@@ -184,7 +184,7 @@ def test_a_dead_child_that_nobody_waits_for_is_told_once(kernel: Kernel) -> None
 def test_a_number_that_another_process_got_is_not_taken_for_the_old_one(kernel: Kernel) -> None:
     kernel.process(10, 900)
     sampler = kernel.processes()
-    sampler.watch(Watched("driver", 10))
+    sampler.watch(WatchedProcess("driver", 10))
     kernel.process(10, 3, start=2000)
     look = sampler.look(second(0))
     assert look.processes == []
@@ -195,7 +195,7 @@ def test_a_forgotten_process_may_end_in_silence(kernel: Kernel) -> None:
     kernel.process(10, children="11")
     kernel.process(11)
     sampler = kernel.processes()
-    sampler.watch(Watched("broker", 10))
+    sampler.watch(WatchedProcess("broker", 10))
     sampler.forget(10)
     kernel.gone(10)
     kernel.gone(11)
@@ -206,7 +206,7 @@ def test_a_forgotten_process_may_end_in_silence(kernel: Kernel) -> None:
 def test_switches_and_waits_are_those_of_all_threads(kernel: Kernel) -> None:
     kernel.process(10, threads={10: (5, 1, 1000), 20: (7, 2, 9000)})
     sampler = kernel.processes()
-    sampler.watch(Watched("broker", 10))
+    sampler.watch(WatchedProcess("broker", 10))
     # Thread 20 went on, 30 is new, and 10's number was given to another thread.
     kernel.process(10, threads={10: (2, 1, 500), 20: (10, 2, 12_000), 30: (1, 1, 4000)})
     (sample,) = sampler.look(second(0)).processes
@@ -218,7 +218,7 @@ def test_switches_and_waits_are_those_of_all_threads(kernel: Kernel) -> None:
 def test_threads_are_told_apart_when_that_is_asked(kernel: Kernel) -> None:
     kernel.process(10, 5, 1, threads={10: (0, 0, 0), 20: (0, 0, 0)})
     sampler = kernel.processes()
-    sampler.watch(Watched("broker", 10, by_thread=True))
+    sampler.watch(WatchedProcess("broker", 10, by_thread=True))
     kernel.process(10, 9, 2, threads={10: (0, 0, 0), 20: (0, 0, 0)})
     found = sampler.look(second(0)).threads
     assert [(each.thread, each.name, each.user_us, each.system_us) for each in found] == [
@@ -232,7 +232,7 @@ def test_what_the_kernel_does_not_tell_is_none_and_not_zero(kernel: Kernel) -> N
     (kernel.proc / "10/io").unlink()
     (kernel.proc / "10/task/10/schedstat").write_text("")
     sampler = kernel.processes()
-    sampler.watch(Watched("broker", 10))
+    sampler.watch(WatchedProcess("broker", 10))
     (sample,) = sampler.look(second(0)).processes
     assert (sample.read_bytes, sample.written_bytes) == (None, None)
     assert (sample.core_wait_us, sample.voluntary_switches) == (None, None)
@@ -309,7 +309,7 @@ def test_no_interval_lies_in_two_phases(kernel: Kernel) -> None:
     clock, sink, later = ManualClock(), Collected(), Collected()
     observer = observer_of(kernel, clock, sink)
     kernel.process(10)
-    observer.watch(Watched("driver", 10))
+    observer.watch(WatchedProcess("driver", 10))
     clock.advance(SECOND_NS // 2)
     kernel.process(10, 30)
     observer.enter("measured", later)
@@ -328,7 +328,7 @@ def test_forgetting_looks_a_last_time(kernel: Kernel) -> None:
     clock, sink = ManualClock(), Collected()
     observer = observer_of(kernel, clock, sink)
     kernel.process(10)
-    observer.watch(Watched("driver", 10))
+    observer.watch(WatchedProcess("driver", 10))
     kernel.process(10, 4)
     clock.advance(SECOND_NS)
     observer.forget(10)
@@ -370,7 +370,7 @@ def test_a_real_process_that_works_is_seen_working(tmp_path: Path) -> None:
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         with observing(observer):
-            observer.watch(Watched("driver", process.pid, by_thread=True))
+            observer.watch(WatchedProcess("driver", process.pid, by_thread=True))
             assert process.stdout.readline() == b"done\n"
         process.communicate()
     samples = [each for each in sink.processes if each.pid == process.pid]

@@ -11,7 +11,7 @@ from tests.server.channels.support.channel_proxy import FORWARD, Proxy
 from tests.server.channels.support.channel_routes import Route, Routes, eventually
 
 import ostler
-from ostler.lab.runner.relay import Relay
+from ostler.lab.runner.queue_managers.relay import Relay
 from ostler.model import constants as mq
 from ostler.observe.record_reader import read
 from ostler.testing import RunningQueueManager

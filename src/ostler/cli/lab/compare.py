@@ -19,7 +19,7 @@ from ostler.cli.lab.runs import add_runs_option, find_run
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ostler.lab.common.comparing import Compared, FigureChange, RunsCompared
+    from ostler.lab.common.comparison import Compared, MetricChange, RunsCompared
     from ostler.lab.runner.step_results import StepResult
     from ostler.lab.store.run_reader import StoredRun
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from rich.console import Console
 
-    from ostler.lab.common.comparing import NothingInCommon
+    from ostler.lab.common.comparison import NothingInCommon
     from ostler.lab.store.manifest import RunUnreadable
 
     console = Console(highlight=False, emoji=False)
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _load(name: str, arguments: argparse.Namespace) -> _Loaded:
-    from ostler.lab.common.comparing import NothingInCommon
+    from ostler.lab.common.comparison import NothingInCommon
     from ostler.lab.runner.step_results import noise_percent, step_results
     from ostler.lab.store.run_reader import read_run
 
@@ -90,7 +90,7 @@ def _load(name: str, arguments: argparse.Namespace) -> _Loaded:
 
 
 def _check_same(loaded: Sequence[_Loaded], against: str) -> None:
-    from ostler.lab.common.comparing import NothingInCommon
+    from ostler.lab.common.comparison import NothingInCommon
 
     if against:
         raise NothingInCommon("--against is for the contestants of one run; several runs are compared with the first.")
@@ -109,7 +109,7 @@ def _check_same(loaded: Sequence[_Loaded], against: str) -> None:
 
 
 def _one_run(loaded: _Loaded, against: str, console: Console | None) -> dict[str, object]:
-    from ostler.lab.common.comparing import compare_contestants, reference
+    from ostler.lab.common.comparison import compare_contestants, reference
 
     base = reference(loaded.results, against)
     changes = compare_contestants(loaded.results, base, loaded.noise_percent or 0.0)
@@ -131,8 +131,8 @@ def _one_run(loaded: _Loaded, against: str, console: Console | None) -> dict[str
 
 
 def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[str, object]:
-    from ostler.lab.common.comparing import compare_figures, compare_runs
-    from ostler.lab.runner.step_results import step_figures
+    from ostler.lab.common.comparison import compare_metrics, compare_runs
+    from ostler.lab.runner.step_results import step_metrics
 
     first, *others = loaded
     told: list[dict[str, object]] = []
@@ -140,7 +140,7 @@ def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[st
         noise = max(first.noise_percent or 0.0, other.noise_percent or 0.0)
         found = compare_runs(first.results, other.results, noise)
         differences = environment_differences(first.run, other.run)
-        figures = compare_figures(step_figures(first.run), step_figures(other.run))
+        figures = compare_metrics(step_metrics(first.run), step_metrics(other.run))
         told.append({**_as_json(other, noise, found, differences), "figures": [each.as_json() for each in figures]})
         if console is not None:
             _show_runs(first, other, found, differences, console)
@@ -163,7 +163,7 @@ def _as_json(other: _Loaded, noise: float, found: RunsCompared, differences: lis
 
 def _show_runs(first: _Loaded, other: _Loaded, found: RunsCompared, differences: list[str], console: Console) -> None:
     from ostler.cli.lab.compare_text import show_runs
-    from ostler.lab.runner.figure_text import percent
+    from ostler.lab.runner.formatting import percent
 
     show_runs(first.run, other.run, found, console)
     _foot(found.changes, [first, other], console)
@@ -176,7 +176,7 @@ def _show_runs(first: _Loaded, other: _Loaded, found: RunsCompared, differences:
         _say(console, f"Not alike: {text}.", "yellow")
 
 
-def _show_figures(figures: Sequence[FigureChange], console: Console) -> None:
+def _show_figures(figures: Sequence[MetricChange], console: Console) -> None:
     from ostler.cli.lab.compare_text import show_figures
 
     if figures:
@@ -209,8 +209,8 @@ def _facts(run: StoredRun) -> dict[str, object]:
 
 
 def _foot(changes: Sequence[Compared], loaded: Sequence[_Loaded], console: Console) -> None:
-    from ostler.lab.common.comparing import LEAST_PERCENT, RATE, Verdict, summary
-    from ostler.lab.runner.figure_text import percent
+    from ostler.lab.common.comparison import LEAST_PERCENT, RATE, Verdict, summary
+    from ostler.lab.runner.formatting import percent
 
     counts = summary(changes)
     rates = ", ".join(f"{counts[each]} {each.value}" for each in (Verdict.BETTER, Verdict.WORSE, Verdict.SAME))

@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.console import Console
 
-from ostler.lab.common.comparing import (
+from ostler.lab.common.comparison import (
     BROKER_COST,
     FAR_COST,
     MEAN,
@@ -15,13 +15,13 @@ from ostler.lab.common.comparing import (
     P99,
     RATE,
     Compared,
-    FigureChange,
+    MetricChange,
     RunsCompared,
     Verdict,
     place,
 )
-from ostler.lab.runner import figure_text
-from ostler.lab.runner.contract import EntrantKind
+from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner.contract import ContestantKind
 from ostler.lab.runner.run_table import constants, sweep_names
 from ostler.lab.runner.step_results import StepResult
 from ostler.lab.runner.text_table import Column, TextTable, show
@@ -39,8 +39,8 @@ def change_text(compared: Compared, figure: str) -> str:
         return ""
     if change.verdict is Verdict.SAME:
         return "same"
-    percent = figure_text.percent(change.percent, signed=True)
-    return percent if compared.other.kind is EntrantKind.LIMIT else f"{percent} {change.verdict.value}"
+    percent = formatting.percent(change.percent, signed=True)
+    return percent if compared.other.kind is ContestantKind.LIMIT else f"{percent} {change.verdict.value}"
 
 
 def show_contestants(
@@ -75,18 +75,18 @@ def show_contestants(
         ]
     show(TextTable(f"{run.manifest.run}: against {base}", columns, tuple(rows)), console)
     if fixed:
-        console.print(f"Everywhere: {figure_text.points(fixed)}.", soft_wrap=True, markup=False)
+        console.print(f"Everywhere: {formatting.points(fixed)}.", soft_wrap=True, markup=False)
 
 
 def _head(each: StepResult, sweeps: Sequence[str]) -> tuple[str, ...]:
     return (
         *(each.points.get(name, "") for name in sweeps),
         each.contestant,
-        figure_text.rate(each.rate_per_second),
-        figure_text.response_time(each.p99_ns.median),
-        figure_text.cost(each.broker_us.median),
-        figure_text.cost(each.costs.near_us.median),
-        figure_text.cost(each.costs.far_us.median),
+        formatting.rate(each.rate_per_second),
+        formatting.response_time(each.p99_ns.median),
+        formatting.cost(each.broker_us.median),
+        formatting.cost(each.costs.near_us.median),
+        formatting.cost(each.costs.far_us.median),
     )
 
 
@@ -110,8 +110,8 @@ def show_runs(first: StoredRun, other: StoredRun, found: RunsCompared, console: 
             *(each.base.points.get(name, "") for name in sweeps),
             each.base.contestant,
             *((each.base.operation,) if has_operations else ()),
-            figure_text.rate(each.base.rate_per_second),
-            figure_text.rate(each.other.rate_per_second),
+            formatting.rate(each.base.rate_per_second),
+            formatting.rate(each.other.rate_per_second),
             *(change_text(each, name) for name in _CHANGES),
             ", ".join(each.flags),
         )
@@ -119,10 +119,10 @@ def show_runs(first: StoredRun, other: StoredRun, found: RunsCompared, console: 
     )
     show(TextTable(f"{first.manifest.run}, then {other.manifest.run}", columns, rows), console)
     if fixed:
-        console.print(f"Everywhere: {figure_text.points(fixed)}.", soft_wrap=True, markup=False)
+        console.print(f"Everywhere: {formatting.points(fixed)}.", soft_wrap=True, markup=False)
 
 
-def show_figures(changes: Sequence[FigureChange], console: Console) -> None:
+def show_figures(changes: Sequence[MetricChange], console: Console) -> None:
     """Figures that are no rates, before and after."""
     sweeps = sweep_names(each.base for each in changes)
     columns = (
@@ -138,9 +138,9 @@ def show_figures(changes: Sequence[FigureChange], console: Console) -> None:
             *(each.base.points.get(name, "") for name in sweeps),
             each.base.contestant,
             each.base.name,
-            figure_text.figure(each.base.values.median),
-            figure_text.figure(each.other.values.median),
-            "same" if each.is_same else figure_text.percent(each.percent, signed=True) or "new",
+            formatting.figure(each.base.values.median),
+            formatting.figure(each.other.values.median),
+            "same" if each.is_same else formatting.percent(each.percent, signed=True) or "new",
         )
         for each in changes
     )

@@ -217,7 +217,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 def _plan(scenario: Scenario, settings: Settings, chosen: Mapping[str, Sequence[str]]) -> str:
     """Returns a sentence on steps and duration. Raises ParametersError for points that the scenario does not have."""
-    from ostler.lab.runner.figure_text import duration
+    from ostler.lab.runner.formatting import duration
     from ostler.lab.scenarios.loader import catalogue
     from ostler.lab.scenarios.steps import steps
 
@@ -381,7 +381,7 @@ def _run_with_view(
     repetitions: int,
     console: Console,
 ) -> RunOutcome:
-    from ostler.lab.runner.contract import SittingOver
+    from ostler.lab.runner.contract import RunAborted
     from ostler.lab.runner.live_view import view_for
     from ostler.lab.sampling.observer import ObservingFailed
     from ostler.lab.store.segments import RunNotWritten
@@ -392,7 +392,7 @@ def _run_with_view(
     except KeyboardInterrupt as interruption:
         status = TERMINATED if isinstance(interruption, Terminated) else INTERRUPTED
         return RunOutcome(directory(), status, "interrupted.", ends_all=True)
-    except SittingOver as over:
+    except RunAborted as over:
         return RunOutcome(directory(), FAILED, str(over))
     except RunNotWritten as failure:
         return RunOutcome(directory(), FAILED, str(failure), ends_all=True)

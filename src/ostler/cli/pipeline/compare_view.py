@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 
 from ostler.cli.pipeline.compare import KINDS, NOT_COMPARABLE, RATIO, WORSE, Choice, Row
-from ostler.lab.runner.figure_text import figure, percent
+from ostler.lab.runner.formatting import figure, percent
 from ostler.lab.runner.text_table import Column, TextTable, show
 from ostler.pipeline.errors import counted
 

@@ -16,7 +16,7 @@ from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_option
 from ostler.pipeline.errors import counted
 
 if TYPE_CHECKING:
-    from ostler.pipeline.lake.validating import Validation
+    from ostler.pipeline.lake.validation import Validation
 
 _LIMIT: Final = 100
 _DESCRIPTION: Final = """\
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
     from ostler.pipeline.errors import PipelineRefused
     from ostler.pipeline.lake.lake import open_lake
-    from ostler.pipeline.lake.validating import validate_runs, violations_in
+    from ostler.pipeline.lake.validation import validate_runs, violations_in
 
     try:
         if arguments.places:

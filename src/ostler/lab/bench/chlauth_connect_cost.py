@@ -21,7 +21,7 @@ from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood
 from ostler.lab.load.mq.ostler_server import CHANNEL, NAME, OstlerServer
-from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.security.channel_authentication import ChannelRules, default_rules
 from ostler.server.config.qm_ini import LogSection
 

@@ -16,7 +16,7 @@ from ostler.lab.bench.result import Aim, Result
 from ostler.lab.common.channel_rules import channel_rules, create
 from ostler.lab.common.own_process import MeasurementFailed, Report, in_own_process
 from ostler.lab.common.samples import Measurement
-from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.model.constants import MQUSRC_CHANNEL
 from ostler.server.config.qm_ini import LogSection
 

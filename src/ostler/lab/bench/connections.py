@@ -20,7 +20,7 @@ from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
 from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
-from ostler.lab.peers.running import LOOPBACK, usage
+from ostler.lab.peers.broker_process import LOOPBACK, usage
 
 TITLE = "Connections a second, and memory of idle ones"
 OURS = "Ostler"

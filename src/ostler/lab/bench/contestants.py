@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.drivers.driver_process import Load, new_load
 from ostler.lab.load.drivers.epoll_driver import Address
 from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
-from ostler.lab.load.plan import Plan
+from ostler.lab.load.spec import Plan
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers.broker_process import LOOPBACK, Peer, Usage, usage
 from ostler.lab.peers.packages import PeerUnavailable
-from ostler.lab.peers.running import LOOPBACK, Peer, Usage, usage
 from ostler.lab.runner.peer_brokers import PROMISES
 
 PEERS_VARIABLE = "OSTLER_PEERS"

@@ -23,7 +23,7 @@ from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
 from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.peers.broker_process import LOOPBACK
 
 TITLE = "What the load driver costs, beside a bare loop over sockets"
 BARE = "bare socket loop"

@@ -20,7 +20,7 @@ from ostler.lab.bench.result import Aim, Result
 from ostler.lab.common.embedded import QUEUE, Application, descriptor, fresh, put_options
 from ostler.lab.common.own_process import MeasurementFailed, Report, part_of
 from ostler.lab.common.samples import Measurement, ratio
-from ostler.lab.runner.queue_manager_child import run_commands
+from ostler.lab.runner.queue_managers.child import run_commands
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCO_NONE,

@@ -13,12 +13,21 @@ from ostler import __version__
 from ostler.lab.bench.chlauth_restart import make
 from ostler.lab.common.channel_rules import channel_rules
 from ostler.lab.common.own_process import MeasurementFailed, in_own_process
-from ostler.lab.families.connecting import BareConnects, QueueManagerConnects
-from ostler.lab.families.restarting import RESTART, BareReading, QueueManagerRestarts
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
-from ostler.lab.runner.contract import CONNECT, Entrant, EntrantKind, Experiment, PointFailed, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.families.connect_rate import BareConnects, QueueManagerConnects
+from ostler.lab.families.restart import RESTART, BareReading, QueueManagerRestarts
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
+from ostler.lab.runner.contract import (
+    CONNECT,
+    Contestant,
+    ContestantKind,
+    Experiment,
+    PointFailed,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
+)
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE
 from ostler.security.channel_authentication import default_rules
@@ -29,35 +38,40 @@ _LOG: Final = LogSection(primary_files=4, file_pages=8192)
 _DEFINE_SECONDS_MAX: Final = 300.0
 _RESTART_FAMILY: Final = "chlauth-restart"
 _CRASHED, _ENDED = "preemptive", "immediate"
-OSTLER: Final = Entrant(
-    "Ostler", EntrantKind.OSTLER, "rules are looked at before the application is taken in", version=__version__
+OSTLER: Final = Contestant(
+    "Ostler", ContestantKind.OSTLER, "rules are looked at before the application is taken in", version=__version__
 )
-FROM_LOG: Final = Entrant(
-    "Ostler, from the log", EntrantKind.OSTLER, "it was killed: all rules are read from the log", version=__version__
+FROM_LOG: Final = Contestant(
+    "Ostler, from the log", ContestantKind.OSTLER, "it was killed: all rules are read from the log", version=__version__
 )
-FROM_FILES: Final = Entrant(
-    "Ostler, from its files", EntrantKind.OSTLER, "it had ended: rules are in its last checkpoint", version=__version__
+FROM_FILES: Final = Contestant(
+    "Ostler, from its files",
+    ContestantKind.OSTLER,
+    "it had ended: rules are in its last checkpoint",
+    version=__version__,
 )
-BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "accepts, answers once and closes")
-READING: Final = Entrant("reading the rules", EntrantKind.LIMIT, "one file of definitions, read and kept as bytes")
+BARE: Final = Contestant("bare server", ContestantKind.LIMIT, "accepts, answers once and closes")
+READING: Final = Contestant(
+    "reading the rules", ContestantKind.LIMIT, "one file of definitions, read and kept as bytes"
+)
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    return Restarting(sitting) if sitting.scenario.family == _RESTART_FAMILY else Connecting(sitting)
+def experiment(context: RunContext) -> Experiment:
+    return Restarting(context) if context.scenario.family == _RESTART_FAMILY else Connecting(context)
 
 
 class _WithRules(Experiment):
     """Queue managers with rules: each is made for its step, and ends with it."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
-        self._plan = QueueManagerPlan(log=_LOG, is_accounting=sitting.settings.accounting)
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._plan = QueueManagerPlan(log=_LOG, is_accounting=context.settings.accounting)
         self._made = 0
 
     def _manager(self, rules: int, end: str) -> LabQueueManager:
         """One that had so many rules when it ended in this way, started again."""
         self._made += 1
-        root = self._sitting.scratch / f"rules-{self._made}"
+        root = self._context.scratch / f"rules-{self._made}"
         try:
             in_own_process(partial(make, root, rules, end, log=_LOG), _DEFINE_SECONDS_MAX)
         except MeasurementFailed as failure:
@@ -68,13 +82,13 @@ class _WithRules(Experiment):
 class Connecting(_WithRules):
     """One client connects and disconnects, again and again."""
 
-    def entrants(self) -> Sequence[Entrant]:
-        return [OSTLER, BARE] if self._sitting.settings.limits else [OSTLER]
+    def contestants(self) -> Sequence[Contestant]:
+        return [OSTLER, BARE] if self._context.settings.limits else [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        shape = Shape(1, 0, False, main_operation=CONNECT)
-        if entrant.kind is EntrantKind.LIMIT:
-            return TaskPrepared(shape, TaskProcess(BareConnects, PROBE))
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        point_spec = PointSpec(1, 0, False, main_operation=CONNECT)
+        if contestant.kind is ContestantKind.LIMIT:
+            return ReadyTask(point_spec, TaskProcess(BareConnects, PROBE))
         rules = int(step.points["rules"])
         manager = self._manager(rules, _ENDED)
         try:
@@ -83,19 +97,19 @@ class Connecting(_WithRules):
             manager.end()
             raise
         agreements = (Agreement((CONNECT,), "connections"),)
-        return _WithManager(shape, task, manager, agreements)
+        return _WithManager(point_spec, task, manager, agreements)
 
     def close(self) -> None:
         return
 
 
-class _WithManager(TaskPrepared):
+class _WithManager(ReadyTask):
     """A task whose queue manager nobody else uses."""
 
     def __init__(
-        self, shape: Shape, task: TaskProcess, manager: LabQueueManager, agreements: Sequence[Agreement]
+        self, point_spec: PointSpec, task: TaskProcess, manager: LabQueueManager, agreements: Sequence[Agreement]
     ) -> None:
-        super().__init__(shape, task, manager.watched(), manager.figures, agreements)
+        super().__init__(point_spec, task, manager.watched(), manager.metrics, agreements)
         self._manager = manager
 
     def close(self) -> None:
@@ -106,19 +120,19 @@ class _WithManager(TaskPrepared):
 class Restarting(_WithRules):
     """A queue manager is killed and started again."""
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         found = [FROM_LOG, FROM_FILES]
-        return [*found, READING] if self._sitting.settings.limits else found
+        return [*found, READING] if self._context.settings.limits else found
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        shape = Shape(1, 0, False, main_operation=RESTART)
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        point_spec = PointSpec(1, 0, False, main_operation=RESTART)
         rules = int(step.points["rules"])
-        if entrant.kind is EntrantKind.LIMIT:
+        if contestant.kind is ContestantKind.LIMIT:
             definitions = (each.encode() for each in channel_rules(CHANNEL, rules) if rules)
-            return BareReading(shape, self._sitting.scratch / f"definitions-{step.number}", definitions)
-        manager = self._manager(rules, _ENDED if entrant.name == FROM_FILES.name else _CRASHED)
+            return BareReading(point_spec, self._context.scratch / f"definitions-{step.number}", definitions)
+        manager = self._manager(rules, _ENDED if contestant.name == FROM_FILES.name else _CRASHED)
         own = sum(1 for _ in default_rules())
-        return QueueManagerRestarts(shape, manager, "rules", own + rules, _rules_of)
+        return QueueManagerRestarts(point_spec, manager, "rules", own + rules, _rules_of)
 
     def close(self) -> None:
         return

@@ -23,52 +23,52 @@ from ostler.lab.families.held_connections import (
 from ostler.lab.families.task import Task
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.load.link import Address
-from ostler.lab.runner.contract import CONNECT, Entrant, EntrantKind, Experiment, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import CONNECT, Contestant, ContestantKind, Experiment, PointSpec, ReadyLoad, RunContext
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
 from ostler.server.config.qm_ini import LogSection
 
-OSTLER: Final = Entrant(
-    "Ostler", EntrantKind.OSTLER, "a client is connected when its MQCONN would return", version=__version__
+OSTLER: Final = Contestant(
+    "Ostler", ContestantKind.OSTLER, "a client is connected when its MQCONN would return", version=__version__
 )
-BARE: Final = Entrant("bare server", EntrantKind.LIMIT, "accepts, answers once and keeps the connection")
+BARE: Final = Contestant("bare server", ContestantKind.LIMIT, "accepts, answers once and keeps the connection")
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
 # What the server needs besides, and what connections leave open for a moment.
 _DESCRIPTORS_KEPT: Final = 300
 _QUEUE_PAIRS: Final = 10
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    return ConnectionScaling(sitting)
+def experiment(context: RunContext) -> Experiment:
+    return ConnectionScaling(context)
 
 
 class ConnectionScaling(Experiment):
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self._made = 0
-        pairs = sitting.scenario.parameters.get("queue_pairs")
+        pairs = context.scenario.parameters.get("queue_pairs")
         commands = pair_commands(pairs if isinstance(pairs, int) else _QUEUE_PAIRS)
-        self._plan = QueueManagerPlan(log=_LOG, commands=commands, is_accounting=sitting.settings.accounting)
+        self._plan = QueueManagerPlan(log=_LOG, commands=commands, is_accounting=context.settings.accounting)
 
-    def entrants(self) -> Sequence[Entrant]:
-        return [OSTLER, BARE] if self._sitting.settings.limits else [OSTLER]
+    def contestants(self) -> Sequence[Contestant]:
+        return [OSTLER, BARE] if self._context.settings.limits else [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         requesters = int(step.points["requesters"])
         conversations = shared_by(requesters)
         sockets = -(-requesters // conversations)
         parameters = {"conversations per connection": str(conversations), "connections": str(sockets)}
-        is_limit = entrant.kind is EntrantKind.LIMIT
+        is_limit = contestant.kind is ContestantKind.LIMIT
         clients = sockets if is_limit else sockets * conversations
-        shape = Shape(clients, 0, False, parameters=parameters, main_operation=CONNECT)
+        point_spec = PointSpec(clients, 0, False, parameters=parameters, main_operation=CONNECT)
         if is_limit:
-            return OnFreshServers(shape, partial(BareServer, partial(_bare, sockets)))
-        return OnFreshServers(shape, partial(self._server, sockets, conversations))
+            return OnFreshServers(point_spec, partial(BareServer, partial(_bare, sockets)))
+        return OnFreshServers(point_spec, partial(self._server, sockets, conversations))
 
     def _server(self, sockets: int, conversations: int) -> Server:
         self._made += 1
-        root = self._sitting.scratch / f"connections-{self._made}"
+        root = self._context.scratch / f"connections-{self._made}"
         return QueueManagerServer(root, self._plan, partial(_clients, sockets, conversations))
 
     def close(self) -> None:

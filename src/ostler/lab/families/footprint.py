@@ -17,10 +17,10 @@ from ostler.lab.families.held_connections import (
 )
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.families.task_process import Agreement
-from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.progress import ProgressReporter, Tell
 from ostler.lab.load.timeline import PhaseRecorder
-from ostler.lab.runner.contract import CONNECT, GET, PUT, Figure
-from ostler.lab.runner.queue_manager_plan import CHANNEL, NAME
+from ostler.lab.runner.contract import CONNECT, GET, PUT, Metric
+from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -59,8 +59,8 @@ class FootprintTask(Task):
         self._pmo, self._gmo = bytearray(put_options()), bytearray(get_options())
         self._hconns: list[int] = []
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
-        moments = Moments(recorder, CONNECT, 0, tell)
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+        progress = ProgressReporter(recorder, CONNECT, 0, tell)
         at_start = resident_bytes(self._server_pid)
         wait_until(recorder.timeline.begin_ns)
         # The first channel makes the queue manager allocate what it needs only once.
@@ -69,17 +69,17 @@ class FootprintTask(Task):
         memory, sockets = resident_bytes(self._server_pid), _descriptors(self._server_pid)
         for number in range(self._clients):
             now = self._client(recorder)
-            if now >= moments.next_ns:
-                moments.at(now, number)
+            if now >= progress.next_ns:
+                progress.at(now, number)
         grown = resident_bytes(self._server_pid) - memory
         channels = _descriptors(self._server_pid) - sockets
         wait_until(recorder.timeline.cool_ns)
         self._leave()
         return [
-            Figure(RESULT, MEMORY_AT_START, at_start),
-            Figure(RESULT, MEMORY_PER_CONNECTION, grown / self._clients),
-            Figure(RESULT, MEMORY_PER_CHANNEL, grown / max(channels, 1)),
-            Figure(RESULT, CHANNELS, channels),
+            Metric(RESULT, MEMORY_AT_START, at_start),
+            Metric(RESULT, MEMORY_PER_CONNECTION, grown / self._clients),
+            Metric(RESULT, MEMORY_PER_CHANNEL, grown / max(channels, 1)),
+            Metric(RESULT, CHANNELS, channels),
         ]
 
     def _client(self, recorder: PhaseRecorder) -> int:

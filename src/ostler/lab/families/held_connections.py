@@ -14,19 +14,28 @@ from pathlib import Path
 from typing import Final
 
 from ostler.lab.families.task import RESULT, Task, wait_until
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
 from ostler.lab.load.link import Address
-from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.progress import ProgressReporter, Tell
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.peers.running import LOOPBACK
-from ostler.lab.runner.contract import CONNECT, Counted, Expected, Figure, PointFailed, Prepared, Shape, Watcher
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.peers.broker_process import LOOPBACK
+from ostler.lab.runner.contract import (
+    CONNECT,
+    CountCheck,
+    Metric,
+    PointFailed,
+    PointSpec,
+    ReadyLoad,
+    Watcher,
+    WorkerCounts,
+)
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import PROBE
 
 MEMORY_AT_START: Final = "memory at start, bytes"
@@ -71,10 +80,10 @@ class HoldTask(Task):
             raise PointFailed(f"a process may have {sockets_max():,} sockets here, not {plan.sockets:,}")
         self._flood = ConnectionFlood(plan.address)
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         plan, timeline = self._plan, recorder.timeline
         operation = recorder.operation(CONNECT)
-        moments = Moments(recorder, CONNECT, 0, tell)
+        progress = ProgressReporter(recorder, CONNECT, 0, tell)
         done = 0
 
         def note(began_ns: int, ready_ns: int) -> None:
@@ -82,8 +91,8 @@ class HoldTask(Task):
             done += plan.conversations
             for _ in range(plan.conversations):
                 operation.record(began_ns, ready_ns)
-            if ready_ns >= moments.next_ns:
-                moments.at(ready_ns, done)
+            if ready_ns >= progress.next_ns:
+                progress.at(ready_ns, done)
 
         seconds_max = _SECONDS_MAX + plan.sockets * plan.conversations / _PER_SECOND_LEAST
         # The first few make the server import and allocate what it needs only once.
@@ -101,18 +110,18 @@ class HoldTask(Task):
             taken.append(self._flood.open(self._clients(plan.sockets), note, seconds_max))
         wait_until(timeline.cool_ns)
         self._flood.drop()
-        return self._figures(at_start, grown, taken)
+        return self._metrics(at_start, grown, taken)
 
-    def _figures(self, at_start: int, grown: int, taken: list[float]) -> list[Figure]:
+    def _metrics(self, at_start: int, grown: int, taken: list[float]) -> list[Metric]:
         connections = self._plan.sockets * self._plan.conversations
         found = [
-            Figure(RESULT, MEMORY_AT_START, at_start),
-            Figure(RESULT, MEMORY_PER_CONNECTION, grown / connections),
-            Figure(RESULT, MEMORY_PER_CHANNEL, grown / self._plan.sockets),
+            Metric(RESULT, MEMORY_AT_START, at_start),
+            Metric(RESULT, MEMORY_PER_CONNECTION, grown / connections),
+            Metric(RESULT, MEMORY_PER_CHANNEL, grown / self._plan.sockets),
         ]
         for number, seconds in enumerate(taken):
-            found.append(Figure(RESULT, ALL_CONNECTED, seconds, position=number))
-            found.append(Figure(RESULT, RATE, connections / seconds, position=number))
+            found.append(Metric(RESULT, ALL_CONNECTED, seconds, position=number))
+            found.append(Metric(RESULT, RATE, connections / seconds, position=number))
         return found
 
     def _clients(self, count: int) -> list[LoadClient]:
@@ -128,7 +137,7 @@ class Server(ABC):
     """What is connected to. Made for one run."""
 
     @abstractmethod
-    def prepared(self, shape: Shape) -> TaskPrepared: ...
+    def prepared(self, point_spec: PointSpec) -> ReadyTask: ...
 
     @abstractmethod
     def end(self) -> None: ...
@@ -147,10 +156,10 @@ class QueueManagerServer(Server):
         self._make = make
         self._agreements = agreements
 
-    def prepared(self, shape: Shape) -> TaskPrepared:
+    def prepared(self, point_spec: PointSpec) -> ReadyTask:
         manager = self._manager
         task = TaskProcess(self._make(manager))
-        return TaskPrepared(shape, task, manager.watched(), manager.figures, self._agreements)
+        return ReadyTask(point_spec, task, manager.watched(), manager.metrics, self._agreements)
 
     def end(self) -> None:
         self._manager.end()
@@ -166,20 +175,20 @@ class BareServer(Server):
         self._process = bare_server.start(bare_server.ECHO, listener, BLOCK_BYTES)
         listener.close()
 
-    def prepared(self, shape: Shape) -> TaskPrepared:
+    def prepared(self, point_spec: PointSpec) -> ReadyTask:
         task = TaskProcess(self._make(self._address, self._process.pid), PROBE)
-        return TaskPrepared(shape, task, [Watched(PROBE, self._process.pid)])
+        return ReadyTask(point_spec, task, [WatchedProcess(PROBE, self._process.pid)])
 
     def end(self) -> None:
         self._process.terminate()
         self._process.wait()
 
 
-class OnFreshServers(Prepared):
+class OnFreshServers(ReadyLoad):
     """Every run has a server that nobody has used, and a driver that has seen no other."""
 
-    def __init__(self, shape: Shape, make: Callable[[], Server]) -> None:
-        self.shape = shape
+    def __init__(self, point_spec: PointSpec, make: Callable[[], Server]) -> None:
+        self.point_spec = point_spec
         self._make = make
         self._is_used = False
         self._open()
@@ -187,7 +196,7 @@ class OnFreshServers(Prepared):
     def _open(self) -> None:
         self._server = self._make()
         try:
-            self._inner = self._server.prepared(self.shape)
+            self._inner = self._server.prepared(self.point_spec)
         except BaseException:
             self._server.end()
             raise
@@ -198,22 +207,22 @@ class OnFreshServers(Prepared):
             self._open()
             self._is_used = False
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         self._renew()
         return self._inner.processes()
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._renew()
         self._is_used = True
         return self._inner.run(timeline, watcher)
 
-    def figures(self) -> Sequence[Figure]:
-        return self._inner.figures()
+    def metrics(self) -> Sequence[Metric]:
+        return self._inner.metrics()
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         return self._inner.results()
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         return self._inner.settled(counted)
 
     def close(self) -> None:

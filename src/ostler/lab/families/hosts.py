@@ -14,23 +14,23 @@ from ostler import __version__
 from ostler.client.locate.embedded import start
 from ostler.lab.common.embedded import NAME
 from ostler.lab.families.task import Task
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
-from ostler.lab.runner.contract import Entrant, EntrantKind, Figure, Shape
-from ostler.lab.runner.queue_manager_child import figures, run_commands
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
+from ostler.lab.runner.contract import Contestant, ContestantKind, Metric, PointSpec
+from ostler.lab.runner.queue_managers.child import read_metrics, run_commands
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.server.queue_manager import QueueManager
 
-LOCAL: Final = Entrant(
+LOCAL: Final = Contestant(
     "Ostler, bound locally",
-    EntrantKind.OSTLER,
+    ContestantKind.OSTLER,
     "the application has a process of its own; what is persistent is forced before a verb returns",
     version=__version__,
 )
-EMBEDDED: Final = Entrant(
+EMBEDDED: Final = Contestant(
     "Ostler, in one process",
-    EntrantKind.OSTLER,
+    ContestantKind.OSTLER,
     "the application is in the queue manager's process; what is persistent is forced before a verb returns",
     version=__version__,
 )
@@ -41,7 +41,7 @@ class OpenHost(ABC):
     """A host as the process of the application has it."""
 
     @abstractmethod
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         """Counters of the queue manager, if it is here."""
 
     @abstractmethod
@@ -88,8 +88,8 @@ class _Embedded(OpenHost):
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
 
-    def figures(self) -> list[Figure]:
-        return [Figure(source, name, float(value)) for source, name, value in figures(self.manager)]
+    def metrics(self) -> list[Metric]:
+        return [Metric(source, name, float(value)) for source, name, value in read_metrics(self.manager)]
 
     def close(self) -> None:
         # As in a crash, which is quick: nobody needs its messages again.
@@ -97,7 +97,7 @@ class _Embedded(OpenHost):
 
 
 class _Elsewhere(OpenHost):
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         return []
 
     def close(self) -> None:
@@ -120,21 +120,25 @@ class Hosts:
             self._manager = LabQueueManager(self._scratch / f"local-{self._made}", self._plan)
         return self._manager
 
-    def host(self, entrant: Entrant) -> Host:
-        if entrant.name == LOCAL.name:
+    def host(self, contestant: Contestant) -> Host:
+        if contestant.name == LOCAL.name:
             return OtherProcess(self.manager().root)
         self._made += 1
         return OwnProcess(self._scratch / f"embedded-{self._made}", self._plan)
 
     def prepared(
-        self, entrant: Entrant, make: Callable[[Host], Task], shape: Shape, agreements: Sequence[Agreement] = ()
-    ) -> TaskPrepared:
+        self,
+        contestant: Contestant,
+        make: Callable[[Host], Task],
+        point_spec: PointSpec,
+        agreements: Sequence[Agreement] = (),
+    ) -> ReadyTask:
         """A task with its queue manager: `make` is called with the host, in the process of the application."""
-        hosted = partial(make, self.host(entrant))
-        if entrant.name == EMBEDDED.name:
-            return TaskPrepared(shape, TaskProcess(hosted, QUEUE_MANAGER), agreements=agreements)
+        hosted = partial(make, self.host(contestant))
+        if contestant.name == EMBEDDED.name:
+            return ReadyTask(point_spec, TaskProcess(hosted, QUEUE_MANAGER), agreements=agreements)
         manager = self.manager()
-        return TaskPrepared(shape, TaskProcess(hosted, DRIVER), manager.watched(), manager.figures, agreements)
+        return ReadyTask(point_spec, TaskProcess(hosted, DRIVER), manager.watched(), manager.metrics, agreements)
 
     def close(self) -> None:
         if self._manager is not None:

@@ -19,35 +19,35 @@ from typing import Final, Protocol
 
 from ostler.client.link.control import NotRunningError, control
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
-from ostler.lab.load.plan import Plan, TlsPlan
+from ostler.lab.load.spec import Plan, TlsSpec
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import (
     GET,
     NEEDED_PARAMETER,
     PUT,
     ROUND_TRIP,
-    Counted,
-    Entrant,
-    EntrantKind,
-    Expected,
+    Contestant,
+    ContestantKind,
+    CountCheck,
     Experiment,
-    Figure,
+    Metric,
     PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
-    SittingOver,
+    PointSpec,
+    ReadyLoad,
+    RunAborted,
+    RunContext,
     Watcher,
+    WorkerCounts,
 )
 from ostler.lab.runner.limits import FORCES, LimitProbes
-from ostler.lab.runner.peer_brokers import PeerBrokers, PeerEntrant
-from ostler.lab.runner.queue_manager_plan import CHANNEL
-from ostler.lab.runner.queue_manager_process import LabQueueManager
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.peer_brokers import PeerBrokers, PeerContestant
+from ostler.lab.runner.queue_managers.plan import CHANNEL
+from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.model import Binding
 from ostler.lab.scenarios.steps import Step
 from ostler.model.errors import MQError
@@ -63,7 +63,7 @@ ReadPoint = Callable[..., LoadPoint]
 
 
 @dataclass(frozen=True)
-class Variant:
+class OstlerContestant:
     """One way of using a queue manager: the protocol of its applications, and what else is different."""
 
     name: str
@@ -73,10 +73,10 @@ class Variant:
     read_ahead: bool = False
 
 
-VERB_BY_VERB: Final = Variant("Ostler")
-PIPELINED: Final = Variant("Ostler, pipelined", plan.MQ_PIPELINED)
-READ_AHEAD: Final = Variant("Ostler, read-ahead", read_ahead=True)
-LIBRARY: Final = Variant("Ostler, ostler.connect", plan.OSTLER_API, is_library=True)
+VERB_BY_VERB: Final = OstlerContestant("Ostler")
+PIPELINED: Final = OstlerContestant("Ostler, pipelined", plan.MQ_PIPELINED)
+READ_AHEAD: Final = OstlerContestant("Ostler, read-ahead", read_ahead=True)
+LIBRARY: Final = OstlerContestant("Ostler, ostler.connect", plan.OSTLER_API, is_library=True)
 _PROMISE: Final = "persistent messages and units of work are forced to disk before they are answered"
 _NO_PROMISE: Final = "answered when the message is queued in memory, nothing forced"
 
@@ -86,27 +86,27 @@ class AnyLoad(Protocol):
 
     def open(self, plan: Plan) -> None: ...
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]: ...
+    def run(self, timeline: Timeline, watcher: Watcher) -> list[WorkerCounts]: ...
 
-    def processes(self) -> list[Watched]: ...
+    def processes(self) -> list[WatchedProcess]: ...
 
     def close(self) -> None: ...
 
     def end(self) -> None: ...
 
 
-class LoadPrepared(Prepared):
+class ReadyDriverLoad(ReadyLoad):
     """A load on a peer: opened, and run as often as wanted."""
 
-    def __init__(self, load: AnyLoad, shape: Shape, watched: Sequence[Watched]) -> None:
-        self.shape = shape
+    def __init__(self, load: AnyLoad, point_spec: PointSpec, watched: Sequence[WatchedProcess]) -> None:
+        self.point_spec = point_spec
         self._load = load
         self._watched = watched
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         return [*self._watched, *self._load.processes()]
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         try:
             return self._load.run(timeline, watcher)
         except LoadFailed as failure:
@@ -118,13 +118,18 @@ class LoadPrepared(Prepared):
             self._load.close()
 
 
-class OstlerPrepared(LoadPrepared):
+class ReadyOstlerLoad(ReadyDriverLoad):
     """A load on queue managers, whose own counts are held against the drivers'."""
 
     def __init__(
-        self, load: AnyLoad, others: Sequence[AnyLoad], shape: Shape, managers: Sequence[LabQueueManager], kind: str
+        self,
+        load: AnyLoad,
+        others: Sequence[AnyLoad],
+        point_spec: PointSpec,
+        managers: Sequence[LabQueueManager],
+        kind: str,
     ) -> None:
-        super().__init__(load, shape, [each for manager in managers for each in manager.watched()])
+        super().__init__(load, point_spec, [each for manager in managers for each in manager.watched()])
         self._others = others
         self._managers = managers
         self._kind = kind
@@ -132,33 +137,33 @@ class OstlerPrepared(LoadPrepared):
         self._is_open = True
         self.images: MediaImages | None = None
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         return [*super().processes(), *(each for other in self._others for each in other.processes())]
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._before = self._totals()
         try:
             return super().run(timeline, watcher)
         except PointFailed as failure:
             for manager in self._managers:
                 if not manager.is_alive:
-                    raise PointFailed(manager.last_words()) from failure
+                    raise PointFailed(manager.describe_end()) from failure
             raise
 
-    def figures(self) -> Sequence[Figure]:
+    def metrics(self) -> Sequence[Metric]:
         if len(self._managers) == 1:
-            return self._managers[0].figures()
-        return [replace(each, object=manager.name) for manager in self._managers for each in manager.figures()]
+            return self._managers[0].metrics()
+        return [replace(each, object=manager.name) for manager in self._managers for each in manager.metrics()]
 
     def _totals(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for manager in self._managers:
-            for each in manager.figures():
+            for each in manager.metrics():
                 if each.source == "queues":
                     found[each.name] = found.get(each.name, 0) + int(each.value)
         return found
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         """Accounts, where they are kept. They are written when applications disconnect."""
         if not any(manager.plan.is_accounting for manager in self._managers):
             return ()
@@ -172,7 +177,7 @@ class OstlerPrepared(LoadPrepared):
             for each in manager.accounting()
         ]
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         """Puts and gets as they follow from what the drivers counted. What was answered may still be on its way to
         the counters, so they are looked at until they stand still."""
         wanted = self._wanted(counted)
@@ -181,9 +186,9 @@ class OstlerPrepared(LoadPrepared):
             found = {name: now[name] - self._before.get(name, 0) for name in wanted}
             if found == wanted or now == (now := self._totals()):
                 break
-        return [Expected(name, wanted[name], found[name]) for name in wanted]
+        return [CountCheck(name, wanted[name], found[name]) for name in wanted]
 
-    def _wanted(self, counted: Sequence[Counted]) -> dict[str, int]:
+    def _wanted(self, counted: Sequence[WorkerCounts]) -> dict[str, int]:
         def total(operation: str) -> int:
             phases = [phase for each in counted for phase in each.phases]
             return sum(second.count for phase in phases for second in phase.operation(operation).seconds.values())
@@ -236,57 +241,64 @@ class LoadExperiment(Experiment):
     """Queue managers, peers and limits under the same load."""
 
     def __init__(
-        self, sitting: Sitting, read_point: ReadPoint, variants: Sequence[Variant] = (VERB_BY_VERB, LIBRARY)
+        self,
+        context: RunContext,
+        read_point: ReadPoint,
+        ostler_contestants: Sequence[OstlerContestant] = (VERB_BY_VERB, LIBRARY),
     ) -> None:
-        self._sitting = sitting
-        self._points = {step.number: read_point(sitting.scenario, step) for step in sitting.steps}
-        self._variants = {each.name: each for each in variants if sitting.settings.libraries or not each.is_library}
+        self._context = context
+        self._points = {step.number: read_point(context.scenario, step) for step in context.steps}
+        self._ostler_contestants = {
+            each.name: each for each in ostler_contestants if context.settings.libraries or not each.is_library
+        }
         self._stack = ExitStack()
         self._managers: list[LabQueueManager] = []
         self._running: LoadPoint | None = None
         self._made = 0
         self._loads: dict[str, AnyLoad] = {}
         self._tmpfs: Path | None = None
-        settings = sitting.settings
-        self._brokers = PeerBrokers(settings.peers, sitting.scratch / "peers", settings.libraries)
+        settings = context.settings
+        self._brokers = PeerBrokers(settings.peers, context.scratch / "peers", settings.libraries)
         self._stack.callback(self._brokers.close)
-        self._peers: dict[str, PeerEntrant] = {}
-        self._limits = LimitProbes(sitting.scratch, settings.drivers)
+        self._peers: dict[str, PeerContestant] = {}
+        self._limits = LimitProbes(context.scratch, settings.drivers)
         self._stack.callback(self._limits.close)
 
     # -- who takes part ------------------------------------------------------------------------------------------------
 
-    def entrants(self) -> Sequence[Entrant]:
-        found = [entrant for each in self._variants.values() if (entrant := self._ostler(each)) is not None]
-        return [*found, *self._peer_entrants(), *self._limit_entrants()]
+    def contestants(self) -> Sequence[Contestant]:
+        found = [
+            contestant for each in self._ostler_contestants.values() if (contestant := self._ostler(each)) is not None
+        ]
+        return [*found, *self._peer_contestants(), *self._limit_contestants()]
 
-    def _ostler(self, variant: Variant) -> Entrant | None:
-        steps = frozenset(number for number, point in self._points.items() if _can(variant, point))
+    def _ostler(self, ours: OstlerContestant) -> Contestant | None:
+        steps = frozenset(number for number, point in self._points.items() if _can(ours, point))
         promise = _PROMISE if any(self._points[number].persistent for number in steps) else _NO_PROMISE
-        return Entrant(variant.name, EntrantKind.OSTLER, promise, steps) if steps else None
+        return Contestant(ours.name, ContestantKind.OSTLER, promise, steps) if steps else None
 
-    def _peer_entrants(self) -> list[Entrant]:
+    def _peer_contestants(self) -> list[Contestant]:
         """Peers do what is not peculiar to queue managers: neither trusted applications, nor cost of their options."""
         kinds = {point.kind for point in self._points.values()}
         if len(kinds) != 1 or kinds & {plan.SESSIONS} or any(point.managers > 1 for point in self._points.values()):
             return []
         baseline = {number: point.persistent for number, point in self._points.items() if _is_plain(point)}
         found = []
-        for peer in self._brokers.entrants(baseline, kinds.pop()):
+        for peer in self._brokers.contestants(baseline, kinds.pop()):
             steps = frozenset(
                 number
-                for number in peer.entrant.steps or ()
+                for number in peer.contestant.steps or ()
                 if not peer.is_library or self._points[number].requesters <= LIBRARY_CLIENTS_MAX
             )
             if steps:
-                self._peers[peer.entrant.name] = peer
-                found.append(replace(peer.entrant, steps=steps))
+                self._peers[peer.contestant.name] = peer
+                found.append(replace(peer.contestant, steps=steps))
         return found
 
-    def _limit_entrants(self) -> list[Entrant]:
-        if not self._sitting.settings.limits:
+    def _limit_contestants(self) -> list[Contestant]:
+        if not self._context.settings.limits:
             return []
-        return self._limits.entrants({number: self._bare_plan(point) for number, point in self._points.items()})
+        return self._limits.contestants({number: self._bare_plan(point) for number, point in self._points.items()})
 
     def _bare_plan(self, point: LoadPoint) -> Plan:
         """The load that limits are probed with: as much as there can be, whatever the contestants' rate is."""
@@ -304,63 +316,63 @@ class LoadExperiment(Experiment):
 
     # -- one point -----------------------------------------------------------------------------------------------------
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         point = self._points[step.number]
-        if entrant.kind is EntrantKind.LIMIT:
+        if contestant.kind is ContestantKind.LIMIT:
             log_directory = self._memory() if point.on_tmpfs else None
-            shape = self._shape(point)
-            needed = str(_forces(point) if entrant.name == FORCES.name else 1)
-            parameters = {**shape.parameters, NEEDED_PARAMETER: needed}
+            point_spec = self._point_spec(point)
+            needed = str(_forces(point) if contestant.name == FORCES.name else 1)
+            parameters = {**point_spec.parameters, NEEDED_PARAMETER: needed}
             made = self._bare_plan(point)
-            shape = replace(shape, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
-            return self._limits.prepare(entrant, made, shape, log_directory)
-        if entrant.kind is EntrantKind.PEER:
-            peer = self._peers[entrant.name]
-            ended = peer.last_words(point.persistent)
+            point_spec = replace(point_spec, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
+            return self._limits.prepare(contestant, made, point_spec, log_directory)
+        if contestant.kind is ContestantKind.PEER:
+            peer = self._peers[contestant.name]
+            ended = peer.describe_end(point.persistent)
             if ended:
                 raise PointFailed(ended)
-            load = self._load(entrant.name, 1 if peer.is_library else self._sitting.settings.drivers)
+            load = self._load(contestant.name, 1 if peer.is_library else self._context.settings.drivers)
             opened(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
-            return LoadPrepared(load, self._shape(point), peer.watched(point.persistent))
-        return self._prepare_ostler(self._variants[entrant.name], point)
+            return ReadyDriverLoad(load, self._point_spec(point), peer.watched(point.persistent))
+        return self._prepare_ostler(self._ostler_contestants[contestant.name], point)
 
-    def _prepare_ostler(self, variant: Variant, point: LoadPoint) -> Prepared:
+    def _prepare_ostler(self, ours: OstlerContestant, point: LoadPoint) -> ReadyLoad:
         managers = self._started(point)
         loads: list[AnyLoad] = []
-        for load, made in self._shared_out(variant, point, managers):
+        for load, made in self._shared_out(ours, point, managers):
             opened(load, made)
             # Whoever asks is opened last, and is the one whose operations are counted.
             loads.insert(0, load)
-        prepared = OstlerPrepared(loads[0], loads[1:], self._shape(point), managers, point.kind)
+        prepared = ReadyOstlerLoad(loads[0], loads[1:], self._point_spec(point), managers, point.kind)
         if point.media_image_seconds:
             prepared.images = MediaImages(managers, point.media_image_seconds)
         return prepared
 
     def _shared_out(
-        self, variant: Variant, point: LoadPoint, managers: Sequence[LabQueueManager]
+        self, ours: OstlerContestant, point: LoadPoint, managers: Sequence[LabQueueManager]
     ) -> list[tuple[AnyLoad, Plan]]:
         """Who runs which clients: drivers those that have a connection, the queue manager itself the trusted ones."""
-        made = self._plan(point, variant, managers)
-        driver = self._load(variant.name, 1 if variant.is_library else self._sitting.settings.drivers)
+        made = self._plan(point, ours, managers)
+        driver = self._load(ours.name, 1 if ours.is_library else self._context.settings.drivers)
         bindings = (point.requester_binding, point.responder_binding)
-        if variant.is_library or Binding.TRUSTED not in bindings:
+        if ours.is_library or Binding.TRUSTED not in bindings:
             return [(driver, made)]
-        trusted = self._trusted(variant.name, managers[0])
+        trusted = self._trusted(ours.name, managers[0])
         asking, answering = (trusted if each is Binding.TRUSTED else driver for each in bindings)
         if asking is answering:
             return [(asking, made)]
         nobody = range(0)
         return [(answering, replace(made, requesters=nobody)), (asking, replace(made, responders=nobody))]
 
-    def _plan(self, point: LoadPoint, variant: Variant, managers: Sequence[LabQueueManager]) -> Plan:
+    def _plan(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> Plan:
         first = managers[0] if managers else None
-        is_client = point.requester_binding is Binding.CLIENT or variant.is_library
-        others_local = point.responder_binding is not Binding.CLIENT and is_client and not variant.is_library
+        is_client = point.requester_binding is Binding.CLIENT or ours.is_library
+        others_local = point.responder_binding is not Binding.CLIENT and is_client and not ours.is_library
         tls = None
         if first is not None and point.manager.cipher_spec:
-            tls = TlsPlan(point.manager.cipher_spec, first.authority_file)
+            tls = TlsSpec(point.manager.cipher_spec, first.authority_file)
         return Plan(
-            protocol=variant.protocol,
+            protocol=ours.protocol,
             address=("", 0) if first is None else first.address if is_client else first.local_path,
             requesters=range(point.requesters),
             responders=range(point.responders),
@@ -374,23 +386,23 @@ class LoadExperiment(Experiment):
             units=point.units,
             goes_round=point.goes_round,
             own_replies=point.own_replies,
-            messages=variant.messages,
+            messages=ours.messages,
             session_round_trips=point.session_round_trips,
             tls=tls,
             conversations=point.conversations,
             other_addresses=tuple(each.address if is_client else each.local_path for each in managers[1:]),
             async_put=point.async_put,
-            read_ahead=point.read_ahead or variant.read_ahead,
+            read_ahead=point.read_ahead or ours.read_ahead,
             subscribers=point.subscribers,
             window=point.window,
             consumer_unit=point.consumer_unit,
         )
 
-    def _shape(self, point: LoadPoint) -> Shape:
+    def _point_spec(self, point: LoadPoint) -> PointSpec:
         parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
         # Of publications, those who get them are clients that count.
         clients = point.requesters + (point.responders if point.kind == plan.PUBLISH else 0)
-        return Shape(
+        return PointSpec(
             clients,
             point.body_bytes,
             point.persistent,
@@ -408,15 +420,15 @@ class LoadExperiment(Experiment):
             return self._managers
         self._end_managers()
         self._made += 1
-        place = self._sitting.scratch / f"managers-{self._made}"
-        is_accounting = self._sitting.settings.accounting
+        place = self._context.scratch / f"managers-{self._made}"
+        is_accounting = self._context.settings.accounting
         for number in range(point.managers):
             name = point.manager.name if point.managers == 1 else f"{point.manager.name}{number}"
             log_directory = str(self._memory() / f"{self._made}-{name}") if point.on_tmpfs else ""
             made = replace(point.manager, name=name, log_directory=log_directory, is_accounting=is_accounting)
             try:
                 self._managers.append(LabQueueManager(place, made))
-            except SittingOver as over:
+            except RunAborted as over:
                 if not log_directory:
                     raise
                 # Memory may be too small for a log, and a disk not.
@@ -472,10 +484,10 @@ def opened(load: AnyLoad, made: Plan) -> None:
         raise PointFailed(str(failure)) from failure
 
 
-def _can(variant: Variant, point: LoadPoint) -> bool:
-    if point.manager.cores > len(os.sched_getaffinity(0)) or (variant.read_ahead and point.persistent):
+def _can(ours: OstlerContestant, point: LoadPoint) -> bool:
+    if point.manager.cores > len(os.sched_getaffinity(0)) or (ours.read_ahead and point.persistent):
         return False
-    if variant.is_library:
+    if ours.is_library:
         plain = _is_plain(point) and point.kind != plan.SESSIONS and point.managers == 1 and not point.own_replies
         return plain and point.requesters <= LIBRARY_CLIENTS_MAX and point.units in (plan.BY_PERSISTENCE, plan.NOBODY)
     return True

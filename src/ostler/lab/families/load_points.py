@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.mq.publish import subscriber_queue
 from ostler.lab.runner.contract import GET, ROUND_TRIP
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
 from ostler.lab.scenarios.model import Binding, LoadKind, Persistence, Point, Role, Scenario, Syncpoint
 from ostler.lab.scenarios.steps import Step
 from ostler.server.config.qm_ini import LogManagement, LogSection, LogType, LogWriteIntegrity

@@ -13,46 +13,46 @@ from ostler.lab.families.load_experiment import (
     READ_AHEAD,
     VERB_BY_VERB,
     LoadExperiment,
-    Variant,
+    OstlerContestant,
 )
 from ostler.lab.families.load_points import load_point, one_way_point, publish_point, session_point
-from ostler.lab.load import plan
-from ostler.lab.runner.contract import Experiment, Sitting
+from ostler.lab.load import spec as plan
+from ostler.lab.runner.contract import Experiment, RunContext
 
-_JMS: Final = Variant("Ostler, JMS messages", messages=plan.JMS)
-_NOT_JMS: Final = Variant("Ostler, plain messages")
+_JMS: Final = OstlerContestant("Ostler, JMS messages", messages=plan.JMS)
+_NOT_JMS: Final = OstlerContestant("Ostler, plain messages")
 
 
-def request_reply(sitting: Sitting) -> Experiment:
+def request_reply(context: RunContext) -> Experiment:
     """Requests and replies, the next as soon as the reply is in or when it is due."""
-    return LoadExperiment(sitting, load_point)
+    return LoadExperiment(context, load_point)
 
 
-def request_reply_pipelined(sitting: Sitting) -> Experiment:
+def request_reply_pipelined(context: RunContext) -> Experiment:
     """The same, and with applications that send a put together with the get behind it."""
-    return LoadExperiment(sitting, load_point, (VERB_BY_VERB, PIPELINED, LIBRARY))
+    return LoadExperiment(context, load_point, (VERB_BY_VERB, PIPELINED, LIBRARY))
 
 
-def verbs_only(sitting: Sitting) -> Experiment:
+def verbs_only(context: RunContext) -> Experiment:
     """Request and reply where what is compared is an option of the queue manager."""
-    return LoadExperiment(sitting, load_point, (VERB_BY_VERB,))
+    return LoadExperiment(context, load_point, (VERB_BY_VERB,))
 
 
-def jms_messages(sitting: Sitting) -> Experiment:
+def jms_messages(context: RunContext) -> Experiment:
     """Messages as JMS programs send them, beside plain ones of the same size."""
-    return LoadExperiment(sitting, load_point, (_JMS, _NOT_JMS))
+    return LoadExperiment(context, load_point, (_JMS, _NOT_JMS))
 
 
-def sessions(sitting: Sitting) -> Experiment:
+def sessions(context: RunContext) -> Experiment:
     """Short sessions."""
-    return LoadExperiment(sitting, session_point, (VERB_BY_VERB,))
+    return LoadExperiment(context, session_point, (VERB_BY_VERB,))
 
 
-def one_way(sitting: Sitting) -> Experiment:
+def one_way(context: RunContext) -> Experiment:
     """Producers and consumers."""
-    return LoadExperiment(sitting, one_way_point)
+    return LoadExperiment(context, one_way_point)
 
 
-def publish_subscribe(sitting: Sitting) -> Experiment:
+def publish_subscribe(context: RunContext) -> Experiment:
     """Publishers and subscribers, who get message by message, or have them sent as they come."""
-    return LoadExperiment(sitting, publish_point, (VERB_BY_VERB, READ_AHEAD))
+    return LoadExperiment(context, publish_point, (VERB_BY_VERB, READ_AHEAD))

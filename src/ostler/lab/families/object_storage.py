@@ -17,10 +17,10 @@ from ostler.lab.common.channel_rules import channel_rules
 from ostler.lab.common.embedded import NAME
 from ostler.lab.families.held_connections import resident_bytes
 from ostler.lab.families.task import RESULT, Task, wait_until
-from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.progress import ProgressReporter, Tell
 from ostler.lab.load.timeline import PhaseRecorder
-from ostler.lab.runner.contract import Figure
-from ostler.lab.runner.queue_manager_child import figures
+from ostler.lab.runner.contract import Metric
+from ostler.lab.runner.queue_managers.child import read_metrics
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
 from ostler.server.config.qm_ini import LogSection
@@ -69,9 +69,9 @@ class DefineTask(Task):
         self._count = count
         self._definitions = definitions(object_type)
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         operation = recorder.operation(DEFINE)
-        moments = Moments(recorder, DEFINE, 0, tell)
+        progress = ProgressReporter(recorder, DEFINE, 0, tell)
         wait_until(recorder.timeline.begin_ns)
         # The first few make the queue manager allocate what it needs only once.
         self._define(list(islice(self._definitions, _BATCH)))
@@ -82,13 +82,13 @@ class DefineTask(Task):
             for began, ended in self._define(list(islice(self._definitions, min(_BATCH, self._count - done)))):
                 operation.record(began, ended)
                 done += 1
-            if ended >= moments.next_ns:
-                moments.at(ended, done)
+            if ended >= progress.next_ns:
+                progress.at(ended, done)
         memory_now, files_now, logged_now = self._sizes()
         return [
-            Figure(RESULT, MEMORY_PER_OBJECT, (memory_now - memory) / self._count),
-            Figure(RESULT, FILES_PER_OBJECT, (files_now - files) / self._count),
-            Figure(RESULT, LOG_PER_OBJECT, (logged_now - logged) / self._count),
+            Metric(RESULT, MEMORY_PER_OBJECT, (memory_now - memory) / self._count),
+            Metric(RESULT, FILES_PER_OBJECT, (files_now - files) / self._count),
+            Metric(RESULT, LOG_PER_OBJECT, (logged_now - logged) / self._count),
         ]
 
     def _define(self, batch: list[Definition]) -> list[tuple[int, int]]:
@@ -110,8 +110,8 @@ class DefineTask(Task):
         self._manager.checkpoint()
         return own_memory(), file_bytes(self._manager.directory.path), logged
 
-    def figures(self) -> list[Figure]:
-        return [Figure(source, name, float(value)) for source, name, value in figures(self._manager)]
+    def metrics(self) -> list[Metric]:
+        return [Metric(source, name, float(value)) for source, name, value in read_metrics(self._manager)]
 
     def close(self) -> None:
         self._manager.end("preemptive")
@@ -143,7 +143,7 @@ class KeepTask(Task):
         self._count = count
         self._kept: dict[str, bytes] = {}
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         operation = recorder.operation(DEFINE)
         for _ in self._keep(_BATCH):
             pass
@@ -151,7 +151,7 @@ class KeepTask(Task):
         memory = own_memory()
         for began, ended in self._keep(self._count):
             operation.record(began, ended)
-        return [Figure(RESULT, MEMORY_PER_OBJECT, (own_memory() - memory) / self._count)]
+        return [Metric(RESULT, MEMORY_PER_OBJECT, (own_memory() - memory) / self._count)]
 
     def _keep(self, count: int) -> Iterator[tuple[int, int]]:
         for definition in islice(self._definitions, count):

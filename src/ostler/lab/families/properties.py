@@ -20,8 +20,8 @@ from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
 from ostler.lab.families.response_time import AGREEMENTS, GET, PUT
 from ostler.lab.families.task import RESULT, Loop
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder
-from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.contract import Contestant, ContestantKind, Experiment, Metric, PointSpec, ReadyLoad, RunContext
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
 from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQTYPE_STRING
 from ostler.model.errors import MQError
@@ -37,30 +37,32 @@ _VALUE: Final = b"a value of 24 characters"
 _WITHOUT: Final = "Ostler, in one process, the same bytes without properties"
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    return Properties(sitting)
+def experiment(context: RunContext) -> Experiment:
+    return Properties(context)
 
 
 class Properties(Experiment):
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
-        controls = sorted({str(step.points["property_control"]) for step in sitting.steps})
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        controls = sorted({str(step.points["property_control"]) for step in context.steps})
         commands = tuple(f"DEFINE QLOCAL({_queue(each)}) MAXDEPTH(999999999) PROPCTL({each})" for each in controls)
-        plan = QueueManagerPlan(NAME, commands=commands, is_accounting=sitting.settings.accounting)
-        self._hosts = Hosts(sitting.scratch, plan)
-        given = sitting.scenario.parameters.get("message_bytes")
+        plan = QueueManagerPlan(NAME, commands=commands, is_accounting=context.settings.accounting)
+        self._hosts = Hosts(context.scratch, plan)
+        given = context.scenario.parameters.get("message_bytes")
         self._body_bytes = given if isinstance(given, int) else _BODY_BYTES
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]
-        if self._sitting.settings.limits:
-            found.append(Entrant(_WITHOUT, EntrantKind.LIMIT, "a message of as many bytes with nothing to look at"))
+        if self._context.settings.limits:
+            found.append(
+                Contestant(_WITHOUT, ContestantKind.LIMIT, "a message of as many bytes with nothing to look at")
+            )
         return found
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        shape = Shape(1, self._body_bytes, False, main_operation=GET)
-        is_limit = entrant.kind is EntrantKind.LIMIT
-        whose = EMBEDDED if is_limit else entrant
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        point_spec = PointSpec(1, self._body_bytes, False, main_operation=GET)
+        is_limit = contestant.kind is ContestantKind.LIMIT
+        whose = EMBEDDED if is_limit else contestant
         make = partial(
             PropertyLoop,
             queue=_queue(str(step.points["property_control"])),
@@ -69,7 +71,7 @@ class Properties(Experiment):
             has_header=not is_limit,
             other_pid=self._hosts.manager().pid if whose.name == LOCAL.name else 0,
         )
-        return self._hosts.prepared(whose, make, shape, AGREEMENTS)
+        return self._hosts.prepared(whose, make, point_spec, AGREEMENTS)
 
     def close(self) -> None:
         self._hosts.close()
@@ -154,16 +156,16 @@ class PropertyLoop(Loop):
                 raise AssertionError("the message that was got is not the one that was put")
         return end
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         calls = max(self._batches, 1) * _BATCH
         return [
-            Figure(RESULT, PUT_TIME, self._put_ns / 1000 / calls),
-            Figure(RESULT, GET_TIME, self._get_ns / 1000 / calls),
-            Figure(RESULT, HEADER_BYTES, self._header_bytes),
+            Metric(RESULT, PUT_TIME, self._put_ns / 1000 / calls),
+            Metric(RESULT, GET_TIME, self._get_ns / 1000 / calls),
+            Metric(RESULT, HEADER_BYTES, self._header_bytes),
         ]
 
-    def figures(self) -> list[Figure]:
-        return self._host.figures()
+    def metrics(self) -> list[Metric]:
+        return self._host.metrics()
 
     def close(self) -> None:
         mqi.MQDISC(self._hconn)

@@ -20,10 +20,10 @@ from ostler.lab.common.put_and_get import PutAndGet, connected
 from ostler.lab.families.bare_exchange import BareExchange
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
 from ostler.lab.families.task import RESULT, Loop, Task, measured_count
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseRecorder
-from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.contract import Contestant, ContestantKind, Experiment, Metric, PointSpec, ReadyLoad, RunContext
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.model import Persistence, Scenario, StopKind
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE
@@ -43,25 +43,25 @@ _EXCHANGES: Final = "bare exchanges over a Unix socket"
 _FORCES: Final = "writing and forcing"
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    return ResponseTime(sitting)
+def experiment(context: RunContext) -> Experiment:
+    return ResponseTime(context)
 
 
 class ResponseTime(Experiment):
     """Two ways to be bound, and limits for each persistence."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
-        pages = sitting.scenario.parameters.get("log_file_pages", _FILE_PAGES)
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        pages = context.scenario.parameters.get("log_file_pages", _FILE_PAGES)
         log = LogSection(type=LogType.CIRCULAR, file_pages=pages if isinstance(pages, int) else _FILE_PAGES)
         commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999) MAXMSGL(104857600)",)
-        plan = QueueManagerPlan(NAME, log, commands=commands, is_accounting=sitting.settings.accounting)
-        self._hosts = Hosts(sitting.scratch, plan)
+        plan = QueueManagerPlan(NAME, log, commands=commands, is_accounting=context.settings.accounting)
+        self._hosts = Hosts(context.scratch, plan)
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]
-        if self._sitting.settings.limits:
-            steps = self._sitting.steps
+        if self._context.settings.limits:
+            steps = self._context.steps
             plain = frozenset(step.number for step in steps if not is_persistent(step))
             forced = frozenset(step.number for step in steps if is_persistent(step))
             promises = (
@@ -69,24 +69,26 @@ class ResponseTime(Experiment):
                 (_BARE, "an identifier in a deque and the data in a dictionary", plain),
                 (_FORCES, "the data and then a page written to a file that is there, each forced", forced),
             )
-            found += [Entrant(name, EntrantKind.LIMIT, promise, steps) for name, promise, steps in promises if steps]
+            found += [
+                Contestant(name, ContestantKind.LIMIT, promise, steps) for name, promise, steps in promises if steps
+            ]
         return found
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         size, persistent = int(step.points["message_bytes"]), is_persistent(step)
-        shape = Shape(1, size, persistent, main_operation=PAIR)
-        if entrant.kind is EntrantKind.LIMIT:
-            return TaskPrepared(shape, TaskProcess(self._limit(entrant, step, size), PROBE))
-        wanted = wanted_samples(self._sitting.scenario, self._sitting.settings.is_quick)
+        point_spec = PointSpec(1, size, persistent, main_operation=PAIR)
+        if contestant.kind is ContestantKind.LIMIT:
+            return ReadyTask(point_spec, TaskProcess(self._limit(contestant, step, size), PROBE))
+        wanted = wanted_samples(self._context.scenario, self._context.settings.is_quick)
         make = partial(PutAndGetLoop, size=size, persistent=persistent, samples_wanted=wanted)
-        return self._hosts.prepared(entrant, make, shape, AGREEMENTS)
+        return self._hosts.prepared(contestant, make, point_spec, AGREEMENTS)
 
-    def _limit(self, entrant: Entrant, step: Step, size: int) -> Callable[[], Task]:
-        if entrant.name == _BARE:
+    def _limit(self, contestant: Contestant, step: Step, size: int) -> Callable[[], Task]:
+        if contestant.name == _BARE:
             return partial(BareLoop, size)
-        if entrant.name == _EXCHANGES:
+        if contestant.name == _EXCHANGES:
             return partial(BareExchange, size, (PUT, GET), PAIR)
-        return partial(ForceLoop, self._sitting.scratch / f"forced-{step.number}", size)
+        return partial(ForceLoop, self._context.scratch / f"forced-{step.number}", size)
 
     def close(self) -> None:
         self._hosts.close()
@@ -124,15 +126,15 @@ class PutAndGetLoop(Loop):
         self._pairs.record(began, end)
         return end
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         count = measured_count(self._recorder, PAIR)
         return [
-            Figure(RESULT, SAMPLES, count),
-            Figure(RESULT, SAMPLES_MISSING, max(self._samples_wanted - count, 0)),
+            Metric(RESULT, SAMPLES, count),
+            Metric(RESULT, SAMPLES_MISSING, max(self._samples_wanted - count, 0)),
         ]
 
-    def figures(self) -> list[Figure]:
-        return self._host.figures()
+    def metrics(self) -> list[Metric]:
+        return self._host.metrics()
 
     def close(self) -> None:
         mqi.MQDISC(self._hconn)

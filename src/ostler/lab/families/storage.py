@@ -24,18 +24,27 @@ from ostler.lab.families.held_connections import (
 )
 from ostler.lab.families.object_storage import DEFINE, DefineTask, KeepTask
 from ostler.lab.families.task import Task
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.link import Address
-from ostler.lab.runner.contract import CONNECT, Entrant, EntrantKind, Experiment, PointFailed, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import (
+    CONNECT,
+    Contestant,
+    ContestantKind,
+    Experiment,
+    PointFailed,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
+)
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE, QUEUE_MANAGER
 from ostler.server.config.qm_ini import LogSection
 
-OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "a queue manager that is new", version=__version__)
+OSTLER: Final = Contestant("Ostler", ContestantKind.OSTLER, "a queue manager that is new", version=__version__)
 BARE: Final = "bare server"
-KEPT: Final = Entrant("definitions as bytes", EntrantKind.LIMIT, "a dictionary of them, and nothing made of them")
+KEPT: Final = Contestant("definitions as bytes", ContestantKind.LIMIT, "a dictionary of them, and nothing made of them")
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
 _SHARED: Final = re.compile(r"client, SHARECNV\(([0-9]+)\)")
 _LOCAL: Final = "local"
@@ -47,36 +56,36 @@ _CHANNELS, _CHANNELS_QUICK = 200, 50
 _OBJECTS, _OBJECTS_QUICK = 5000, 1000
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    names = {sweep.name for sweep in sitting.scenario.sweeps}
+def experiment(context: RunContext) -> Experiment:
+    names = {sweep.name for sweep in context.scenario.sweeps}
     if "object_type" in names:
-        return ObjectStorage(sitting)
-    return ChannelStorage(sitting) if "shared_conversations" in names else ConnectionStorage(sitting)
+        return ObjectStorage(context)
+    return ChannelStorage(context) if "shared_conversations" in names else ConnectionStorage(context)
 
 
 class _OnQueueManagers(Experiment):
     """Every run has a queue manager of its own."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self._made = 0
 
     def _server(self, sharing: int, make: MakeTask, agreements: Sequence[Agreement]) -> Server:
         """`sharing` is SHARECNV of the channel."""
         self._made += 1
         commands = (f"DEFINE QLOCAL({footprint.QUEUE}) MAXDEPTH(999999999)",)
-        accounting = self._sitting.settings.accounting
+        accounting = self._context.settings.accounting
         plan = QueueManagerPlan(log=_LOG, commands=commands, conversations=sharing, is_accounting=accounting)
-        return QueueManagerServer(self._sitting.scratch / f"storage-{self._made}", plan, make, agreements)
+        return QueueManagerServer(self._context.scratch / f"storage-{self._made}", plan, make, agreements)
 
     def _connections(self) -> int:
-        return _CONNECTIONS_QUICK if self._sitting.settings.is_quick else _CONNECTIONS
+        return _CONNECTIONS_QUICK if self._context.settings.is_quick else _CONNECTIONS
 
-    def _bare(self) -> Prepared:
+    def _bare(self) -> ReadyLoad:
         """The limit of every kind of connection: a socket that is kept."""
         sockets = self._connections()
-        shape = Shape(sockets, 0, False, main_operation=CONNECT)
-        return OnFreshServers(shape, partial(BareServer, partial(_bare, sockets)))
+        point_spec = PointSpec(sockets, 0, False, main_operation=CONNECT)
+        return OnFreshServers(point_spec, partial(BareServer, partial(_bare, sockets)))
 
     def close(self) -> None:
         return
@@ -85,26 +94,29 @@ class _OnQueueManagers(Experiment):
 class ConnectionStorage(_OnQueueManagers):
     """Connections that do nothing: local ones, over client channels, and message channels."""
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         others = (_LOCAL, _MESSAGE_CHANNEL)
-        clients = frozenset(step.number for step in self._sitting.steps if step.points["connection"] not in others)
-        if not self._sitting.settings.limits or not clients:
+        clients = frozenset(step.number for step in self._context.steps if step.points["connection"] not in others)
+        if not self._context.settings.limits or not clients:
             return [OSTLER]
-        return [OSTLER, Entrant(BARE, EntrantKind.LIMIT, "accepts, answers once and keeps the connection", clients)]
+        return [
+            OSTLER,
+            Contestant(BARE, ContestantKind.LIMIT, "accepts, answers once and keeps the connection", clients),
+        ]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         if step.points["connection"] == _MESSAGE_CHANNEL:
-            return ChannelMemory(self._sitting).channels(_MESSAGE_BYTES)
+            return ChannelMemory(self._context).channels(_MESSAGE_BYTES)
         sharing = _sharing(step)
-        if entrant.kind is EntrantKind.LIMIT:
+        if contestant.kind is ContestantKind.LIMIT:
             return self._bare()
         conversations = max(sharing, 1)
         sockets = self._connections() // conversations
-        shape = Shape(sockets * conversations, 0, False, main_operation=CONNECT)
+        point_spec = PointSpec(sockets * conversations, 0, False, main_operation=CONNECT)
         is_local = step.points["connection"] == _LOCAL
         make = partial(_local if is_local else _clients, sockets, conversations)
         connections = (Agreement((CONNECT,), "connections"),)
-        return OnFreshServers(shape, partial(self._server, sharing, make, connections))
+        return OnFreshServers(point_spec, partial(self._server, sharing, make, connections))
 
 
 def _sharing(step: Step) -> int:
@@ -130,18 +142,18 @@ def _bare(sockets: int, address: Address, pid: int) -> Callable[[], Task]:
 class ChannelStorage(_OnQueueManagers):
     """Client channels that have carried a message, through the client library."""
 
-    def entrants(self) -> Sequence[Entrant]:
-        limit = Entrant(BARE, EntrantKind.LIMIT, "accepts, answers once and keeps the connection")
-        return [OSTLER, limit] if self._sitting.settings.limits else [OSTLER]
+    def contestants(self) -> Sequence[Contestant]:
+        limit = Contestant(BARE, ContestantKind.LIMIT, "accepts, answers once and keeps the connection")
+        return [OSTLER, limit] if self._context.settings.limits else [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        if entrant.kind is EntrantKind.LIMIT:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        if contestant.kind is ContestantKind.LIMIT:
             return self._bare()
         sharing, size = int(step.points["shared_conversations"]), int(step.points["message_bytes"])
-        channels = _CHANNELS_QUICK if self._sitting.settings.is_quick else _CHANNELS
-        shape = Shape(channels * max(sharing, 1), size, False, main_operation=CONNECT)
+        channels = _CHANNELS_QUICK if self._context.settings.is_quick else _CHANNELS
+        point_spec = PointSpec(channels * max(sharing, 1), size, False, main_operation=CONNECT)
         make = partial(_carried, channels, sharing, size)
-        return OnFreshServers(shape, partial(self._server, sharing, make, footprint.AGREEMENTS))
+        return OnFreshServers(point_spec, partial(self._server, sharing, make, footprint.AGREEMENTS))
 
 
 def _carried(channels: int, sharing: int, size: int, manager: LabQueueManager) -> Callable[[], Task]:
@@ -151,20 +163,20 @@ def _carried(channels: int, sharing: int, size: int, manager: LabQueueManager) -
 class ObjectStorage(Experiment):
     """Objects of one type, defined one after the other in a queue manager that has little else."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
-    def entrants(self) -> Sequence[Entrant]:
-        return [OSTLER, KEPT] if self._sitting.settings.limits else [OSTLER]
+    def contestants(self) -> Sequence[Contestant]:
+        return [OSTLER, KEPT] if self._context.settings.limits else [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        count = _OBJECTS_QUICK if self._sitting.settings.is_quick else _OBJECTS
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        count = _OBJECTS_QUICK if self._context.settings.is_quick else _OBJECTS
         object_type = str(step.points["object_type"])
-        shape = Shape(1, 0, False, parameters={"objects": str(count)}, main_operation=DEFINE)
-        if entrant.kind is EntrantKind.LIMIT:
-            return TaskPrepared(shape, TaskProcess(partial(KeepTask, object_type, count), PROBE))
-        root = self._sitting.scratch / f"objects-{step.number}"
-        return TaskPrepared(shape, TaskProcess(partial(DefineTask, root, object_type, count), QUEUE_MANAGER))
+        point_spec = PointSpec(1, 0, False, parameters={"objects": str(count)}, main_operation=DEFINE)
+        if contestant.kind is ContestantKind.LIMIT:
+            return ReadyTask(point_spec, TaskProcess(partial(KeepTask, object_type, count), PROBE))
+        root = self._context.scratch / f"objects-{step.number}"
+        return ReadyTask(point_spec, TaskProcess(partial(DefineTask, root, object_type, count), QUEUE_MANAGER))
 
     def close(self) -> None:
         return

@@ -10,9 +10,9 @@ import time
 from abc import ABC, abstractmethod
 from typing import Final
 
-from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.load.progress import ProgressReporter, Tell
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder
-from ostler.lab.runner.contract import Figure
+from ostler.lab.runner.contract import Metric
 
 RESULT: Final = "experiment"
 """The source of figures that an experiment itself has come to."""
@@ -21,13 +21,13 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class Task(ABC):
-    """Made, run once for each repetition, and closed in one process. All but `figures` in its main thread."""
+    """Made, run once for each repetition, and closed in one process. All but `metrics` in its main thread."""
 
     @abstractmethod
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         """Do it, count it, and say what it came to beyond that."""
 
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         """Counters that only grow. Called from another thread while it runs."""
         return []
 
@@ -52,13 +52,13 @@ class Loop(Task):
     def entered(self, phase: int) -> None:
         """A phase has begun, or the load has ENDED."""
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         return []
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         timeline = recorder.timeline
         self.begin(recorder)
-        moments = Moments(recorder, self.main_operation, 0, tell)
+        progress = ProgressReporter(recorder, self.main_operation, 0, tell)
         ends = (timeline.measured_ns, timeline.cool_ns, timeline.end_ns)
         phase = WARMING_UP
         gc.collect()
@@ -70,8 +70,8 @@ class Loop(Task):
             while phase < ENDED and now >= ends[phase]:
                 phase += 1
                 self.entered(phase)
-            if now >= moments.next_ns:
-                moments.at(now, completed(recorder, self.main_operation))
+            if now >= progress.next_ns:
+                progress.at(now, completed(recorder, self.main_operation))
         gc.unfreeze()
         return self.results()
 

@@ -19,10 +19,19 @@ from typing import Final
 
 from ostler.lab.families.task import Task
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.sigint_blocked import start_unheard
+from ostler.lab.load.sigint_blocked import start_sigint_blocked
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
-from ostler.lab.runner.contract import Counted, Expected, Figure, Moment, PointFailed, Prepared, Shape, Watcher
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.contract import (
+    CountCheck,
+    Metric,
+    PointFailed,
+    PointSpec,
+    ProgressSample,
+    ReadyLoad,
+    Watcher,
+    WorkerCounts,
+)
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.model.errors import MQError
 
@@ -34,7 +43,7 @@ _ORDERLY_SECONDS_MAX: Final = 3.0
 _END_SECONDS_MAX: Final = 5.0
 _SECOND_NS: Final = 1_000_000_000
 
-Counters = Callable[[], Sequence[Figure]]
+Counters = Callable[[], Sequence[Metric]]
 
 
 class TaskProcess:
@@ -47,7 +56,7 @@ class TaskProcess:
         self._asking = threading.Lock()
         self.role = role
         self._process = context.Process(target=_serve, args=(theirs, asked, make), daemon=True)
-        start_unheard(self._process)
+        start_sigint_blocked(self._process)
         theirs.close()
         asked.close()
         try:
@@ -61,23 +70,23 @@ class TaskProcess:
         assert self._process.pid is not None
         return self._process.pid
 
-    def watched(self) -> Watched:
-        return Watched(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
+    def watched(self) -> WatchedProcess:
+        return WatchedProcess(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
 
-    def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[Counted, list[Figure]]:
+    def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[WorkerCounts, list[Metric]]:
         """What it counted, and what it came to. Raises PointFailed with its words."""
         with contextlib.suppress(OSError):
             self._orders.send(timeline)
         seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
         lines, results = self._answer(seconds, watcher)
-        return Counted(worker, unpacked_phases(lines)), results
+        return WorkerCounts(worker, unpacked_phases(lines)), results
 
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         """From any thread; nothing when the process has ended."""
         with self._asking, contextlib.suppress(OSError, EOFError):
             self._questions.send(None)
             if self._questions.poll(_ANSWER_SECONDS_MAX):
-                found: list[Figure] = self._questions.recv()
+                found: list[Metric] = self._questions.recv()
                 return found
         return []
 
@@ -92,7 +101,7 @@ class TaskProcess:
             self._process.kill()
             self._process.join()
 
-    def _answer(self, seconds_max: float, watcher: Watcher | None) -> tuple[list[str], list[Figure]]:
+    def _answer(self, seconds_max: float, watcher: Watcher | None) -> tuple[list[str], list[Metric]]:
         deadline = time.monotonic() + seconds_max
         while True:
             try:
@@ -120,7 +129,7 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
     try:
         try:
             task = make()
-            threading.Thread(target=_tell_figures, args=(questions, task), daemon=True).start()
+            threading.Thread(target=_answer_metrics, args=(questions, task), daemon=True).start()
             orders.send((_MADE, ([], [])))
             while True:
                 timeline = orders.recv()
@@ -140,18 +149,18 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             task.close()
 
 
-def _teller(orders: Connection) -> Callable[[Moment], None]:
-    def tell(moment: Moment) -> None:
+def _teller(orders: Connection) -> Callable[[ProgressSample], None]:
+    def tell(moment: ProgressSample) -> None:
         orders.send((_MOMENT, moment))
 
     return tell
 
 
-def _tell_figures(questions: Connection, task: Task) -> None:
+def _answer_metrics(questions: Connection, task: Task) -> None:
     try:
         while True:
             questions.recv()
-            questions.send(task.figures())
+            questions.send(task.metrics())
     except (EOFError, OSError):
         # Nobody asks any more: he was killed, and what is measured here is of no use to anybody.
         os._exit(1)
@@ -165,7 +174,7 @@ class Agreement:
     counter: str
 
 
-def operations_done(counted: Sequence[Counted], names: Sequence[str]) -> int:
+def operations_done(counted: Sequence[WorkerCounts], names: Sequence[str]) -> int:
     """How often operations were done in all phases of a load."""
     return sum(
         second.count
@@ -176,44 +185,44 @@ def operations_done(counted: Sequence[Counted], names: Sequence[str]) -> int:
     )
 
 
-class TaskPrepared(Prepared):
+class ReadyTask(ReadyLoad):
     """One task, and whose counters are asked: its own, or those of a queue manager in another process."""
 
     def __init__(
         self,
-        shape: Shape,
+        point_spec: PointSpec,
         process: TaskProcess,
-        others: Sequence[Watched] = (),
+        others: Sequence[WatchedProcess] = (),
         counters: Counters | None = None,
         agreements: Sequence[Agreement] = (),
     ) -> None:
-        self.shape = shape
+        self.point_spec = point_spec
         self._process = process
         self._others = tuple(others)
-        self._counters = counters or process.figures
+        self._counters = counters or process.metrics
         self._agreements = tuple(agreements)
-        self._results: list[Figure] = []
+        self._results: list[Metric] = []
         self._before: dict[str, float] = {}
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         return (self._process.watched(), *self._others)
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._before = self._counts()
         self._results = []
         counted, self._results = self._process.run(timeline, watcher)
         return (counted,)
 
-    def figures(self) -> Sequence[Figure]:
+    def metrics(self) -> Sequence[Metric]:
         return self._counters()
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         return self._results
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         now = self._counts()
         return [
-            Expected(
+            CountCheck(
                 each.counter,
                 operations_done(counted, each.operations),
                 round(now[each.counter] - self._before[each.counter]),

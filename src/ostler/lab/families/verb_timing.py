@@ -19,10 +19,19 @@ from ostler.lab.common.verb_program import BACKOUT, COMMIT, NON_PERSISTENT, PERS
 from ostler.lab.families.bare_exchange import BareExchange
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
 from ostler.lab.families.task import Loop, Task
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder
-from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, PointFailed, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.contract import (
+    Contestant,
+    ContestantKind,
+    Experiment,
+    Metric,
+    PointFailed,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
+)
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE
 from ostler.server.config.qm_ini import LogSection
@@ -52,40 +61,42 @@ _NOTHING: Final = "calling nothing"
 _FORCE: Final = "writing and forcing a page"
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    return VerbTiming(sitting)
+def experiment(context: RunContext) -> Experiment:
+    return VerbTiming(context)
 
 
 class VerbTiming(Experiment):
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999)",)
-        plan = QueueManagerPlan(NAME, _LOG, commands=commands, is_accounting=sitting.settings.accounting)
-        self._hosts = Hosts(sitting.scratch, plan)
+        plan = QueueManagerPlan(NAME, _LOG, commands=commands, is_accounting=context.settings.accounting)
+        self._hosts = Hosts(context.scratch, plan)
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]
-        if self._sitting.settings.limits:
-            commits = frozenset(step.number for step in self._sitting.steps if _verb(step) == "MQCMIT")
-            found.append(Entrant(_EXCHANGE, EntrantKind.LIMIT, "a request and its answer between two processes"))
-            found.append(Entrant(_NOTHING, EntrantKind.LIMIT, "a call that returns at once"))
+        if self._context.settings.limits:
+            commits = frozenset(step.number for step in self._context.steps if _verb(step) == "MQCMIT")
+            found.append(Contestant(_EXCHANGE, ContestantKind.LIMIT, "a request and its answer between two processes"))
+            found.append(Contestant(_NOTHING, ContestantKind.LIMIT, "a call that returns at once"))
             if commits:
-                found.append(Entrant(_FORCE, EntrantKind.LIMIT, "a page that is there, written and forced", commits))
+                found.append(
+                    Contestant(_FORCE, ContestantKind.LIMIT, "a page that is there, written and forced", commits)
+                )
         return found
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         verb = _verb(step)
-        shape = Shape(1, BODY_BYTES, False, main_operation=MAIN[verb])
-        if entrant.kind is EntrantKind.LIMIT:
-            return TaskPrepared(shape, TaskProcess(self._limit(entrant, step, verb), PROBE))
-        return self._hosts.prepared(entrant, partial(VerbLoop, verb=verb), shape, _agreements(verb))
+        point_spec = PointSpec(1, BODY_BYTES, False, main_operation=MAIN[verb])
+        if contestant.kind is ContestantKind.LIMIT:
+            return ReadyTask(point_spec, TaskProcess(self._limit(contestant, step, verb), PROBE))
+        return self._hosts.prepared(contestant, partial(VerbLoop, verb=verb), point_spec, _agreements(verb))
 
-    def _limit(self, entrant: Entrant, step: Step, verb: str) -> Callable[[], Task]:
+    def _limit(self, contestant: Contestant, step: Step, verb: str) -> Callable[[], Task]:
         main = MAIN[verb]
-        if entrant.name == _NOTHING:
+        if contestant.name == _NOTHING:
             return partial(NothingLoop, main)
-        if entrant.name == _FORCE:
-            return partial(PageLoop, self._sitting.scratch / f"forced-{step.number}", main)
+        if contestant.name == _FORCE:
+            return partial(PageLoop, self._context.scratch / f"forced-{step.number}", main)
         size = BODY_BYTES if verb in _SENDING else 1
         operations = (MAIN["MQPUT"], MAIN["MQGET"]) if verb in _SENDING else (main, main)
         return partial(BareExchange, size, operations, main)
@@ -159,8 +170,8 @@ class VerbLoop(Loop):
             program.units_of_work()
         return self._ended_ns
 
-    def figures(self) -> list[Figure]:
-        return self._host.figures()
+    def metrics(self) -> list[Metric]:
+        return self._host.metrics()
 
     def close(self) -> None:
         self._program.note = _forget

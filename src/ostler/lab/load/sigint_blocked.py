@@ -7,7 +7,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 
 
-def start_unheard(process: BaseProcess) -> None:
+def start_sigint_blocked(process: BaseProcess) -> None:
     """Start a process that has the signal blocked from its first moment on.
 
     Until it has imported what it needs it could not ignore it, and would say on the terminal that it was interrupted.

@@ -12,8 +12,8 @@ import zipfile
 from pathlib import Path
 from urllib.parse import quote
 
+from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
 from ostler.lab.peers.packages import PeerUnavailable, unpacked
-from ostler.lab.peers.running import LOOPBACK, Peer, free_port
 
 NAME = "activemq"
 PACKAGES = (

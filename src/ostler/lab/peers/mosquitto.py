@@ -10,8 +10,8 @@ import os
 import pwd
 from pathlib import Path
 
+from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
 from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by, unpacked
-from ostler.lab.peers.running import LOOPBACK, Peer, free_port
 
 NAME = "mosquitto"
 PACKAGES = ("mosquitto", "libcjson1", "libdlt2", "libmosquitto1", "libnsl2", "libtirpc3", "libwrap0")

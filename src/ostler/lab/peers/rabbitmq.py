@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
 from ostler.lab.peers.packages import PeerUnavailable, unpacked
-from ostler.lab.peers.running import LOOPBACK, Peer, free_port
 
 NAME = "rabbitmq"
 PACKAGES = (

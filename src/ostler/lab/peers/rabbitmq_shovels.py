@@ -22,8 +22,8 @@ from typing import Final
 from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.client import CHANNEL, connecting
 from ostler.lab.peers import rabbitmq
+from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
-from ostler.lab.peers.running import LOOPBACK, Peer
 
 PLUGIN: Final = "rabbitmq_shovel"
 # What RabbitMQ takes when nobody says otherwise: messages that may be under way without an acknowledgement.
@@ -121,9 +121,9 @@ class ShovelPair:
     def version(self) -> str:
         return self.nodes[0].version
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         """How one of them ended, if it did."""
-        return next((said for node in self.nodes if (said := node.last_words())), "")
+        return next((said for node in self.nodes if (said := node.describe_end())), "")
 
     def end(self) -> None:
         while self.nodes:

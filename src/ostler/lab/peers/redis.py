@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
 from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by, unpacked
-from ostler.lab.peers.running import LOOPBACK, Peer, free_port
 
 NAME = "redis"
 PACKAGES = ("redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1")

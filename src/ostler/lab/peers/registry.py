@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of_distribution
 from pathlib import Path
 
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
+from ostler.lab.peers.broker_process import Peer
 from ostler.lab.peers.packages import PeerUnavailable, already_there, unpacked
-from ostler.lab.peers.running import Peer
 
 INSTALLED = "installed"
 UNPACKED = "unpacked"
@@ -21,7 +21,7 @@ UNUSABLE = "unusable"
 
 @dataclass(frozen=True)
 class Clients:
-    """How a peer is driven: protocols of `ostler.lab.load.plan`; without messages that are kept, and with them."""
+    """How a peer is driven: protocols of `ostler.lab.load.spec`; without messages that are kept, and with them."""
 
     lean: tuple[str, str]
     library: tuple[str, str]

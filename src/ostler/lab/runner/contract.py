@@ -1,6 +1,6 @@
 """What the runner asks of an experiment, and what it tells those who watch.
 
-A family of scenarios is a function `experiment(sitting: Sitting) -> Experiment`, named in `scenarios/families.py`. The
+A family of scenarios is a function `experiment(context: RunContext) -> Experiment`, named in `scenarios/families.py`. The
 runner plans the points, lets entrants take turns, measures noise, observes, decides when to stop, and stores. The
 experiment knows what is to be started, and how a load is put on it.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ostler.lab.load.timeline import Timeline
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.recorder import LatencyRecorder
@@ -35,22 +35,22 @@ class PointFailed(Exception):
     """A point could not be measured; the words say why. The run goes on with the next, and the point is flagged."""
 
 
-class SittingOver(Exception):
+class RunAborted(Exception):
     """Nothing more can be measured: the disk is full, a queue manager does not start. The words say what to do."""
 
 
-class EntrantKind(StrEnum):
+class ContestantKind(StrEnum):
     OSTLER = "ostler"
     PEER = "peer"
     LIMIT = "limit"
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Contestant:
     """Who takes part. `promise` says what an acknowledgement means; `steps` which steps it does, None for all."""
 
     name: str
-    kind: EntrantKind
+    kind: ContestantKind
     promise: str
     steps: frozenset[int] | None = None
     version: str = ""
@@ -86,7 +86,7 @@ def _unheard(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Sitting:
+class RunContext:
     """All that an experiment is made from. `scratch` is its own, and is removed at the end.
 
     `say` is for whoever watches: how far something is that takes long to make.
@@ -100,7 +100,7 @@ class Sitting:
 
 
 @dataclass(frozen=True)
-class Shape:
+class PointSpec:
     """What a point is, for the row of its phases. `parameters` are the rest: texts by name."""
 
     clients: int
@@ -114,7 +114,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Metric:
     """A figure of a queue manager, a log, a peer or a probe: a row of the table `statistic`."""
 
     source: str
@@ -126,7 +126,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Expected:
+class CountCheck:
     """What a queue manager must have counted if drivers counted right: compared with what it did."""
 
     what: str
@@ -139,7 +139,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Moment:
+class ProgressSample:
     """How a load goes, told about once a second while it runs: of one driver, for the live view."""
 
     worker: int
@@ -155,43 +155,43 @@ class Moment:
 class Watcher(Protocol):
     """Who hears of a load while it runs. Called from the thread that runs it."""
 
-    def moment(self, moment: Moment) -> None: ...
+    def moment(self, moment: ProgressSample) -> None: ...
 
 
 @dataclass(frozen=True)
-class Counted:
+class WorkerCounts:
     """What one worker counted: a recorder for each phase of the timeline."""
 
     worker: int
     phases: Sequence[LatencyRecorder]
 
 
-class Prepared(ABC):
+class ReadyLoad(ABC):
     """An entrant that is ready for one step: everything started, all clients connected.
 
-    The runner calls `run` once for each repetition, `figures` right before and after the measured window and once a
+    The runner calls `run` once for each repetition, `metrics` right before and after the measured window and once a
     second within it, `settled` when a load has ended, and `close` at last.
     """
 
-    shape: Shape
+    point_spec: PointSpec
 
     @abstractmethod
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         """Whom to observe, by role."""
 
     @abstractmethod
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         """Put the load on, and return when all that was under way has ended. Raises PointFailed."""
 
-    def figures(self) -> Sequence[Figure]:
+    def metrics(self) -> Sequence[Metric]:
         """Figures as they are now, from any thread. Counters that only grow, so that differences mean something."""
         return ()
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         """Figures that the last `run` came to, which are no counters: memory of a connection, seconds of a restart."""
         return ()
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         """Whether the queue manager counted what the drivers did, of the last `run`."""
         return ()
 
@@ -204,7 +204,7 @@ class Experiment(ABC):
     """A scenario in one sitting. Ends everything it started when it is closed."""
 
     @abstractmethod
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         """Who takes part, in the order of their turns. Ostler first."""
 
     @property
@@ -213,15 +213,15 @@ class Experiment(ABC):
         return {}
 
     @abstractmethod
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        """Raises PointFailed when this point cannot be, and SittingOver when none can."""
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        """Raises PointFailed when this point cannot be, and RunAborted when none can."""
 
     @abstractmethod
     def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
-class Now:
+class LiveStatus:
     """How a point goes, about once a second: all drivers together, and processor use in percent of one core by role."""
 
     phase: str
@@ -235,10 +235,10 @@ class Now:
 
 
 @dataclass(frozen=True)
-class Done:
+class PointResult:
     """A point that was measured, in a few figures."""
 
-    entrant: str
+    contestant: str
     step: Step
     repetition: int
     operation: str
@@ -255,15 +255,15 @@ class View(Protocol):
     def planned(self, points: int, settled: int, seconds: float) -> None:
         """How many points there are, how many of them are measured already, and how long the rest will take."""
 
-    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None: ...
+    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None: ...
 
-    def now(self, now: Now) -> None: ...
+    def now(self, now: LiveStatus) -> None: ...
 
-    def done(self, done: Done) -> None: ...
+    def done(self, done: PointResult) -> None: ...
 
-    def failed(self, entrant: Entrant, step: Step, why: str) -> None: ...
+    def failed(self, contestant: Contestant, step: Step, why: str) -> None: ...
 
-    def skipped(self, entrant: Entrant, steps: int, why: str) -> None: ...
+    def skipped(self, contestant: Contestant, steps: int, why: str) -> None: ...
 
     def note(self, text: str) -> None:
         """A sentence: what is being started, who is absent, what the noise is."""

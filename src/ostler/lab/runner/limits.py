@@ -16,11 +16,20 @@ from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import Load, new_load
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, blocks_of_copy
-from ostler.lab.load.plan import BARE, GROUP_COMMIT, MEMORY_COPY, ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
+from ostler.lab.load.spec import BARE, GROUP_COMMIT, MEMORY_COPY, ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
 from ostler.lab.load.timeline import MEASURED, Timeline
-from ostler.lab.peers.running import LOOPBACK
-from ostler.lab.runner.contract import Counted, Entrant, EntrantKind, Figure, PointFailed, Prepared, Shape, Watcher
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.peers.broker_process import LOOPBACK
+from ostler.lab.runner.contract import (
+    Contestant,
+    ContestantKind,
+    Metric,
+    PointFailed,
+    PointSpec,
+    ReadyLoad,
+    Watcher,
+    WorkerCounts,
+)
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import PROBE
 from ostler.lab.store.rows import OperationRow
 from ostler.server.net.link_status import raise_descriptor_limit
@@ -71,7 +80,7 @@ class LimitProbes:
         # Servers and drivers inherit it, and have a connection for each client.
         raise_descriptor_limit()
 
-    def entrants(self, plans: Mapping[int, Plan]) -> list[Entrant]:
+    def contestants(self, plans: Mapping[int, Plan]) -> list[Contestant]:
         """Limits of loads, given by step: those of the network, and those of a log where messages are persistent.
 
         The relay and copies of memory are not among them: they say little more, or the same in every step. `prepare`
@@ -82,16 +91,18 @@ class LimitProbes:
             (ONE_WAY_BLOCKS, frozenset(number for number, plan in plans.items() if plan.kind == ONE_WAY)),
             (FORCES, frozenset(number for number, plan in plans.items() if plan.persistent and plan.kind != SESSIONS)),
         )
-        return [replace(entrant_of(limit), steps=steps) for limit, steps in wanted if steps]
+        return [replace(contestant_of(limit), steps=steps) for limit, steps in wanted if steps]
 
-    def prepare(self, entrant: Entrant, like: Plan, shape: Shape, log_directory: Path | None = None) -> Prepared:
+    def prepare(
+        self, contestant: Contestant, like: Plan, point_spec: PointSpec, log_directory: Path | None = None
+    ) -> ReadyLoad:
         """A limit, ready for a load like that of a contestant. Raises PointFailed.
 
         The forced file is in `log_directory`, or beside everything else of the sitting.
         """
-        limit = next(each for each in _ALL if each.name == entrant.name)
+        limit = next(each for each in _ALL if each.name == contestant.name)
         if limit.main_operation:
-            shape = replace(shape, main_operation=limit.main_operation)
+            point_spec = replace(point_spec, main_operation=limit.main_operation)
         load = self._load(limit)
         server: subprocess.Popen[bytes] | None = None
         address: tuple[str, int] | str = str(log_directory or self._scratch)
@@ -105,7 +116,7 @@ class LimitProbes:
         except BaseException:
             _end(server)
             raise
-        return _PreparedLimit(limit, load, server, shape)
+        return _ReadyLimit(limit, load, server, point_spec)
 
     def close(self) -> None:
         for load in self._loads.values():
@@ -119,35 +130,37 @@ class LimitProbes:
         return found
 
 
-class _PreparedLimit(Prepared):
-    def __init__(self, limit: _Limit, load: Load, server: subprocess.Popen[bytes] | None, shape: Shape) -> None:
-        self.shape = shape
+class _ReadyLimit(ReadyLoad):
+    def __init__(
+        self, limit: _Limit, load: Load, server: subprocess.Popen[bytes] | None, point_spec: PointSpec
+    ) -> None:
+        self.point_spec = point_spec
         self._limit = limit
         self._load = load
         self._server = server
-        self._counted: Sequence[Counted] = ()
+        self._counted: Sequence[WorkerCounts] = ()
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         if self._server is None:
             return [replace(each, role=PROBE) for each in self._load.processes()]
-        return [Watched(PROBE, self._server.pid), *self._load.processes()]
+        return [WatchedProcess(PROBE, self._server.pid), *self._load.processes()]
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         try:
             self._counted = self._load.run(timeline, watcher)
         except LoadFailed as failure:
             raise PointFailed(f"{self._limit.name}: {failure}") from None
         return self._counted
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         if self._limit is not COPIES:
             return ()
         count, seconds = _measured(self._counted)
-        size = self.shape.message_bytes
+        size = self.point_spec.message_bytes
         per_second = blocks_of_copy(size) * count / seconds if seconds else 0.0
         return (
-            Figure(self._limit.name, "messages per second", per_second),
-            Figure(self._limit.name, "bytes per second", per_second * size),
+            Metric(self._limit.name, "messages per second", per_second),
+            Metric(self._limit.name, "bytes per second", per_second * size),
         )
 
     def close(self) -> None:
@@ -160,8 +173,8 @@ class _PreparedLimit(Prepared):
             self._server = None
 
 
-def entrant_of(limit: _Limit) -> Entrant:
-    return Entrant(limit.name, EntrantKind.LIMIT, limit.promise)
+def contestant_of(limit: _Limit) -> Contestant:
+    return Contestant(limit.name, ContestantKind.LIMIT, limit.promise)
 
 
 def _bare_plan(like: Plan, limit: _Limit, address: tuple[str, int] | str) -> Plan:
@@ -199,7 +212,7 @@ def _end(server: subprocess.Popen[bytes] | None) -> None:
         server.wait()
 
 
-def _measured(counted: Sequence[Counted]) -> tuple[int, float]:
+def _measured(counted: Sequence[WorkerCounts]) -> tuple[int, float]:
     """Operations of the measured window, and the seconds they took."""
     rows = [row for each in counted for row in each.phases[MEASURED].rows(each.worker)]
     found = [row for row in rows if isinstance(row, OperationRow)]

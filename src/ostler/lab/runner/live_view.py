@@ -19,8 +19,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ostler.lab.runner import figure_text
-from ostler.lab.runner.contract import Done, Entrant, Now, View
+from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner.contract import Contestant, LiveStatus, PointResult, View
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import DRIVER, LABORATORY, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
@@ -135,42 +135,42 @@ class PlainView:
         self._progress.planned(points, settled)
         self._say(planned_text(points, settled, seconds))
 
-    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
+    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
         return None
 
-    def now(self, now: Now) -> None:
+    def now(self, now: LiveStatus) -> None:
         return None
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PointResult) -> None:
         self._progress.settled()
-        times = ((name, figure_text.response_time(value)) for name, value in _times(done))
+        times = ((name, formatting.response_time(value)) for name, value in _times(done))
         self._say(
             "  ".join(
                 [
-                    *self._head(done.entrant, done.step),
+                    *self._head(done.contestant, done.step),
                     f"{done.repetition + 1}/{self._repetitions}",
-                    f"{figure_text.rate(done.rate_per_second):>9}/s",
+                    f"{formatting.rate(done.rate_per_second):>9}/s",
                     *(f"{name} {text:>7}" for name, text in times),
                     ", ".join(done.flags),
                 ]
             )
         )
 
-    def failed(self, entrant: Entrant, step: Step, why: str) -> None:
+    def failed(self, contestant: Contestant, step: Step, why: str) -> None:
         self._progress.settled()
-        self._say("  ".join([*self._head(entrant.name, step), f"failed: {why}"]))
+        self._say("  ".join([*self._head(contestant.name, step), f"failed: {why}"]))
 
-    def skipped(self, entrant: Entrant, steps: int, why: str) -> None:
+    def skipped(self, contestant: Contestant, steps: int, why: str) -> None:
         self._progress.skipped(steps)
-        self._say(skipped_text(entrant, steps, why))
+        self._say(skipped_text(contestant, steps, why))
 
     def note(self, text: str) -> None:
         self._say(text)
 
-    def _head(self, entrant: str, step: Step) -> list[str]:
+    def _head(self, contestant: str, step: Step) -> list[str]:
         return [
             self._progress.label,
-            self._aligned("entrant", entrant),
+            self._aligned("entrant", contestant),
             *(f"{name} {self._aligned(name, str(value), right=True)}" for name, value in step.points.items()),
         ]
 
@@ -185,14 +185,14 @@ class PlainView:
 
 def planned_text(points: int, settled: int, seconds: float) -> str:
     before = f", {settled} of them measured before" if settled else ""
-    return f"{points} point{'' if points == 1 else 's'}{before}; about {figure_text.duration(seconds)}."
+    return f"{points} point{'' if points == 1 else 's'}{before}; about {formatting.duration(seconds)}."
 
 
-def skipped_text(entrant: Entrant, steps: int, why: str) -> str:
-    return f"{entrant.name} skips {steps} step{'' if steps == 1 else 's'}: {why}."
+def skipped_text(contestant: Contestant, steps: int, why: str) -> str:
+    return f"{contestant.name} skips {steps} step{'' if steps == 1 else 's'}: {why}."
 
 
-def _times(done: Done) -> tuple[tuple[str, float | None], ...]:
+def _times(done: PointResult) -> tuple[tuple[str, float | None], ...]:
     return (("mean", done.mean_ns), ("p50", done.p50_ns), ("p99", done.p99_ns))
 
 
@@ -216,11 +216,11 @@ class LiveView:
         self._began = clock()
         self._progress = Progress(repetitions)
         self._pace = Pace(self._began)
-        self._current: tuple[Entrant, Step, int] | None = None
-        self._now: Now | None = None
+        self._current: tuple[Contestant, Step, int] | None = None
+        self._now: LiveStatus | None = None
         self._doing = "Starting."
         self._rates: deque[float] = deque(maxlen=_RATES_MAX)
-        self._recent: deque[Done] = deque(maxlen=_RECENT_MAX)
+        self._recent: deque[PointResult] = deque(maxlen=_RECENT_MAX)
         self._live = Live(self._picture(), console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> LiveView:
@@ -239,33 +239,33 @@ class LiveView:
         self._pace.planned(points - settled, seconds, self._clock())
         self._keep(planned_text(points, settled, seconds))
 
-    def begun(self, entrant: Entrant, step: Step, repetition: int) -> None:
-        self._current = (entrant, step, repetition)
+    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
+        self._current = (contestant, step, repetition)
         self._now = None
         self._rates.clear()
         self._draw()
 
-    def now(self, now: Now) -> None:
+    def now(self, now: LiveStatus) -> None:
         self._now = now
         self._pace.seconds_left = now.seconds_left
         self._rates.append(now.rate_per_second)
         self._draw()
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PointResult) -> None:
         self._progress.settled()
         self._pace.settled()
         self._recent.append(done)
         self._rest()
 
-    def failed(self, entrant: Entrant, step: Step, why: str) -> None:
+    def failed(self, contestant: Contestant, step: Step, why: str) -> None:
         self._progress.settled()
         self._pace.settled()
-        self._keep(f"{entrant.name}, {figure_text.points(step.points)}: not measured: {why}", "red")
+        self._keep(f"{contestant.name}, {formatting.points(step.points)}: not measured: {why}", "red")
         self._rest()
 
-    def skipped(self, entrant: Entrant, steps: int, why: str) -> None:
+    def skipped(self, contestant: Contestant, steps: int, why: str) -> None:
         self._progress.skipped(steps)
-        self._keep(skipped_text(entrant, steps, why))
+        self._keep(skipped_text(contestant, steps, why))
 
     def note(self, text: str) -> None:
         self._doing = text
@@ -298,7 +298,7 @@ class LiveView:
         if not self._progress.points:
             return Text()
         now = self._clock()
-        passed, left = figure_text.duration(now - self._began), figure_text.duration(self._pace.left(now))
+        passed, left = formatting.duration(now - self._began), formatting.duration(self._pace.left(now))
         told = f"{self._progress.label} points, {passed} passed"
         if self._progress.fraction < 1.0:
             told += f", about {left} left"
@@ -313,29 +313,29 @@ class LiveView:
         """The point that is measured, in as many lines as there are when none is: the picture should not jump."""
         if self._current is None:
             return [Text(), _line((self._doing, "dim")), Text(), Text(), Text()]
-        entrant, step, repetition = self._current
+        contestant, step, repetition = self._current
         now = self._now
         times = (
-            f"{figure_text.ordinal(repetition + 1)} of {self._repetitions} times" if self._repetitions > 1 else "once"
+            f"{formatting.ordinal(repetition + 1)} of {self._repetitions} times" if self._repetitions > 1 else "once"
         )
-        who = _line((entrant.name, "bold cyan"), "  ", (entrant.promise, "dim"))
-        what = _line(f"{figure_text.points(step.points)}; {times}: ", (now.phase if now else "starting", "bold"))
+        who = _line((contestant.name, "bold cyan"), "  ", (contestant.promise, "dim"))
+        what = _line(f"{formatting.points(step.points)}; {times}: ", (now.phase if now else "starting", "bold"))
         if now is None or not now.rate_per_second:
             return [Text(), who, what, Text(), Text()]
         return [Text(), who, what, self._rate_line(now), _core_line(now)]
 
-    def _rate_line(self, now: Now) -> Text:
+    def _rate_line(self, now: LiveStatus) -> Text:
         return _line(
-            (f"{figure_text.rate(now.rate_per_second)}/s", "bold green"),
+            (f"{formatting.rate(now.rate_per_second)}/s", "bold green"),
             "  p50 ",
-            (figure_text.response_time(now.p50_ns), "bold"),
+            (formatting.response_time(now.p50_ns), "bold"),
             "  p99 ",
-            (figure_text.response_time(now.p99_ns), "bold"),
+            (formatting.response_time(now.p99_ns), "bold"),
             "  ",
             (curve(self._rates), "green"),
         )
 
-    def _finished(self, shown: list[Done]) -> Table:
+    def _finished(self, shown: list[PointResult]) -> Table:
         """Names and doubts are cut where there is no room; figures never are."""
         table = Table(
             box=box.SIMPLE_HEAD, pad_edge=False, expand=True, width=min(self._console.width, _TABLE_WIDTH_MAX)
@@ -347,12 +347,12 @@ class LiveView:
         table.add_column("doubts", style="yellow", overflow="ellipsis", no_wrap=True, ratio=2)
         for done in shown:
             table.add_row(
-                done.entrant,
+                done.contestant,
                 ", ".join(str(value) for value in done.step.points.values()),
                 str(done.repetition + 1),
-                figure_text.rate(done.rate_per_second),
-                figure_text.response_time(done.p50_ns),
-                figure_text.response_time(done.p99_ns),
+                formatting.rate(done.rate_per_second),
+                formatting.response_time(done.p50_ns),
+                formatting.response_time(done.p99_ns),
                 ", ".join(done.flags),
             )
         return table
@@ -363,7 +363,7 @@ def _line(*parts: str | tuple[str, str]) -> Text:
     return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
 
 
-def _core_line(now: Now) -> Text:
+def _core_line(now: LiveStatus) -> Text:
     """Processor use by role: what is above 90 % of one core has no reserve, if it is one loop."""
     line = Text("of a core: ", style="dim", no_wrap=True, overflow="ellipsis")
     for role, used in now.core_percent.items():

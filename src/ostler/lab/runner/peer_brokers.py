@@ -13,15 +13,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from ostler.lab.load import plan
-from ostler.lab.load.plan import ONE_WAY, PUBLISH, REQUEST_REPLY, Plan
+from ostler.lab.load import spec as plan
+from ostler.lab.load.spec import ONE_WAY, PUBLISH, REQUEST_REPLY, Plan
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers import registry as known
+from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.registry import Found, KnownPeer
-from ostler.lab.peers.running import LOOPBACK, Peer
-from ostler.lab.runner.contract import Entrant, EntrantKind
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.contract import Contestant, ContestantKind
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import PEER
 from ostler.server.net.link_status import raise_descriptor_limit
 
@@ -87,7 +87,7 @@ PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
 
 
 @dataclass(frozen=True)
-class Way:
+class DeliveryMode:
     """How one broker carries messages that are kept, or messages that are not."""
 
     protocol: str
@@ -96,17 +96,17 @@ class Way:
 
 
 @dataclass(frozen=True)
-class PeerEntrant:
-    """A peer that takes part. `ways` has what it can do: by whether messages are persistent."""
+class PeerContestant:
+    """A peer that takes part. `delivery_modes` has what it can do: by whether messages are persistent."""
 
-    entrant: Entrant
+    contestant: Contestant
     is_library: bool
     """Through a library: with one thread for each client, which says nothing about a broker when there are many."""
-    ways: Mapping[bool, Way]
+    delivery_modes: Mapping[bool, DeliveryMode]
 
     def plan(self, like: Plan) -> Plan:
         """The same load as another contestant's, for this one."""
-        way = self.ways[like.persistent]
+        way = self.delivery_modes[like.persistent]
         return replace(
             like,
             protocol=way.protocol,
@@ -120,13 +120,13 @@ class PeerEntrant:
             other_addresses=(),
         )
 
-    def last_words(self, persistent: bool) -> str:
+    def describe_end(self, persistent: bool) -> str:
         """How its broker ended, if it did."""
-        return self.ways[persistent].broker.last_words()
+        return self.delivery_modes[persistent].broker.describe_end()
 
-    def watched(self, persistent: bool) -> list[Watched]:
+    def watched(self, persistent: bool) -> list[WatchedProcess]:
         """The processes of its broker."""
-        return [Watched(PEER, pid) for pid in self.ways[persistent].broker.pids]
+        return [WatchedProcess(PEER, pid) for pid in self.delivery_modes[persistent].broker.pids]
 
 
 class PeerBrokers:
@@ -154,20 +154,20 @@ class PeerBrokers:
     ) -> None:
         self.close()
 
-    def entrants(self, persistence: Mapping[int, bool], kind: str = REQUEST_REPLY) -> list[PeerEntrant]:
+    def contestants(self, persistence: Mapping[int, bool], kind: str = REQUEST_REPLY) -> list[PeerContestant]:
         """Peers that can do steps of a sitting, with the steps they do: by number, whether messages are persistent.
 
         Starts the brokers that are needed for that and do not run yet.
         """
-        entrants: list[PeerEntrant] = []
+        contestants: list[PeerContestant] = []
         for name in self._names:
             peer = self._usable(name)
             if peer is None or (name, kind) not in PROMISES:
                 continue
             libraries = self._libraries and kind != PUBLISH
             for through_library in (False, True) if libraries else (False,):
-                entrants += self._entrants_of(peer, through_library, persistence, kind)
-        return entrants
+                contestants += self._contestants_of(peer, through_library, persistence, kind)
+        return contestants
 
     def close(self) -> None:
         self._stack.close()
@@ -186,9 +186,9 @@ class PeerBrokers:
             self.absent[found.peer.title] = found.advice or f"it is {found.state}"
         return found.peer if found.is_usable else None
 
-    def _entrants_of(
+    def _contestants_of(
         self, peer: KnownPeer, through_library: bool, persistence: Mapping[int, bool], kind: str
-    ) -> list[PeerEntrant]:
+    ) -> list[PeerContestant]:
         found = self._found[peer.name]
         library = peer.client(False, through_library)
         if through_library and not found.library_version:
@@ -197,21 +197,25 @@ class PeerBrokers:
         # Two contestants where messages that are kept are another thing altogether, as a plan's protocol tells.
         is_split = peer.name == nats.NAME
         groups = [(False,), (True,)] if is_split else [(False, True)]
-        entrants: list[PeerEntrant] = []
+        contestants: list[PeerContestant] = []
         for group in groups:
-            ways = self._ways(peer, through_library, [each for each in group if each in persistence.values()], kind)
-            if not ways:
+            delivery_modes = self._delivery_modes(
+                peer, through_library, [each for each in group if each in persistence.values()], kind
+            )
+            if not delivery_modes:
                 continue
             title = _JETSTREAM_TITLE if is_split and group == (True,) else peer.title
             name = f"{title}, {library}" if through_library else title
             version = f"{found.library_version}, broker {found.version}" if through_library else found.version
-            steps = frozenset(number for number, persistent in persistence.items() if persistent in ways)
-            entrant = Entrant(name, EntrantKind.PEER, _promise(ways), steps, version)
-            entrants.append(PeerEntrant(entrant, through_library, ways))
-        return entrants
+            steps = frozenset(number for number, persistent in persistence.items() if persistent in delivery_modes)
+            contestant = Contestant(name, ContestantKind.PEER, _promise(delivery_modes), steps, version)
+            contestants.append(PeerContestant(contestant, through_library, delivery_modes))
+        return contestants
 
-    def _ways(self, peer: KnownPeer, through_library: bool, wanted: list[bool], kind: str) -> dict[bool, Way]:
-        ways: dict[bool, Way] = {}
+    def _delivery_modes(
+        self, peer: KnownPeer, through_library: bool, wanted: list[bool], kind: str
+    ) -> dict[bool, DeliveryMode]:
+        delivery_modes: dict[bool, DeliveryMode] = {}
         for persistent in wanted:
             protocol = peer.client(persistent, through_library)
             broker = self._broker(peer, persistent) if protocol else None
@@ -219,8 +223,8 @@ class PeerBrokers:
             if broker is not None and promise:
                 if through_library:
                     promise = PROMISES_OF_LIBRARIES.get((peer.name, kind, persistent), promise)
-                ways[persistent] = Way(protocol, broker, promise)
-        return ways
+                delivery_modes[persistent] = DeliveryMode(protocol, broker, promise)
+        return delivery_modes
 
     def _broker(self, peer: KnownPeer, persistent: bool) -> Peer | None:
         """The broker, started when it does not run yet; none when it cannot be started."""
@@ -238,7 +242,7 @@ class PeerBrokers:
         return self._brokers.get(key)
 
 
-def _promise(ways: Mapping[bool, Way]) -> str:
-    if len(ways) == 1:
-        return next(iter(ways.values())).promise
-    return f"non-persistent: {ways[False].promise}. Persistent: {ways[True].promise}"
+def _promise(delivery_modes: Mapping[bool, DeliveryMode]) -> str:
+    if len(delivery_modes) == 1:
+        return next(iter(delivery_modes.values())).promise
+    return f"non-persistent: {delivery_modes[False].promise}. Persistent: {delivery_modes[True].promise}"

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ostler.lab.runner import figure_text
-from ostler.lab.runner.contract import EntrantKind
-from ostler.lab.runner.step_results import StepFigure, StepResult, noise_percent, step_figures, step_results
+from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner.contract import ContestantKind
+from ostler.lab.runner.step_results import StepMetric, StepResult, noise_percent, step_metrics, step_results
 from ostler.lab.runner.text_table import Column, TextTable, show
 from ostler.lab.store.run_reader import StoredRun
 
@@ -42,16 +42,16 @@ def show_run(run: StoredRun, console: Console) -> None:
         show(run_table(run.manifest.scenario, results), console)
         fixed = constants(results)
         if fixed:
-            _say(console, f"Everywhere: {figure_text.points(fixed)}.")
+            _say(console, f"Everywhere: {formatting.points(fixed)}.")
         everywhere = common_flags(results)
         if everywhere:
             _say(console, f"Doubts of all points: {', '.join(everywhere)}.", "yellow")
         _say(console, _legend(results), "dim")
-    figures = step_figures(run)
-    if figures:
+    metrics = step_metrics(run)
+    if metrics:
         if results and not console.is_terminal:
             console.print()
-        show(figure_table(run.manifest.scenario, figures), console)
+        show(metric_table(run.manifest.scenario, metrics), console)
     for text in promises(run):
         _say(console, text, "dim")
     for text in account(run):
@@ -81,7 +81,7 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
             *(each.points.get(name, "") for name in sweeps),
             each.contestant,
             *((each.operation,) if has_operations else ()),
-            *_figures(each),
+            *_metrics(each),
             flags_text({name: count for name, count in each.flags.items() if name not in everywhere}, each.repetitions),
         )
         for each in results
@@ -89,9 +89,9 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
     return TextTable(scenario, columns, rows)
 
 
-def figure_table(scenario: str, figures: Sequence[StepFigure]) -> TextTable:
+def metric_table(scenario: str, metrics: Sequence[StepMetric]) -> TextTable:
     """A row for each figure that is no rate."""
-    sweeps = sweep_names(figures)
+    sweeps = sweep_names(metrics)
     columns = (
         *(Column(name, group=True) for name in sweeps),
         Column("contestant", right=False, group=True),
@@ -104,30 +104,30 @@ def figure_table(scenario: str, figures: Sequence[StepFigure]) -> TextTable:
             *(each.points.get(name, "") for name in sweeps),
             each.contestant,
             each.name,
-            figure_text.figure(each.values.median),
-            figure_text.percent(each.values.spread_percent),
+            formatting.figure(each.values.median),
+            formatting.percent(each.values.spread_percent),
         )
-        for each in figures
+        for each in metrics
     )
     return TextTable(f"{scenario}: what was found beside", columns, rows)
 
 
-def _figures(each: StepResult) -> tuple[str, ...]:
+def _metrics(each: StepResult) -> tuple[str, ...]:
     return (
-        figure_text.rate(each.rate_per_second),
+        formatting.rate(each.rate_per_second),
         # Limits are probed as fast as they go, whatever the others are asked for.
-        "" if each.asked_rate is None or each.kind is EntrantKind.LIMIT else figure_text.rate(each.asked_rate),
-        figure_text.percent(each.rate.spread_percent),
-        figure_text.response_time(each.mean_ns.median),
-        figure_text.response_time(each.p50_ns.median),
-        figure_text.response_time(each.p99_ns.median),
+        "" if each.asked_rate is None or each.kind is ContestantKind.LIMIT else formatting.rate(each.asked_rate),
+        formatting.percent(each.rate.spread_percent),
+        formatting.response_time(each.mean_ns.median),
+        formatting.response_time(each.p50_ns.median),
+        formatting.response_time(each.p99_ns.median),
         *_aimed(each),
-        figure_text.cost(each.broker_us.median),
-        figure_text.cost(each.costs.near_us.median),
-        figure_text.cost(each.costs.far_us.median),
-        figure_text.cost(each.costs.log_us.median or None),
-        figure_text.cost(each.driver_us.median),
-        "" if each.of_limit is None else figure_text.percent(100 * each.of_limit),
+        formatting.cost(each.broker_us.median),
+        formatting.cost(each.costs.near_us.median),
+        formatting.cost(each.costs.far_us.median),
+        formatting.cost(each.costs.log_us.median or None),
+        formatting.cost(each.driver_us.median),
+        "" if each.of_limit is None else formatting.percent(100 * each.of_limit),
         f"{each.failed:,}" if each.failed else "",
     )
 
@@ -139,8 +139,8 @@ def _aimed(each: StepResult) -> tuple[str, str, str]:
         return "", "", ""
     missed = each.aim.missed(each)
     return (
-        figure_text.response_time(each.p999_ns.median),
-        figure_text.response_time(max(each.highest_ns.values, default=None)),
+        formatting.response_time(each.p999_ns.median),
+        formatting.response_time(max(each.highest_ns.values, default=None)),
         flags_text({"missed": missed}, each.repetitions) if missed else "met",
     )
 
@@ -158,7 +158,7 @@ def common_flags(results: Sequence[StepResult]) -> list[str]:
     return [name for name in mains[0].flags if all(each.flags.get(name, 0) >= each.repetitions for each in mains)]
 
 
-def sweep_names(results: Iterable[StepResult | StepFigure]) -> list[str]:
+def sweep_names(results: Iterable[StepResult | StepMetric]) -> list[str]:
     return list(dict.fromkeys(name for each in results for name in each.points))
 
 
@@ -198,8 +198,8 @@ def _legend(results: Sequence[StepResult]) -> str:
 def promises(run: StoredRun) -> list[str]:
     """What it means that a contestant has a message, and what takes the place of something that is not here."""
     environment = run.manifest.environment
-    entrants = environment.get("entrants")
-    told = [each for each in entrants if isinstance(each, dict)] if isinstance(entrants, list) else []
+    contestants = environment.get("entrants")
+    told = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
     found = [
         f"{' '.join(filter(None, (str(each.get('name')), str(each.get('version', '')))))}: {each['promise']}."
         for each in told
@@ -227,7 +227,7 @@ def account(run: StoredRun) -> list[str]:
         told.append(f"{contestant} skipped {len(steps)} step{'' if len(steps) == 1 else 's'}: {reason}.")
     noise = noise_percent(run)
     if noise is not None:
-        told.append(f"Noise of the machine: {figure_text.percent(noise)}; smaller differences mean nothing.")
+        told.append(f"Noise of the machine: {formatting.percent(noise)}; smaller differences mean nothing.")
     return told
 
 
@@ -243,7 +243,7 @@ def where(run: StoredRun, results: Sequence[StepResult]) -> list[str]:
     """Where the data is, and what can be done with it."""
     directory = shown_path(run.directory)
     told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
-    others = {each.contestant for each in results if each.kind is not EntrantKind.LIMIT}
+    others = {each.contestant for each in results if each.kind is not ContestantKind.LIMIT}
     if len(others) > 1:
         told.append(f"Contestants against Ostler: ostler lab compare {directory}")
     told.append(f"Against another run: ostler lab compare OTHER {directory}")
@@ -276,7 +276,7 @@ def as_json(run: StoredRun) -> dict[str, object]:
         "entrants": manifest.environment.get("entrants", []),
         "flags": [{"name": each.name, "text": each.text} for each in manifest.flags],
         "results": [each.as_json() for each in step_results(run)],
-        "figures": [each.as_json() for each in step_figures(run)],
+        "figures": [each.as_json() for each in step_metrics(run)],
     }
 
 

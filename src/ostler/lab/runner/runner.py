@@ -19,17 +19,17 @@ from typing import Final
 from ostler.lab.common.memory_copy_probe import memory_limit
 from ostler.lab.common.samples import median
 from ostler.lab.runner.contract import (
-    Entrant,
-    EntrantKind,
+    Contestant,
+    ContestantKind,
     Experiment,
     PointFailed,
-    Prepared,
+    ReadyLoad,
+    RunAborted,
+    RunContext,
     Settings,
-    Sitting,
-    SittingOver,
     View,
 )
-from ostler.lab.runner.measuring import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
+from ostler.lab.runner.point_measurement import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
 from ostler.lab.runner.stop_rules import Outcome, reason_to_stop
 from ostler.lab.sampling.clock import SystemClock
@@ -57,7 +57,7 @@ NOISE_PERCENT_MAX: Final = 15.0
 _PIECES_BETWEEN: Final = 20
 
 Key = tuple[str, int, int]
-MakeExperiment = Callable[[Sitting], Experiment]
+MakeExperiment = Callable[[RunContext], Experiment]
 
 
 def run_scenario(
@@ -73,7 +73,7 @@ def run_scenario(
     """Measure a scenario; the directory of the run. `make` makes another experiment than its family would, and `made`
     is told of the directory as soon as it is there.
 
-    ParametersError when it cannot run like this, SittingOver when nothing more could be measured, RunNotWritten when
+    ParametersError when it cannot run like this, RunAborted when nothing more could be measured, RunNotWritten when
     the samples could not be kept. Whatever ends it, what was measured until then is kept and can be resumed.
     """
     readiness = _ready(scenario)
@@ -140,11 +140,11 @@ def _scratch(run: RunWriter) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def make_experiment(sitting: Sitting) -> Experiment:
+def make_experiment(context: RunContext) -> Experiment:
     """What the family of a scenario makes of it."""
-    module, _, function = FAMILIES[sitting.scenario.family].runner.partition(":")
+    module, _, function = FAMILIES[context.scenario.family].runner.partition(":")
     make: MakeExperiment = getattr(import_module(module), function)
-    return make(sitting)
+    return make(context)
 
 
 def _run(
@@ -161,39 +161,39 @@ def _run(
         view.note("Measuring the noise of this machine.")
         noise = _Noise(run, NoiseMeter.calibrated(clock))
         noise.measure("before")
-        experiment = make(Sitting(scenario, settings, planned, scratch, view.note))
+        experiment = make(RunContext(scenario, settings, planned, scratch, view.note))
         stack.callback(experiment.close)
-        entrants = list(experiment.entrants())
+        contestants = list(experiment.contestants())
         for name, why in experiment.absent.items():
             view.note(f"Without {name}: {why}")
             run.flag("absent", f"{name}: {why}")
-        run.amend_environment({"entrants": [_described(each) for each in entrants]})
-        run.plan(_points(entrants, planned, settings))
+        run.amend_environment({"entrants": [_described(each) for each in contestants]})
+        run.plan(_points(contestants, planned, settings))
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), Window(), "between")
         stack.enter_context(observing(observer))
-        sweep = _Sweep(run, scenario, settings, experiment, entrants, observer, noise, view)
+        sweep = _Sweep(run, scenario, settings, experiment, contestants, observer, noise, view)
         sweep.go(planned)
         noise.measure("after")
         noise.tell(view)
         run.finish()
 
 
-def _described(entrant: Entrant) -> dict[str, object]:
+def _described(contestant: Contestant) -> dict[str, object]:
     return {
-        "name": entrant.name,
-        "kind": entrant.kind.value,
-        "promise": entrant.promise,
-        "version": entrant.version,
+        "name": contestant.name,
+        "kind": contestant.kind.value,
+        "promise": contestant.promise,
+        "version": contestant.version,
     }
 
 
-def _points(entrants: Sequence[Entrant], planned: Sequence[Step], settings: Settings) -> Iterator[Point]:
+def _points(contestants: Sequence[Contestant], planned: Sequence[Step], settings: Settings) -> Iterator[Point]:
     """In the order in which they are measured: contestants take turns within a step."""
     for step in planned:
         for repetition in range(settings.repetitions):
-            for entrant in entrants:
-                if entrant.does(step.number):
-                    yield Point(entrant.name, step.number, repetition, dict(step.points))
+            for contestant in contestants:
+                if contestant.does(step.number):
+                    yield Point(contestant.name, step.number, repetition, dict(step.points))
 
 
 class _Noise:
@@ -239,7 +239,7 @@ class _Sweep:
         scenario: Scenario,
         settings: Settings,
         experiment: Experiment,
-        entrants: list[Entrant],
+        contestants: list[Contestant],
         observer: Observer,
         noise: _Noise,
         view: View,
@@ -248,12 +248,12 @@ class _Sweep:
         self._scenario = scenario
         self._settings = settings
         self._experiment = experiment
-        self._entrants = entrants
+        self._entrants = contestants
         self._observer = observer
         self._noise = noise
         self._view = view
         self._remaining: dict[Key, Point] = {point.key: point for point in run.remaining()}
-        self._standing = {each.name: _Standing() for each in entrants}
+        self._standing = {each.name: _Standing() for each in contestants}
         self._outcomes: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
         self._found: dict[tuple[str, int], list[tuple[float, float | None, float]]] = defaultdict(list)
 
@@ -288,86 +288,86 @@ class _Sweep:
         sizes = sorted({int(size) for size in self._scenario.message_bytes} or {2048})
         found = {f"{size}": round(memory_limit(size).uncached_bytes_per_second) for size in sizes}
         known = self._run.manifest.environment.get("memory_copy_bytes_per_second")
-        sittings = [*known, found] if isinstance(known, list) else [found]
-        self._run.amend_environment({"memory_copy_bytes_per_second": sittings})
+        contexts = [*known, found] if isinstance(known, list) else [found]
+        self._run.amend_environment({"memory_copy_bytes_per_second": contexts})
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
     def _step(self, step: Step, behind: Sequence[Step]) -> None:
         # One at a time is connected: applications of two contestants on the same queues would serve each other.
         for repetition in range(self._settings.repetitions):
-            for entrant in self._entrants:
-                point = self._remaining.get((entrant.name, step.number, repetition))
-                if point is not None and not self._standing[entrant.name].given_up:
-                    self._turn(entrant, step, point)
-        for entrant in self._entrants:
-            if entrant.does(step.number) and not self._standing[entrant.name].given_up:
-                self._judge(entrant, step, behind)
+            for contestant in self._entrants:
+                point = self._remaining.get((contestant.name, step.number, repetition))
+                if point is not None and not self._standing[contestant.name].given_up:
+                    self._turn(contestant, step, point)
+        for contestant in self._entrants:
+            if contestant.does(step.number) and not self._standing[contestant.name].given_up:
+                self._judge(contestant, step, behind)
 
-    def _turn(self, entrant: Entrant, step: Step, point: Point) -> None:
-        self._view.begun(entrant, step, point.repetition)
+    def _turn(self, contestant: Contestant, step: Step, point: Point) -> None:
+        self._view.begun(contestant, step, point.repetition)
         try:
-            prepared = self._experiment.prepare(entrant, step)
+            prepared = self._experiment.prepare(contestant, step)
         except PointFailed as failure:
-            self._failed(entrant, step, str(failure))
+            self._failed(contestant, step, str(failure))
             return
         try:
-            self._point(prepared, entrant, step, point)
+            self._point(prepared, contestant, step, point)
         except PointFailed as failure:
-            self._failed(entrant, step, str(failure))
+            self._failed(contestant, step, str(failure))
         finally:
             try:
                 prepared.close()
             except PointFailed as failure:
-                self._view.note(f"{entrant.name} did not end well: {failure}")
+                self._view.note(f"{contestant.name} did not end well: {failure}")
 
-    def _point(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> None:
+    def _point(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: Point) -> None:
         measurement = PointMeasurement(
             self._run, self._observer, self._settings, self._view, self._noise.meter.measured, self._seconds_left
         )
-        done = measurement.measure(prepared, entrant, step, point)
+        done = measurement.measure(prepared, contestant, step, point)
         del self._remaining[point.key]
-        self._standing[entrant.name].failures = 0
+        self._standing[contestant.name].failures = 0
         mean = None if done.mean_ns is None else done.mean_ns / 1e9
-        asked = prepared.shape.rate_per_second or 0.0
-        self._found[entrant.name, step.number].append((done.rate_per_second, mean, asked))
+        asked = prepared.point_spec.rate_per_second or 0.0
+        self._found[contestant.name, step.number].append((done.rate_per_second, mean, asked))
         self._view.done(done)
 
-    def _failed(self, entrant: Entrant, step: Step, why: str) -> None:
+    def _failed(self, contestant: Contestant, step: Step, why: str) -> None:
         """Said, and kept with the run: points that could not be measured stay open for when it is resumed."""
-        self._view.failed(entrant, step, why)
-        self._run.flag("point-failed", f"{entrant.name} at {_label(step)}: {why}")
-        standing = self._standing[entrant.name]
+        self._view.failed(contestant, step, why)
+        self._run.flag("point-failed", f"{contestant.name} at {_label(step)}: {why}")
+        standing = self._standing[contestant.name]
         standing.failures += 1
-        self._outcomes[entrant.name, step.group].append(Outcome(_label(step), 0.0, None, 0.0, why))
+        self._outcomes[contestant.name, step.group].append(Outcome(_label(step), 0.0, None, 0.0, why))
 
     # -- what follows from it ------------------------------------------------------------------------------------------
 
-    def _judge(self, entrant: Entrant, step: Step, behind: Sequence[Step]) -> None:
-        outcomes = self._outcomes[entrant.name, step.group]
-        found = self._found.get((entrant.name, step.number))
+    def _judge(self, contestant: Contestant, step: Step, behind: Sequence[Step]) -> None:
+        outcomes = self._outcomes[contestant.name, step.group]
+        found = self._found.get((contestant.name, step.number))
         if found and not (outcomes and outcomes[-1].label == _label(step)):
             means = [mean for _, mean, _ in found if mean is not None]
             rate = median([rate for rate, _, _ in found])
             outcomes.append(Outcome(_label(step), rate, median(means) if means else None, found[-1][2]))
         why = reason_to_stop(self._scenario.stop, outcomes)
         # Limits are probed as far as anybody goes.
-        if why and entrant.kind is not EntrantKind.LIMIT:
-            self._skip(entrant, behind, why)
-        elif self._standing[entrant.name].failures >= _FAILURES_MAX:
-            self._standing[entrant.name].given_up = "it failed too often"
-            self._view.note(f"{entrant.name} is given up: it failed {_FAILURES_MAX} times in a row.")
-            if entrant.kind is EntrantKind.OSTLER and all(
-                self._standing[each.name].given_up for each in self._entrants if each.kind is EntrantKind.OSTLER
+        if why and contestant.kind is not ContestantKind.LIMIT:
+            self._skip(contestant, behind, why)
+        elif self._standing[contestant.name].failures >= _FAILURES_MAX:
+            self._standing[contestant.name].given_up = "it failed too often"
+            self._view.note(f"{contestant.name} is given up: it failed {_FAILURES_MAX} times in a row.")
+            if contestant.kind is ContestantKind.OSTLER and all(
+                self._standing[each.name].given_up for each in self._entrants if each.kind is ContestantKind.OSTLER
             ):
-                raise SittingOver(f"{entrant.name} failed {_FAILURES_MAX} times in a row: {outcomes[-1].failure}")
+                raise RunAborted(f"{contestant.name} failed {_FAILURES_MAX} times in a row: {outcomes[-1].failure}")
 
-    def _skip(self, entrant: Entrant, behind: Sequence[Step], why: str) -> None:
+    def _skip(self, contestant: Contestant, behind: Sequence[Step], why: str) -> None:
         numbers = {step.number for step in behind}
-        points = [point for point in self._remaining.values() if point.contestant == entrant.name]
+        points = [point for point in self._remaining.values() if point.contestant == contestant.name]
         points = [point for point in points if point.step in numbers]
         if points:
-            self._view.skipped(entrant, len({point.step for point in points}), why)
+            self._view.skipped(contestant, len({point.step for point in points}), why)
             for point in points:
                 self._run.skip(point, why)
                 del self._remaining[point.key]

@@ -8,23 +8,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.load import plan
-from ostler.lab.load.plan import Plan
+from ostler.lab.load import spec as plan
+from ostler.lab.load.spec import Plan
 from ostler.lab.peers import rabbitmq
 from ostler.lab.peers import registry as known
+from ostler.lab.peers.broker_process import LOOPBACK, free_port
 from ostler.lab.peers.packages import PeerUnavailable
 from ostler.lab.peers.rabbitmq_shovels import Line, ShovelPair
-from ostler.lab.peers.running import LOOPBACK, free_port
-from ostler.lab.runner.channel_wiring import Wiring
-from ostler.lab.runner.contract import Entrant, EntrantKind
-from ostler.lab.runner.relay import Relay, RelayFailed
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.contract import Contestant, ContestantKind
+from ostler.lab.runner.queue_managers.channel_wiring import Wiring
+from ostler.lab.runner.queue_managers.relay import Relay, RelayFailed
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import FAR, LABORATORY, NEAR, PEER, role_at
 from ostler.server.net.link_status import raise_descriptor_limit
 
-ENTRANT: Final = Entrant(
+ENTRANT: Final = Contestant(
     "RabbitMQ, shovel",
-    EntrantKind.PEER,
+    ContestantKind.PEER,
     "two nodes. Transient: shovels acknowledge nothing. Durable: forced before confirms at both nodes, at least once",
 )
 _TITLE: Final = "RabbitMQ, shovel"
@@ -94,14 +94,14 @@ class ShovelPeer:
             line=line_name(like.persistent, wiring.round_trip_ms),
         )
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         """How one of the nodes ended, if it did."""
-        return self._pair.last_words()
+        return self._pair.describe_end()
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedProcess]:
         ends = zip((NEAR, FAR), self._pair.nodes, strict=True)
-        nodes = [Watched(role_at(PEER, end), pid) for end, node in ends for pid in node.pids]
-        return [*nodes, *(Watched(LABORATORY, relay.pid) for relay in self._relays)]
+        nodes = [WatchedProcess(role_at(PEER, end), pid) for end, node in ends for pid in node.pids]
+        return [*nodes, *(WatchedProcess(LABORATORY, relay.pid) for relay in self._relays)]
 
     def close(self) -> None:
         self._stack.close()

@@ -12,8 +12,8 @@ from math import inf
 from typing import Final
 
 from ostler.lab.common.samples import median
-from ostler.lab.runner.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUND_TRIP, SESSION, EntrantKind
-from ostler.lab.runner.measuring import OPERATION_PARAMETER
+from ostler.lab.runner.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUND_TRIP, SESSION, ContestantKind
+from ostler.lab.runner.point_measurement import OPERATION_PARAMETER
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import LoadKind
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
@@ -92,7 +92,7 @@ class StepResult:
     """
 
     contestant: str
-    kind: EntrantKind
+    kind: ContestantKind
     step: int
     points: Mapping[str, str]
     operation: str
@@ -191,7 +191,7 @@ def step_results(run: StoredRun) -> list[StepResult]:
 
 
 @dataclass(frozen=True)
-class StepFigure:
+class StepMetric:
     """A figure that a contestant came to at one step and that is no rate: memory of a connection, bytes of a header."""
 
     contestant: str
@@ -212,7 +212,7 @@ class StepFigure:
         }
 
 
-def step_figures(run: StoredRun) -> list[StepFigure]:
+def step_metrics(run: StoredRun) -> list[StepMetric]:
     """What experiments themselves came to, and how full batches of channels were, in the order of the sweep."""
     sweeps = _sweeps(run)
     found: dict[tuple[int, str, str], list[float]] = defaultdict(list)
@@ -223,7 +223,7 @@ def step_figures(run: StoredRun) -> list[StepFigure]:
             found[row["step"], row["contestant"], name].append(row["value"])
     order = {name: number for number, name in enumerate(_contestants(run, [each[:2] for each in found]))}
     return [
-        StepFigure(contestant, step, sweeps.get(step, {}), name, Series(tuple(values)))
+        StepMetric(contestant, step, sweeps.get(step, {}), name, Series(tuple(values)))
         for (step, contestant, name), values in sorted(found.items(), key=lambda each: (each[0][0], order[each[0][1]]))
     ]
 
@@ -236,7 +236,7 @@ def noise_percent(run: StoredRun) -> float | None:
 
 
 def _of_contestant(
-    points: Sequence[MeasuredPoint], kind: EntrantKind, swept: Mapping[str, str], main: str
+    points: Sequence[MeasuredPoint], kind: ContestantKind, swept: Mapping[str, str], main: str
 ) -> list[StepResult]:
     names = dict.fromkeys(name for point in points for name in point.operations)
     main = main if main in names else _main_operation(points, names)
@@ -244,7 +244,7 @@ def _of_contestant(
 
 
 def _together(
-    points: Sequence[MeasuredPoint], kind: EntrantKind, operation: str, is_main: bool, swept: Mapping[str, str]
+    points: Sequence[MeasuredPoint], kind: ContestantKind, operation: str, is_main: bool, swept: Mapping[str, str]
 ) -> StepResult:
     timed = [point.operations[operation] for point in points if operation in point.operations]
     steals = [point.steal_percent for point in points if point.steal_percent is not None]
@@ -310,24 +310,24 @@ def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
     return point.log_us
 
 
-def _kinds(run: StoredRun) -> dict[str, EntrantKind]:
+def _kinds(run: StoredRun) -> dict[str, ContestantKind]:
     """Who the contestants are, as far as the run says it."""
-    entrants = run.manifest.environment.get("entrants")
-    told = [each for each in entrants if isinstance(each, dict)] if isinstance(entrants, list) else []
-    known = {each.value: each for each in EntrantKind}
+    contestants = run.manifest.environment.get("entrants")
+    told = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
+    known = {each.value: each for each in ContestantKind}
     return {str(each["name"]): known[str(each["kind"])] for each in told if each.get("kind") in known}
 
 
-def _kind_seen(points: Sequence[MeasuredPoint]) -> EntrantKind:
+def _kind_seen(points: Sequence[MeasuredPoint]) -> ContestantKind:
     """Who a contestant is, seen from the processes that did its work; without any, from its name."""
     roles = {role_kind(role) for point in points for role in point.cpu_us}
     if QUEUE_MANAGER in roles:
-        return EntrantKind.OSTLER
+        return ContestantKind.OSTLER
     if PEER in roles:
-        return EntrantKind.PEER
+        return ContestantKind.PEER
     if PROBE in roles:
-        return EntrantKind.LIMIT
-    return EntrantKind.OSTLER if points[0].contestant.lower().startswith("ostler") else EntrantKind.LIMIT
+        return ContestantKind.LIMIT
+    return ContestantKind.OSTLER if points[0].contestant.lower().startswith("ostler") else ContestantKind.LIMIT
 
 
 def _main_operation(points: Sequence[MeasuredPoint], names: Iterable[str]) -> str:
@@ -366,7 +366,7 @@ def _with_aim(found: list[StepResult], aim: Aim | None) -> list[StepResult]:
     """An aim is for the main operation of Ostler."""
     if aim is None:
         return found
-    return [replace(each, aim=aim) if each.is_main and each.kind is EntrantKind.OSTLER else each for each in found]
+    return [replace(each, aim=aim) if each.is_main and each.kind is ContestantKind.OSTLER else each for each in found]
 
 
 def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
@@ -374,12 +374,12 @@ def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
     limits: dict[int, tuple[float, str]] = {}
     for each in found:
         speed = _speed(each, is_counted)
-        if each.kind is EntrantKind.LIMIT and each.is_main and speed:
+        if each.kind is ContestantKind.LIMIT and each.is_main and speed:
             limits[each.step] = min(limits.get(each.step, (inf, "")), (speed / each.needed, each.contestant))
     told: list[StepResult] = []
     for each in found:
         limit = limits.get(each.step)
-        if each.is_main and each.kind is not EntrantKind.LIMIT and limit is not None:
+        if each.is_main and each.kind is not ContestantKind.LIMIT and limit is not None:
             each = replace(each, limit=limit[1], of_limit=_speed(each, is_counted) / limit[0])
         told.append(each)
     return told

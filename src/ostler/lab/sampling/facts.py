@@ -18,7 +18,7 @@ import psutil
 
 from ostler.lab.common.machine import file_system, is_compiled
 from ostler.lab.common.probes import ForcedFile
-from ostler.lab.peers.running import LOOPBACK
+from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.sampling import kernel_text
 from ostler.lab.sampling.clock import Clock
 from ostler.lab.sampling.control_group import ControlGroup, control_group

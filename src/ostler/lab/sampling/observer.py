@@ -13,7 +13,7 @@ from typing import Final
 
 from ostler.lab.sampling.clock import Clock
 from ostler.lab.sampling.machine_sampler import MachineSampler
-from ostler.lab.sampling.process_sampler import ProcessSampler, Watched
+from ostler.lab.sampling.process_sampler import ProcessSampler, WatchedProcess
 from ostler.lab.sampling.samples import Event, Interval, Sink
 
 INTERVAL_SECONDS: Final = 1.0
@@ -54,7 +54,7 @@ class Observer:
     def phase(self) -> str:
         return self._phase
 
-    def watch(self, watched: Watched) -> None:
+    def watch(self, watched: WatchedProcess) -> None:
         with self._lock:
             self._processes.watch(watched)
 

@@ -25,7 +25,7 @@ _NEVER: Final = (0, 0, 0)
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchedProcess:
     """A process and what it is in the run: driver, queue manager, a peer, the laboratory itself."""
 
     role: str
@@ -38,7 +38,7 @@ class Watched:
 class _Seen:
     """A process as it was at the last look."""
 
-    watched: Watched
+    watched: WatchedProcess
     stat: ProcessStat
     storage: StorageUse | None
     threads: dict[int, tuple[int, int, int]] | None
@@ -62,10 +62,10 @@ class ProcessSampler:
         self._proc = proc
         self._tick_us = tick_us or 1_000_000 // os.sysconf("SC_CLK_TCK")
         self._page_bytes = page_bytes or os.sysconf("SC_PAGE_SIZE")
-        self._watched: dict[int, Watched] = {}
+        self._watched: dict[int, WatchedProcess] = {}
         self._seen: dict[int, _Seen] = {}
 
-    def watch(self, watched: Watched) -> None:
+    def watch(self, watched: WatchedProcess) -> None:
         """From now on. A process that already runs, or a child of it, is not charged with what it did before."""
         self._watched[watched.pid] = watched
         for pid, whose in self._family().items():
@@ -116,9 +116,9 @@ class ProcessSampler:
             Event(interval.ended_ns, interval.phase, interval.second, what, seen.watched.role, pid, seen.stat.name)
         )
 
-    def _family(self) -> dict[int, Watched]:
+    def _family(self) -> dict[int, WatchedProcess]:
         """All watched processes and their children. One that is watched itself keeps its own role."""
-        found: dict[int, Watched] = dict(self._watched)
+        found: dict[int, WatchedProcess] = dict(self._watched)
         line = [(each.pid, each) for each in self._watched.values() if each.with_children]
         while line and len(found) < _PROCESSES_MAX:
             pid, watched = line.pop()
@@ -139,7 +139,7 @@ class ProcessSampler:
             return children
         return children
 
-    def _read(self, pid: int, watched: Watched) -> _Seen | None:
+    def _read(self, pid: int, watched: WatchedProcess) -> _Seen | None:
         place = self._proc / str(pid)
         try:
             stat = kernel_text.process_stat((place / "stat").read_text(errors="replace"))
@@ -165,7 +165,7 @@ class ProcessSampler:
             return found or None
         return found
 
-    def _read_thread_ticks(self, place: Path, watched: Watched) -> dict[int, ProcessStat]:
+    def _read_thread_ticks(self, place: Path, watched: WatchedProcess) -> dict[int, ProcessStat]:
         found: dict[int, ProcessStat] = {}
         if not watched.by_thread:
             return found

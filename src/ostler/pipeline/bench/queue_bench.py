@@ -27,9 +27,9 @@ from ostler.client.api.connection import Connection, connect
 from ostler.lab.bench.result import Result
 from ostler.lab.common.own_process import Report
 from ostler.lab.common.samples import Measurement, median, ratio
-from ostler.lab.runner.contract import SittingOver
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import RunAborted
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.pipeline.bench.bench_session import spark_application
 from ostler.pipeline.errors import PipelineRefused
 from ostler.pipeline.spark.spark_errors import spark_errors_told
@@ -138,7 +138,7 @@ def measure(asked: Asked, scratch: Path, report: Report) -> Result:
 def _queue_manager(root: Path, plan: QueueManagerPlan) -> LabQueueManager:
     try:
         return LabQueueManager(root, plan)
-    except SittingOver as over:
+    except RunAborted as over:
         raise PipelineRefused(str(over)) from over
 
 

@@ -19,7 +19,7 @@ from tests.free_ports import free_port
 from tests.world.channel_account import CERTAIN, MAYBE, Account, SentMessage
 
 import ostler
-from ostler.lab.runner.relay import BACK, FORWARD, Relay
+from ostler.lab.runner.queue_managers.relay import BACK, FORWARD, Relay
 from ostler.model.errors import MQError
 
 NAMES = ("NEAR", "FAR")

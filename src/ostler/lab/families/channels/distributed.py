@@ -25,9 +25,9 @@ from ostler.lab.families.load_experiment import (
     VERB_BY_VERB,
     AnyLoad,
     LoadExperiment,
-    LoadPrepared,
-    OstlerPrepared,
-    Variant,
+    OstlerContestant,
+    ReadyDriverLoad,
+    ReadyOstlerLoad,
     opened,
 )
 from ostler.lab.families.load_points import LoadPoint
@@ -35,84 +35,84 @@ from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.load.mq.client import own_reply_queue
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.peers import rabbitmq
-from ostler.lab.runner.channel_wiring import FAST, USUAL_BATCH, Wiring
 from ostler.lab.runner.contract import (
-    Counted,
-    Entrant,
-    EntrantKind,
+    Contestant,
+    ContestantKind,
     Experiment,
-    Figure,
+    Metric,
     PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
     Watcher,
+    WorkerCounts,
 )
-from ostler.lab.runner.queue_manager_pair import QueueManagerPair, channel_figures
+from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring
+from ostler.lab.runner.queue_managers.pair import QueueManagerPair, channel_metrics
 from ostler.lab.runner.shovel_peer import ENTRANT as SHOVELS
 from ostler.lab.runner.shovel_peer import ShovelPeer
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
 from ostler.lab.scenarios.steps import Step
 
-ONE_MANAGER: Final = Variant("Ostler, one queue manager")
+ONE_MANAGER: Final = OstlerContestant("Ostler, one queue manager")
 SHOVELS_MAX: Final = 50
 """More than that say nothing of a shovel, and take a node long to start."""
 _SHOWN_CHANNELS_MAX: Final = 100
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    load = sitting.scenario.load
+def experiment(context: RunContext) -> Experiment:
+    load = context.scenario.load
     if load is not None and load.kind is LoadKind.IDLE:
-        return ChannelMemory(sitting)
-    if DRAINED_PARAMETER in sitting.scenario.parameters:
-        return ChannelDrain(sitting)
-    return DistributedExperiment(sitting)
+        return ChannelMemory(context)
+    if DRAINED_PARAMETER in context.scenario.parameters:
+        return ChannelDrain(context)
+    return DistributedExperiment(context)
 
 
-class JoinedPrepared(OstlerPrepared):
+class ReadyPairLoad(ReadyOstlerLoad):
     """A load on two queue managers. What their channels did stands among the results."""
 
-    def __init__(self, loads: Sequence[AnyLoad], shape: Shape, pair: QueueManagerPair, kind: str) -> None:
-        super().__init__(loads[0], loads[1:], shape, pair.managers, kind)
+    def __init__(self, loads: Sequence[AnyLoad], point_spec: PointSpec, pair: QueueManagerPair, kind: str) -> None:
+        super().__init__(loads[0], loads[1:], point_spec, pair.managers, kind)
         self._pair = pair
         self._channels_before: dict[tuple[str, str], float] = {}
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         return [*super().processes(), *self._pair.watched()]
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._channels_before = self._channels()
         return super().run(timeline, watcher)
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         found = list(super().results())
         now = self._channels()
         done = {key: value - self._channels_before.get(key, 0.0) for key, value in now.items()}
         for (manager, name), value in done.items():
-            found.append(Figure("channels", name, value, manager))
+            found.append(Metric("channels", name, value, manager))
             if name == "batches" and value:
-                found.append(Figure("channels", "messages per batch", done[manager, "messages"] / value, manager))
+                found.append(Metric("channels", "messages per batch", done[manager, "messages"] / value, manager))
         return found
 
     def _channels(self) -> dict[tuple[str, str], float]:
         if self._pair.wiring.routes > _SHOWN_CHANNELS_MAX:
             return {}
-        return {(each.object, each.name): each.value for each in channel_figures(self._pair)}
+        return {(each.object, each.name): each.value for each in channel_metrics(self._pair)}
 
 
 class DistributedExperiment(LoadExperiment):
     """Two queue managers, one, and shovels, under the same load."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        super().__init__(sitting, distributed_point, (VERB_BY_VERB, ONE_MANAGER))
+    def __init__(self, context: RunContext) -> None:
+        super().__init__(context, distributed_point, (VERB_BY_VERB, ONE_MANAGER))
         self._joined: QueueManagerPair | None = None
         self._joined_for: tuple[object, ...] = ()
         self._shovels: ShovelPeer | None = None
         self._absent: dict[str, str] = {}
         for asked, used in dict.fromkeys(map(_replaced_cipher, self._points.values())):
             if asked:
-                sitting.say(f"{asked} is refused today: channels use {used} in its place.")
+                context.say(f"{asked} is refused today: channels use {used} in its place.")
 
     def _point(self, number: int) -> DistributedPoint:
         found = self._points[number]
@@ -121,9 +121,9 @@ class DistributedExperiment(LoadExperiment):
 
     # -- who takes part ------------------------------------------------------------------------------------------------
 
-    def _ostler(self, variant: Variant) -> Entrant | None:
-        found = super()._ostler(variant)
-        if variant is not ONE_MANAGER or found is None:
+    def _ostler(self, ours: OstlerContestant) -> Contestant | None:
+        found = super()._ostler(ours)
+        if ours is not ONE_MANAGER or found is None:
             return found
         # Whatever differs in channels only is the same load for one queue manager.
         steps: list[int] = []
@@ -135,15 +135,15 @@ class DistributedExperiment(LoadExperiment):
                 steps.append(number)
         return replace(found, steps=frozenset(steps))
 
-    def _peer_entrants(self) -> list[Entrant]:
+    def _peer_contestants(self) -> list[Contestant]:
         points = {number: self._point(number) for number in self._points}
         able = {number: point for number, point in points.items() if _can_shovel(point)}
-        if rabbitmq.NAME not in self._sitting.settings.peers or not able:
+        if rabbitmq.NAME not in self._context.settings.peers or not able:
             return []
         lines = {(point.persistent, point.wiring.round_trip_ms) for point in able.values()}
         shovels = max(point.wiring.routes for point in able.values())
-        self._sitting.say("Two RabbitMQ nodes start, with shovels between them.")
-        self._shovels = ShovelPeer.started(self._sitting.scratch / "shovels", sorted(lines), shovels, self._absent)
+        self._context.say("Two RabbitMQ nodes start, with shovels between them.")
+        self._shovels = ShovelPeer.started(self._context.scratch / "shovels", sorted(lines), shovels, self._absent)
         if self._shovels is None:
             return []
         self._stack.callback(self._shovels.close)
@@ -155,35 +155,35 @@ class DistributedExperiment(LoadExperiment):
 
     # -- one point -----------------------------------------------------------------------------------------------------
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        if entrant.kind is not EntrantKind.PEER:
-            return super().prepare(entrant, step)
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        if contestant.kind is not ContestantKind.PEER:
+            return super().prepare(contestant, step)
         point, shovels = self._point(step.number), self._shovels
         assert shovels is not None
-        ended = shovels.last_words()
+        ended = shovels.describe_end()
         if ended:
             raise PointFailed(ended)
-        load = self._load(entrant.name, self._sitting.settings.drivers)
+        load = self._load(contestant.name, self._context.settings.drivers)
         opened(load, shovels.plan(self._plan(point, VERB_BY_VERB, ()), point.wiring))
-        return LoadPrepared(load, self._shape(point), shovels.watched())
+        return ReadyDriverLoad(load, self._point_spec(point), shovels.watched())
 
-    def _prepare_ostler(self, variant: Variant, point: LoadPoint) -> Prepared:
-        if variant is ONE_MANAGER:
-            return super()._prepare_ostler(variant, point)
+    def _prepare_ostler(self, ours: OstlerContestant, point: LoadPoint) -> ReadyLoad:
+        if ours is ONE_MANAGER:
+            return super()._prepare_ostler(ours, point)
         assert isinstance(point, DistributedPoint)
         pair = self._pair(point)
-        made = self._plan(point, variant, [pair.asking])
+        made = self._plan(point, ours, [pair.asking])
         at_client = point.responder_binding is Binding.CLIENT
         there = pair.answering.address if at_client else pair.answering.local_path
         made = replace(made, responder_address=there, routes=point.wiring.routes)
-        driver = self._load(variant.name, self._sitting.settings.drivers)
+        driver = self._load(ours.name, self._context.settings.drivers)
         if point.responder_binding is not Binding.TRUSTED:
             opened(driver, made)
-            return JoinedPrepared([driver], self._shape(point), pair, point.kind)
-        trusted = self._trusted(variant.name, pair.answering)
+            return ReadyPairLoad([driver], self._point_spec(point), pair, point.kind)
+        trusted = self._trusted(ours.name, pair.answering)
         opened(trusted, replace(made, requesters=range(0)))
         opened(driver, replace(made, responders=range(0)))
-        return JoinedPrepared([driver, trusted], self._shape(point), pair, point.kind)
+        return ReadyPairLoad([driver, trusted], self._point_spec(point), pair, point.kind)
 
     # -- what runs -----------------------------------------------------------------------------------------------------
 
@@ -196,13 +196,13 @@ class DistributedExperiment(LoadExperiment):
         if joined is not None and self._joined_for == wanted and joined.is_alive:
             return joined
         self._part()
-        _check_descriptors(point, self._sitting.scenario)
+        _check_descriptors(point, self._context.scenario)
         self._made += 1
-        place = self._sitting.scratch / f"joined-{self._made}"
-        is_accounting = self._sitting.settings.accounting
+        place = self._context.scratch / f"joined-{self._made}"
+        is_accounting = self._context.settings.accounting
         names = tuple(own_reply_queue(number) for number in range(own_replies))
         made = replace(plan_of_both, is_accounting=is_accounting)
-        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, tell=self._sitting.say)
+        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, tell=self._context.say)
         self._joined_for = wanted
         return self._joined
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from ostler.lab.families.load_points import REQUESTERS, LoadPoint, load_point, role_of
-from ostler.lab.load import plan
+from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.connection_flood import sockets_max
-from ostler.lab.runner.channel_wiring import FAST, USUAL_BATCH, Wiring
 from ostler.lab.runner.contract import GET
-from ostler.lab.runner.queue_manager_plan import pair_commands
+from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring
+from ostler.lab.runner.queue_managers.plan import pair_commands
 from ostler.lab.scenarios.model import LoadKind, Persistence, Point, Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.model import cipher_specs

@@ -21,13 +21,22 @@ from ostler.client.link.control import control
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.channels.distributed_points import DistributedPoint, distributed_point
 from ostler.lab.families.task import RESULT, Loop
-from ostler.lab.families.task_process import TaskPrepared, TaskProcess
+from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.mq.client import request_queue, routed_queue
 from ostler.lab.load.timeline import PhaseRecorder
-from ostler.lab.runner import channel_wiring as wires
-from ostler.lab.runner.channel_wiring import ANSWERING, ASKING, Wiring
-from ostler.lab.runner.contract import Entrant, EntrantKind, Experiment, Figure, PointFailed, Prepared, Shape, Sitting
-from ostler.lab.runner.queue_manager_pair import QueueManagerPair
+from ostler.lab.runner.contract import (
+    Contestant,
+    ContestantKind,
+    Experiment,
+    Metric,
+    PointFailed,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
+)
+from ostler.lab.runner.queue_managers import channel_wiring as wires
+from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, Wiring
+from ostler.lab.runner.queue_managers.pair import QueueManagerPair
 from ostler.lab.scenarios.steps import Step
 from ostler.server.config.directories import QueueManagerDirectory
 
@@ -40,7 +49,7 @@ RATE: Final = "messages per second of the channel"
 PER_BATCH: Final = "messages per batch"
 SENDING: Final = "processor time of the sending queue manager, us per message"
 RECEIVING: Final = "processor time of the receiving queue manager, us per message"
-OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "persistent messages exactly once", version=__version__)
+OSTLER: Final = Contestant("Ostler", ContestantKind.OSTLER, "persistent messages exactly once", version=__version__)
 _QUICK_PART: Final = 5
 _LEAST: Final = 500
 _ENOUGH_MS: Final = 2000
@@ -54,34 +63,34 @@ _CHANNEL: Final = wires.channel_name(ASKING, ANSWERING, 0)
 class ChannelDrain(Experiment):
     """Two queue managers, which stay until a step wants other channels."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
-        self._points = {step.number: distributed_point(sitting.scenario, step) for step in sitting.steps}
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._points = {step.number: distributed_point(context.scenario, step) for step in context.steps}
         self._pair: QueueManagerPair | None = None
         self._made = 0
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         point = self._points[step.number]
         pair = self._joined(point)
-        count = messages_to_drain(int(str(self._sitting.scenario.parameters[DRAINED_PARAMETER])), point.wiring)
-        if self._sitting.settings.is_quick:
+        count = messages_to_drain(int(str(self._context.scenario.parameters[DRAINED_PARAMETER])), point.wiring)
+        if self._context.settings.is_quick:
             count = max(count // _QUICK_PART, _LEAST)
         pids = pair.asking.pid, pair.answering.pid
         work = Work(pair.asking.root, pids, count, point.body_bytes, point.persistent, point.wiring.batch_size)
         parameters = {**point.parameters, DRAINED: str(count)}
-        shape = Shape(1, point.body_bytes, point.persistent, None, parameters, DRAIN)
+        point_spec = PointSpec(1, point.body_bytes, point.persistent, None, parameters, DRAIN)
         watched = [*pair.asking.watched(), *pair.answering.watched(), *pair.watched()]
-        return TaskPrepared(shape, TaskProcess(partial(DrainTask, work)), watched, pair.answering.figures)
+        return ReadyTask(point_spec, TaskProcess(partial(DrainTask, work)), watched, pair.answering.metrics)
 
     def _joined(self, point: DistributedPoint) -> QueueManagerPair:
         if self._pair is not None and self._pair.wiring == point.wiring and self._pair.is_alive:
             return self._pair
         self.close()
         self._made += 1
-        root = self._sitting.scratch / f"drain-{self._made}"
+        root = self._context.scratch / f"drain-{self._made}"
         self._pair = QueueManagerPair(root, replace(point.manager, commands=()), point.wiring, 1)
         return self._pair
 
@@ -122,7 +131,7 @@ class DrainTask(Loop):
         self._answering = ostler.connect(ANSWERING, data=work.root, binding="local")
         self._output = self._asking.open(routed_queue(0, 0), "w")
         self._body = bytes(work.body_bytes)
-        self._found: list[Figure] = []
+        self._found: list[Metric] = []
         self._turns = 0
 
     def begin(self, recorder: PhaseRecorder) -> None:
@@ -168,10 +177,10 @@ class DrainTask(Loop):
         used = [process_ns(pid) - was for pid, was in zip(self._work.pids, used, strict=True)]
         # Those that were there when they were first seen came as fast as the others, but not before the start.
         began = max(end - (end - began) * wanted // max(wanted - first, 1), started)
-        self._found.append(Figure(RESULT, RATE, wanted * 1e9 / (end - began), position=self._turns))
+        self._found.append(Metric(RESULT, RATE, wanted * 1e9 / (end - began), position=self._turns))
         # Over a distance much is sent before anything is seen, so that all of it is set against all messages.
         for name, spent in zip((SENDING, RECEIVING), used, strict=True):
-            self._found.append(Figure(RESULT, name, spent / 1e3 / wanted, position=self._turns))
+            self._found.append(Metric(RESULT, name, spent / 1e3 / wanted, position=self._turns))
         return began, end
 
     def _note_batches(self) -> None:
@@ -183,7 +192,7 @@ class DrainTask(Loop):
             # A batch is counted when its answer is there. Messages that go ahead of batches are in none.
             time.sleep(_POLL_SECONDS)
         if batches:
-            self._found.append(Figure(RESULT, PER_BATCH, messages / batches, position=self._turns))
+            self._found.append(Metric(RESULT, PER_BATCH, messages / batches, position=self._turns))
         self._turns += 1
 
     def _state(self) -> str:
@@ -200,7 +209,7 @@ class DrainTask(Loop):
         replies = control(self._directories[manager], "mqsc", text=text, echo=False)
         return [str(reply["line"]) for reply in replies if "line" in reply]
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         return self._found
 
     def close(self) -> None:

@@ -20,32 +20,32 @@ from ostler.lab.families.held_connections import (
     resident_bytes,
 )
 from ostler.lab.families.task import RESULT, Task, wait_until
-from ostler.lab.families.task_process import TaskPrepared, TaskProcess
-from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.mq.client import request_queue, routed_queue
+from ostler.lab.load.progress import ProgressReporter, Tell
 from ostler.lab.load.timeline import PhaseRecorder
-from ostler.lab.runner import channel_wiring as wires
-from ostler.lab.runner.channel_wiring import ANSWERING, ASKING, Wiring
 from ostler.lab.runner.contract import (
     CONNECT,
     GET,
     PUT,
-    Entrant,
-    EntrantKind,
+    Contestant,
+    ContestantKind,
     Experiment,
-    Figure,
+    Metric,
     PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
 )
-from ostler.lab.runner.queue_manager_pair import QueueManagerPair
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers import channel_wiring as wires
+from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, Wiring
+from ostler.lab.runner.queue_managers.pair import QueueManagerPair
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection
 
-OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "two queue managers that are new", version=__version__)
+OSTLER: Final = Contestant("Ostler", ContestantKind.OSTLER, "two queue managers that are new", version=__version__)
 SENDING: Final = "memory per sending end, bytes"
 RECEIVING: Final = "memory per receiving end, bytes"
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
@@ -61,25 +61,25 @@ _POLL_SECONDS: Final = 0.005
 class ChannelMemory(Experiment):
     """Every run has two queue managers of its own."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self._made = 0
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         return self.channels(int(step.points["message_bytes"]))
 
-    def channels(self, message_bytes: int) -> Prepared:
+    def channels(self, message_bytes: int) -> ReadyLoad:
         """Channels that carry a message of that size, and stay."""
-        count = _CHANNELS_QUICK if self._sitting.settings.is_quick else _CHANNELS
-        shape = Shape(count, message_bytes, False, main_operation=CONNECT)
-        return OnFreshServers(shape, partial(self._server, count, message_bytes))
+        count = _CHANNELS_QUICK if self._context.settings.is_quick else _CHANNELS
+        point_spec = PointSpec(count, message_bytes, False, main_operation=CONNECT)
+        return OnFreshServers(point_spec, partial(self._server, count, message_bytes))
 
     def _server(self, channels: int, message_bytes: int) -> Server:
         self._made += 1
-        root = self._sitting.scratch / f"channels-{self._made}"
+        root = self._context.scratch / f"channels-{self._made}"
         return _PairServer(root, channels, message_bytes)
 
     def close(self) -> None:
@@ -92,13 +92,13 @@ class _PairServer(Server):
         self._pair = QueueManagerPair(root, QueueManagerPlan(log=_LOG), self._wiring, 1, starts_channels=False)
         self._message_bytes = message_bytes
 
-    def prepared(self, shape: Shape) -> TaskPrepared:
+    def prepared(self, point_spec: PointSpec) -> ReadyTask:
         asking, answering = self._pair.managers
         pids = asking.pid, answering.pid
         port = answering.address[1]
         make = partial(ChannelMemoryTask, asking.root, pids, port, self._wiring, self._message_bytes)
         watched = [*asking.watched(), *answering.watched()]
-        return TaskPrepared(shape, TaskProcess(make), watched, asking.figures)
+        return ReadyTask(point_spec, TaskProcess(make), watched, asking.metrics)
 
     def end(self) -> None:
         self._pair.end()
@@ -117,8 +117,8 @@ class ChannelMemoryTask(Task):
         self._answering = ostler.connect(ANSWERING, data=root, binding="local")
         self._intake = self._answering.open(request_queue(0), "r")
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
-        moments = Moments(recorder, CONNECT, 0, tell)
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+        progress = ProgressReporter(recorder, CONNECT, 0, tell)
         at_start = resident_bytes(self._pids[0])
         commands = wires.sender_commands(self._wiring, ASKING, ANSWERING, self._port)
         channels = self._wiring.routes - _WARMING
@@ -128,17 +128,17 @@ class ChannelMemoryTask(Task):
             if route == _WARMING:
                 before = [resident_bytes(pid) for pid in self._pids]
             now = self._channel(recorder, route, commands[2 * route : 2 * route + 2])
-            if now >= moments.next_ns:
-                moments.at(now, route)
+            if now >= progress.next_ns:
+                progress.at(now, route)
         sending, receiving = (
             (resident_bytes(pid) - was) / channels for pid, was in zip(self._pids, before, strict=True)
         )
         wait_until(recorder.timeline.cool_ns)
         return [
-            Figure(RESULT, MEMORY_AT_START, at_start),
-            Figure(RESULT, SENDING, sending),
-            Figure(RESULT, RECEIVING, receiving),
-            Figure(RESULT, MEMORY_PER_CHANNEL, sending + receiving),
+            Metric(RESULT, MEMORY_AT_START, at_start),
+            Metric(RESULT, SENDING, sending),
+            Metric(RESULT, RECEIVING, receiving),
+            Metric(RESULT, MEMORY_PER_CHANNEL, sending + receiving),
         ]
 
     def _channel(self, recorder: PhaseRecorder, route: int, commands: Sequence[str]) -> int:

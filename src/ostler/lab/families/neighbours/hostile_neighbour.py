@@ -37,30 +37,30 @@ from ostler.lab.families.task import RESULT, Task
 from ostler.lab.families.task_process import TaskProcess
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
-from ostler.lab.load.moments import Tell
 from ostler.lab.load.mq.client import MqTerms
 from ostler.lab.load.mq.mqsc_by_message import REPLY_MODEL
 from ostler.lab.load.mq.queue_filler import FILL
 from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
 from ostler.lab.load.mq.topic_maker import GROUPED, MAKE, RETAIN
 from ostler.lab.load.pacing import NEVER_NS, Pacing
+from ostler.lab.load.progress import Tell
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
     ROUND_TRIP,
-    Counted,
-    Entrant,
-    EntrantKind,
+    Contestant,
+    ContestantKind,
     Experiment,
-    Figure,
+    Metric,
     PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
     Watcher,
+    WorkerCounts,
 )
-from ostler.lab.runner.queue_manager_plan import CHANNEL, NAME, USUAL_LOG, QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME, USUAL_LOG, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.histogram import merge, percentile_ns
 from ostler.lab.store.recorder import OperationRecorder
@@ -91,35 +91,35 @@ _MESSAGE_BYTES: Final = 1024
 _UNIT_LOG: Final = LogSection(primary_files=12, file_pages=16_384)
 _LONGEST: Final = 104_857_600
 
-OSTLER: Final = Entrant(
-    "Ostler", EntrantKind.OSTLER, "a client with round trips at a rate, beside one neighbour", version=__version__
+OSTLER: Final = Contestant(
+    "Ostler", ContestantKind.OSTLER, "a client with round trips at a rate, beside one neighbour", version=__version__
 )
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    return HostileNeighbours(sitting)
+def experiment(context: RunContext) -> Experiment:
+    return HostileNeighbours(context)
 
 
 class HostileNeighbours(Experiment):
     """A queue manager for each neighbour, so that none finds what another one has left. It stays for all repetitions,
     with what was prepared, unless it is still busy with what the neighbour asked of it."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
-        found = {name: value for name, value in sitting.scenario.parameters.items() if isinstance(value, int)}
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        found = {name: value for name, value in context.scenario.parameters.items() if isinstance(value, int)}
         self._aim = found["aim_p99_ms"], found["aim_highest_ms"]
-        self._sizes = Sizes.of(found, sitting.settings.is_quick)
+        self._sizes = Sizes.of(found, context.settings.is_quick)
         self._ground: _Ground | None = None
         self._made = 0
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         kind = str(step.points["neighbour"])
-        load = self._sitting.scenario.load
+        load = self._context.scenario.load
         assert load is not None
-        (message_bytes,) = self._sitting.scenario.message_bytes
+        (message_bytes,) = self._context.scenario.message_bytes
         victim_of = partial(_victim, per_second=load.per_second, message_bytes=message_bytes)
         ground, stock, victim = self._settled(kind, victim_of)
         neighbour: TaskProcess | None = None
@@ -130,8 +130,8 @@ class HostileNeighbours(Experiment):
             except BaseException:
                 victim.end()
                 raise
-        shape = Shape(REQUESTERS, message_bytes, False, load.per_second, {STOCK: str(stock)})
-        return Neighbourhood(shape, ground, victim, neighbour, self._aim)
+        point_spec = PointSpec(REQUESTERS, message_bytes, False, load.per_second, {STOCK: str(stock)})
+        return Neighbourhood(point_spec, ground, victim, neighbour, self._aim)
 
     def _settled(self, kind: str, victim_of: Callable[[Address], TaskProcess]) -> tuple[_Ground, int, TaskProcess]:
         """A queue manager with what is needed, what there is of it, and the victim, which is let in.
@@ -155,13 +155,13 @@ class HostileNeighbours(Experiment):
             return ground
         self.close()
         self._made += 1
-        root = self._sitting.scratch / f"manager-{self._made}"
+        root = self._context.scratch / f"manager-{self._made}"
         plan = QueueManagerPlan(
             log=_UNIT_LOG if kind == UNIT else USUAL_LOG,
             commands=_commands(kind, self._sizes),
-            is_accounting=self._sitting.settings.accounting,
+            is_accounting=self._context.settings.accounting,
         )
-        self._ground = _Ground(kind, LabQueueManager(root, plan), self._sizes, self._sitting.say)
+        self._ground = _Ground(kind, LabQueueManager(root, plan), self._sizes, self._context.say)
         return self._ground
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class Victim(Task):
         clients += [MqRequester(self._pace, number, terms) for number in range(REQUESTERS)]
         self._driver.open(clients)
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         timeline = recorder.timeline
         # Nothing is due behind the window. Whatever ends behind it counts in it.
         own = Timeline(timeline.begin_ns, timeline.measured_ns, NEVER_NS, timeline.cool_ns)
@@ -305,9 +305,9 @@ class Victim(Task):
         keep_within(operation, timeline)
         recorder.phases = found.phases
         return [
-            Figure(RESULT, ANSWERED, in_time / timeline.measured_seconds),
-            Figure(RESULT, UNANSWERED, float(len(unfinished))),
-            Figure(RESULT, LINKS_LOST, float(lost)),
+            Metric(RESULT, ANSWERED, in_time / timeline.measured_seconds),
+            Metric(RESULT, UNANSWERED, float(len(unfinished))),
+            Metric(RESULT, LINKS_LOST, float(lost)),
         ]
 
     def close(self) -> None:
@@ -341,29 +341,29 @@ def keep_within(operation: OperationRecorder, timeline: Timeline) -> None:
 # -- both --------------------------------------------------------------------------------------------------------------
 
 
-class Neighbourhood(Prepared):
+class Neighbourhood(ReadyLoad):
     """The victim and its neighbour, connected."""
 
     def __init__(
         self,
-        shape: Shape,
+        point_spec: PointSpec,
         ground: _Ground,
         victim: TaskProcess,
         neighbour: TaskProcess | None,
         aim_ms: tuple[int, int],
     ) -> None:
-        self.shape = shape
+        self.point_spec = point_spec
         self._ground = ground
         self._victim = victim
         self._neighbour = neighbour
         self._aim_ms = aim_ms
-        self._results: list[Figure] = []
+        self._results: list[Metric] = []
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         neighbour = [] if self._neighbour is None else [self._neighbour.watched()]
         return (self._victim.watched(), *neighbour, *self._ground.manager.watched())
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._results = []
         beside = _Beside(self._neighbour, timeline)
         watch = _ManagerWatch(self._ground.manager.pid, timeline)
@@ -374,14 +374,14 @@ class Neighbourhood(Prepared):
             beside.join()
         manager = self._ground.manager
         if not manager.is_alive:
-            raise PointFailed(manager.last_words())
+            raise PointFailed(manager.describe_end())
         theirs, deeds = beside.found()
-        figures = {each.name: each.value for each in results}
-        self._ground.is_spoilt = bool(figures[UNANSWERED] or figures[LINKS_LOST])
-        self._results = [*self._judged(counted, figures), *results, *watch.figures(), *deeds]
+        metrics = {each.name: each.value for each in results}
+        self._ground.is_spoilt = bool(metrics[UNANSWERED] or metrics[LINKS_LOST])
+        self._results = [*self._judged(counted, metrics), *results, *watch.metrics(), *deeds]
         return [counted, *theirs]
 
-    def _judged(self, counted: Counted, figures: Mapping[str, float]) -> list[Figure]:
+    def _judged(self, counted: WorkerCounts, metrics: Mapping[str, float]) -> list[Metric]:
         seconds = counted.phases[MEASURED].operation(ROUND_TRIP).seconds.values()
         buckets: dict[int, int] = {}
         for each in seconds:
@@ -389,17 +389,17 @@ class Neighbourhood(Prepared):
         samples = sum(each.count for each in seconds)
         highest = max((each.highest_ns for each in seconds), default=0)
         if not samples:
-            return [Figure(RESULT, AIM_MET, 0.0), Figure(RESULT, SAMPLES, 0.0)]
+            return [Metric(RESULT, AIM_MET, 0.0), Metric(RESULT, SAMPLES, 0.0)]
         p99_most, highest_most = (each * 1_000_000 for each in self._aim_ms)
         is_met = percentile_ns(buckets, 99.0, highest) <= p99_most and highest <= highest_most
-        is_met = is_met and not figures[UNANSWERED] and not figures[LINKS_LOST]
+        is_met = is_met and not metrics[UNANSWERED] and not metrics[LINKS_LOST]
         return [
-            Figure(RESULT, AIM_MET, float(is_met)),
-            Figure(RESULT, HIGHEST, highest / 1e6),
-            Figure(RESULT, SAMPLES, float(samples)),
+            Metric(RESULT, AIM_MET, float(is_met)),
+            Metric(RESULT, HIGHEST, highest / 1e6),
+            Metric(RESULT, SAMPLES, float(samples)),
         ]
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         return self._results
 
     def close(self) -> None:
@@ -414,7 +414,7 @@ class _Beside:
     def __init__(self, neighbour: TaskProcess | None, timeline: Timeline) -> None:
         self._neighbour = neighbour
         self._timeline = timeline
-        self._found: tuple[list[Counted], list[Figure]] = [], []
+        self._found: tuple[list[WorkerCounts], list[Metric]] = [], []
         self._failure: PointFailed | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -423,15 +423,15 @@ class _Beside:
         if self._neighbour is None:
             return
         try:
-            counted, figures = self._neighbour.run(self._timeline, _Unheard(), worker=1)
-            self._found = [counted], figures
+            counted, metrics = self._neighbour.run(self._timeline, _Unheard(), worker=1)
+            self._found = [counted], metrics
         except PointFailed as failure:
             self._failure = failure
 
     def join(self) -> None:
         self._thread.join()
 
-    def found(self) -> tuple[list[Counted], list[Figure]]:
+    def found(self) -> tuple[list[WorkerCounts], list[Metric]]:
         if self._failure is not None:
             raise self._failure
         return self._found
@@ -470,11 +470,11 @@ class _ManagerWatch:
         self._over.set()
         self._thread.join()
 
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         return [
-            Figure(RESULT, PROCESSOR, self._used),
-            Figure(RESULT, PEAK_MEMORY, self._most / _MEGABYTE),
-            Figure(RESULT, MEMORY_GROWN, (self._most - self._before) / _MEGABYTE),
+            Metric(RESULT, PROCESSOR, self._used),
+            Metric(RESULT, PEAK_MEMORY, self._most / _MEGABYTE),
+            Metric(RESULT, MEMORY_GROWN, (self._most - self._before) / _MEGABYTE),
         ]
 
 

@@ -23,15 +23,15 @@ from ostler.client.api.connection import Connection
 from ostler.engine.selectors.selector import compile_selector
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.moments import Tell
 from ostler.lab.load.mq.blocking_link import BlockingLink, half_open
 from ostler.lab.load.mq.client import OUTPUT, MqTerms, descriptor, hello_frame
 from ostler.lab.load.mq.frames import GET_REQUEST, NO_ID, NO_IDS, PUT_REQUEST, PutFrames
 from ostler.lab.load.mq.mqsc_by_message import MqscByMessage
 from ostler.lab.load.mq.queue_filler import PROPERTY
+from ostler.lab.load.progress import Tell
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.runner.contract import Figure
-from ostler.lab.runner.queue_manager_plan import CHANNEL
+from ostler.lab.runner.contract import Metric
+from ostler.lab.runner.queue_managers.plan import CHANNEL
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_FAIL_IF_QUIESCING,
@@ -173,7 +173,7 @@ class Neighbour(Task):
         host, port = self.address
         return ostler.connect("", f"{host}({port})", channel=CHANNEL, application="neighbour")
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         timeline = recorder.timeline
         deeds = Deeds(recorder)
         threads = [
@@ -185,12 +185,12 @@ class Neighbour(Task):
         for thread in threads:
             thread.join(max(deadline - time.perf_counter(), 0.0))
         deeds.close()
-        figures = (
+        metrics = (
             (OPERATIONS, deeds.operations),
             (ERRORS, deeds.errors),
             (UNFINISHED, sum(thread.is_alive() for thread in threads)),
         )
-        return [Figure(RESULT, name, float(value)) for name, value in figures]
+        return [Metric(RESULT, name, float(value)) for name, value in metrics]
 
     def _keep_on(self, part: Part, deeds: Deeds, timeline: Timeline) -> None:
         wait_until(timeline.measured_ns)

@@ -12,13 +12,13 @@ import ostler
 from ostler.client.link.control import NotRunningError, control
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.held_connections import resident_bytes
-from ostler.lab.families.restarting import count_in
+from ostler.lab.families.restart import count_in
 from ostler.lab.families.task import RESULT, Loop, ProcessorUse, Task, wait_until
-from ostler.lab.families.topics.topic_trees import DESTINATION
-from ostler.lab.load.moments import Moments, Tell
+from ostler.lab.families.topics.tree_manager import DESTINATION
+from ostler.lab.load.progress import ProgressReporter, Tell
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
-from ostler.lab.runner.contract import Figure, PointFailed
-from ostler.lab.runner.queue_manager_plan import NAME
+from ostler.lab.runner.contract import Metric, PointFailed
+from ostler.lab.runner.queue_managers.plan import NAME
 from ostler.server.config.directories import QueueManagerDirectory
 
 LOOK: Final = "look"
@@ -82,8 +82,8 @@ class IdleWatch(Loop):
         self._looks.record(began, end)
         return end
 
-    def results(self) -> list[Figure]:
-        return [Figure(RESULT, MINUTE_US, self._use.minute_us())]
+    def results(self) -> list[Metric]:
+        return [Metric(RESULT, MINUTE_US, self._use.minute_us())]
 
     def close(self) -> None:
         return
@@ -130,12 +130,12 @@ class SubscribeLoop(Loop):
         self._closes.record(between, end)
         return end
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         if not self._within:
             return []
         return [
-            Figure(RESULT, SERVER_US, self._server.nanoseconds / 1000 / self._within),
-            Figure(RESULT, APPLICATION_US, self._own.nanoseconds / 1000 / self._within),
+            Metric(RESULT, SERVER_US, self._server.nanoseconds / 1000 / self._within),
+            Metric(RESULT, APPLICATION_US, self._own.nanoseconds / 1000 / self._within),
         ]
 
     def close(self) -> None:
@@ -149,11 +149,11 @@ class DisplayTask(Task):
         self._directory = directory
         self._pid = pid
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Figure]:
+    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
         timeline = recorder.timeline
         recorder.operation(DISPLAY)
-        moments = Moments(recorder, DISPLAY, 0, tell)
-        results: list[Figure] = []
+        progress = ProgressReporter(recorder, DISPLAY, 0, tell)
+        results: list[Metric] = []
         now = wait_until(timeline.measured_ns)
         done = 0
         # One may outlast the window: it counts in the window, as it began there.
@@ -165,16 +165,16 @@ class DisplayTask(Task):
                 seconds = time.perf_counter() - began
             now = time.perf_counter_ns()
             count_in(recorder, MEASURED, DISPLAY, seconds, now)
-            figures = (
+            metrics = (
                 (DISPLAY_SECONDS, seconds),
                 (DISPLAY_CPU, (process_ns(self._pid) - used) / 1e9),
                 (MEMORY_GROWN, float(memory.grown)),
                 (DISPLAYED, float(topics)),
             )
-            results += [Figure(RESULT, name, value, position=done) for name, value in figures]
+            results += [Metric(RESULT, name, value, position=done) for name, value in metrics]
             done += 1
-            if now >= moments.next_ns:
-                moments.at(now, done)
+            if now >= progress.next_ns:
+                progress.at(now, done)
         return results
 
     def _display(self) -> int:

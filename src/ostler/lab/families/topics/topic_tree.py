@@ -16,9 +16,9 @@ from typing import Final
 from ostler import __version__
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.bare_exchange import BareExchange
-from ostler.lab.families.restarting import count_in
+from ostler.lab.families.restart import count_in
 from ostler.lab.families.task import RESULT, wait_until
-from ostler.lab.families.task_process import Agreement, TaskPrepared, TaskProcess
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.families.topics.topic_tasks import (
     CLOSE,
     DISPLAY,
@@ -30,7 +30,7 @@ from ostler.lab.families.topics.topic_tasks import (
     IdleWatch,
     SubscribeLoop,
 )
-from ostler.lab.families.topics.topic_trees import (
+from ostler.lab.families.topics.tree_manager import (
     MEMORY_PER_TOPIC,
     PROBES_PER_SECOND,
     TOPICS,
@@ -41,19 +41,19 @@ from ostler.lab.families.topics.topic_trees import (
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
     ROUND_TRIP,
-    Counted,
-    Entrant,
-    EntrantKind,
-    Expected,
+    Contestant,
+    ContestantKind,
+    CountCheck,
     Experiment,
-    Figure,
+    Metric,
     PointFailed,
-    Prepared,
-    Shape,
-    Sitting,
+    PointSpec,
+    ReadyLoad,
+    RunContext,
     Watcher,
+    WorkerCounts,
 )
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE
 
@@ -70,33 +70,35 @@ _POLL_SECONDS: Final = 0.02
 _EXCHANGE_BYTES: Final = 64
 _REMOVABLE: Final = "yes"
 
-OSTLER: Final = Entrant("Ostler", EntrantKind.OSTLER, "unused topics go after TREELIFE seconds", version=__version__)
-CONTROL: Final = Entrant(
-    "Ostler, idle control", EntrantKind.OSTLER, "the same tree, TREELIFE(0): nothing goes", version=__version__
+OSTLER: Final = Contestant(
+    "Ostler", ContestantKind.OSTLER, "unused topics go after TREELIFE seconds", version=__version__
 )
-FEW: Final = Entrant(
-    "Ostler, few topics", EntrantKind.OSTLER, "no topics but those of these subscriptions", version=__version__
+CONTROL: Final = Contestant(
+    "Ostler, idle control", ContestantKind.OSTLER, "the same tree, TREELIFE(0): nothing goes", version=__version__
 )
-EXCHANGES: Final = Entrant("bare exchanges", EntrantKind.LIMIT, "64 bytes there and back, for each")
+FEW: Final = Contestant(
+    "Ostler, few topics", ContestantKind.OSTLER, "no topics but those of these subscriptions", version=__version__
+)
+EXCHANGES: Final = Contestant("bare exchanges", ContestantKind.LIMIT, "64 bytes there and back, for each")
 
 
-def experiment(sitting: Sitting) -> Experiment:
-    names = {sweep.name for sweep in sitting.scenario.sweeps}
-    kinds: dict[frozenset[str], Callable[[Sitting], Experiment]] = {
+def experiment(context: RunContext) -> Experiment:
+    names = {sweep.name for sweep in context.scenario.sweeps}
+    kinds: dict[frozenset[str], Callable[[RunContext], Experiment]] = {
         frozenset({"tree_life_seconds"}): IdleTrees,
         frozenset({"removable"}): ScavengedTrees,
         frozenset({"levels"}): LeveledTrees,
         frozenset({"topics", "tree_life_seconds"}): SubscribedTrees,
         frozenset({"topics"}): DisplayedTrees,
     }
-    return kinds[frozenset(names)](sitting)
+    return kinds[frozenset(names)](context)
 
 
 class _OnTrees(Experiment):
     """Queue managers with trees. Each stays until the experiment ends or another is made in its place."""
 
-    def __init__(self, sitting: Sitting) -> None:
-        self._sitting = sitting
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
         self._trees: dict[str, TopicTreeManager] = {}
         self._made = 0
 
@@ -107,16 +109,16 @@ class _OnTrees(Experiment):
         if is_only_one:
             self.close()
         self._made += 1
-        root = self._sitting.scratch / f"tree-{self._made}"
-        settings = self._sitting.settings
-        found = self._trees[name] = TopicTreeManager(root, settings.accounting, self._sitting.say)
+        root = self._context.scratch / f"tree-{self._made}"
+        settings = self._context.settings
+        found = self._trees[name] = TopicTreeManager(root, settings.accounting, self._context.say)
         return found
 
     def topics(self) -> int:
         """Of a scenario that does not sweep them; the quick form has fewer."""
-        topics = self._sitting.scenario.parameters["topics"]
+        topics = self._context.scenario.parameters["topics"]
         assert isinstance(topics, int)
-        return topics // FEWER_WHEN_QUICK if self._sitting.settings.is_quick else topics
+        return topics // FEWER_WHEN_QUICK if self._context.settings.is_quick else topics
 
     def close(self) -> None:
         while self._trees:
@@ -129,15 +131,15 @@ class _OnTrees(Experiment):
 class IdleTrees(_OnTrees):
     """An idle queue manager without topics."""
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, CONTROL]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         tree = self.tree("")
-        tree.live(0 if entrant == CONTROL else int(step.points["tree_life_seconds"]))
-        shape = Shape(0, 0, False, main_operation=LOOK)
-        return TaskPrepared(
-            shape, TaskProcess(partial(IdleWatch, tree.manager.pid)), tree.manager.watched(), tree.manager.figures
+        tree.live(0 if contestant == CONTROL else int(step.points["tree_life_seconds"]))
+        point_spec = PointSpec(0, 0, False, main_operation=LOOK)
+        return ReadyTask(
+            point_spec, TaskProcess(partial(IdleWatch, tree.manager.pid)), tree.manager.watched(), tree.manager.metrics
         )
 
 
@@ -147,38 +149,38 @@ class IdleTrees(_OnTrees):
 class ScavengedTrees(_OnTrees):
     """Many topics that go, or that are looked at again and again; and a client that feels it or does not."""
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, CONTROL]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         removable = str(step.points["removable"])
         tree = self.tree(removable, is_only_one=True)
         tree.fill(self.topics(), retain=removable != _REMOVABLE)
-        shape = Shape(1, 0, False, PROBES_PER_SECOND, {TOPICS: str(self.topics())}, ROUND_TRIP)
+        point_spec = PointSpec(1, 0, False, PROBES_PER_SECOND, {TOPICS: str(self.topics())}, ROUND_TRIP)
         flag: Flag | None = None
-        if entrant == OSTLER:
+        if contestant == OSTLER:
             flag = multiprocessing.get_context("spawn").Value("b", 0, lock=False)
         task = TaskProcess(partial(LagProbe, tree.manager.address, flag))
-        return Scavenging(shape, task, tree, flag, removable == _REMOVABLE)
+        return Scavenging(point_spec, task, tree, flag, removable == _REMOVABLE)
 
 
-class Scavenging(TaskPrepared):
+class Scavenging(ReadyTask):
     """A client that asks for little while topics go. Without a flag to tell it so, they stay."""
 
     def __init__(
-        self, shape: Shape, task: TaskProcess, tree: TopicTreeManager, flag: Flag | None, is_removable: bool
+        self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager, flag: Flag | None, is_removable: bool
     ) -> None:
         manager = tree.manager
         # Of a get that finds nothing the queue manager counts that it found nothing.
         agreements = (Agreement((ROUND_TRIP,), "gets_empty"),)
-        super().__init__(shape, task, manager.watched(), manager.figures, agreements)
+        super().__init__(point_spec, task, manager.watched(), manager.metrics, agreements)
         self._tree = tree
         self._flag = flag
         self._is_removable = is_removable
-        self._found: list[Figure] = []
+        self._found: list[Metric] = []
         self._failure: PointFailed | None = None
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._found, self._failure = [], None
         beside = threading.Thread(target=self._beside, args=(timeline,), daemon=True)
         beside.start()
@@ -189,7 +191,7 @@ class Scavenging(TaskPrepared):
             if self._failure is not None:
                 raise self._failure
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         return [*super().results(), *self._found]
 
     def _beside(self, timeline: Timeline) -> None:
@@ -218,7 +220,7 @@ class Scavenging(TaskPrepared):
             self._flag.value = 0
         tree.live(0)
         removed_now, rounds_now = tree.counters()
-        figures = {
+        metrics = {
             MINUTE_US: minute_us,
             TOPICS: made,
             REMOVED: removed_now - removed,
@@ -226,8 +228,8 @@ class Scavenging(TaskPrepared):
             MEMORY_PER_TOPIC: tree.memory_per_topic,
         }
         if gone_seconds is not None:
-            figures[UNTIL_GONE] = gone_seconds
-        self._found = [Figure(RESULT, name, value) for name, value in figures.items()]
+            metrics[UNTIL_GONE] = gone_seconds
+        self._found = [Metric(RESULT, name, value) for name, value in metrics.items()]
 
 
 def _until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> float:
@@ -248,32 +250,32 @@ def _until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> float:
 class LeveledTrees(_OnTrees):
     """Topics in branches of so many levels, all unused."""
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        shape = Shape(0, 0, False, parameters={TOPICS: str(self.topics())}, main_operation=GONE)
-        return Passes(shape, self.tree(""), self.topics(), int(step.points["levels"]))
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        point_spec = PointSpec(0, 0, False, parameters={TOPICS: str(self.topics())}, main_operation=GONE)
+        return Passes(point_spec, self.tree(""), self.topics(), int(step.points["levels"]))
 
 
-class Passes(Prepared):
+class Passes(ReadyLoad):
     """Topics are made and go, again and again until the window is over; at least once in it."""
 
-    def __init__(self, shape: Shape, tree: TopicTreeManager, topics: int, levels: int) -> None:
-        self.shape = shape
+    def __init__(self, point_spec: PointSpec, tree: TopicTreeManager, topics: int, levels: int) -> None:
+        self.point_spec = point_spec
         self._tree = tree
         self._topics = topics
         self._levels = levels
-        self._results: list[Figure] = []
+        self._results: list[Metric] = []
         self._made = self._removed = 0
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         return self._tree.manager.watched()
 
-    def figures(self) -> Sequence[Figure]:
-        return self._tree.manager.figures()
+    def metrics(self) -> Sequence[Metric]:
+        return self._tree.manager.metrics()
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         recorder = PhaseRecorder(timeline)
         tree = self._tree
         self._results, self._made = [], 0
@@ -291,16 +293,16 @@ class Passes(Prepared):
             self._made += made
             passes = tree.counters()[1] - rounds
             position = len(self._results) // 2
-            self._results.append(Figure(RESULT, UNTIL_GONE, seconds, position=position))
-            self._results.append(Figure(RESULT, ROUNDS, passes, position=position))
+            self._results.append(Metric(RESULT, UNTIL_GONE, seconds, position=position))
+            self._results.append(Metric(RESULT, ROUNDS, passes, position=position))
         self._removed = tree.counters()[0] - first
-        return (Counted(0, recorder.phases),)
+        return (WorkerCounts(0, recorder.phases),)
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         return self._results
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
-        return [Expected(REMOVED, self._made, self._removed)]
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+        return [CountCheck(REMOVED, self._made, self._removed)]
 
     def close(self) -> None:
         return
@@ -312,44 +314,44 @@ class Passes(Prepared):
 class SubscribedTrees(_OnTrees):
     """Subscriptions to new topics, beside many that nobody uses, or few."""
 
-    def entrants(self) -> Sequence[Entrant]:
-        return [OSTLER, FEW, EXCHANGES] if self._sitting.settings.limits else [OSTLER, FEW]
+    def contestants(self) -> Sequence[Contestant]:
+        return [OSTLER, FEW, EXCHANGES] if self._context.settings.limits else [OSTLER, FEW]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
-        shape = Shape(1, 0, False, main_operation=SUBSCRIBE)
-        if entrant == EXCHANGES:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
+        point_spec = PointSpec(1, 0, False, main_operation=SUBSCRIBE)
+        if contestant == EXCHANGES:
             exchanges = partial(BareExchange, _EXCHANGE_BYTES, (SUBSCRIBE, CLOSE), SUBSCRIBE)
-            return TaskPrepared(shape, TaskProcess(exchanges, PROBE))
-        tree = self.tree(entrant.name)
-        if entrant == FEW:
+            return ReadyTask(point_spec, TaskProcess(exchanges, PROBE))
+        tree = self.tree(contestant.name)
+        if contestant == FEW:
             tree.empty(_GONE_SECONDS_MAX)
         else:
             tree.fill(int(step.points["topics"]))
         tree.live(int(step.points["tree_life_seconds"]))
-        return Subscribing(shape, TaskProcess(partial(SubscribeLoop, tree.manager.root, tree.manager.pid)), tree)
+        return Subscribing(point_spec, TaskProcess(partial(SubscribeLoop, tree.manager.root, tree.manager.pid)), tree)
 
 
-class Subscribing(TaskPrepared):
+class Subscribing(ReadyTask):
     """Who subscribes, and how large the tree is before and after."""
 
-    def __init__(self, shape: Shape, task: TaskProcess, tree: TopicTreeManager) -> None:
+    def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager) -> None:
         manager = tree.manager
-        super().__init__(shape, task, manager.watched(), manager.figures, (Agreement((CLOSE,), "closes"),))
+        super().__init__(point_spec, task, manager.watched(), manager.metrics, (Agreement((CLOSE,), "closes"),))
         self._tree = tree
         self._topics: list[int] = []
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._topics = [self._tree.made()]
         try:
             return super().run(timeline, watcher)
         finally:
             self._topics.append(self._tree.made())
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         names = (TOPICS_BEFORE, TOPICS_AFTER)
-        found = [Figure(RESULT, name, count) for name, count in zip(names, self._topics, strict=False)]
+        found = [Metric(RESULT, name, count) for name, count in zip(names, self._topics, strict=False)]
         if self._tree.memory_per_topic:
-            found.append(Figure(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic))
+            found.append(Metric(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic))
         return [*super().results(), *found]
 
 
@@ -359,10 +361,10 @@ class Subscribing(TaskPrepared):
 class DisplayedTrees(_OnTrees):
     """All topics are displayed by one command, and a client feels it or does not. The warm-up is its idle control."""
 
-    def entrants(self) -> Sequence[Entrant]:
+    def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
-    def prepare(self, entrant: Entrant, step: Step) -> Prepared:
+    def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         tree = self.tree("")
         tree.fill(int(step.points["topics"]))
         probe = TaskProcess(partial(LagProbe, tree.manager.address, None, True))
@@ -371,22 +373,22 @@ class DisplayedTrees(_OnTrees):
         except BaseException:
             probe.end()
             raise
-        return Displaying(Shape(1, 0, False, main_operation=DISPLAY), task, tree, probe)
+        return Displaying(PointSpec(1, 0, False, main_operation=DISPLAY), task, tree, probe)
 
 
-class Displaying(TaskPrepared):
+class Displaying(ReadyTask):
     """An administrator, and beside him a client that asks for little."""
 
-    def __init__(self, shape: Shape, task: TaskProcess, tree: TopicTreeManager, probe: TaskProcess) -> None:
+    def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager, probe: TaskProcess) -> None:
         manager = tree.manager
         agreements = (Agreement((ROUND_TRIP,), "gets_empty"),)
-        super().__init__(shape, task, [probe.watched(), *manager.watched()], manager.figures, agreements)
+        super().__init__(point_spec, task, [probe.watched(), *manager.watched()], manager.metrics, agreements)
         self._tree = tree
         self._probe = probe
-        self._probed: tuple[Counted, list[Figure]] | None = None
+        self._probed: tuple[WorkerCounts, list[Metric]] | None = None
         self._failure: PointFailed | None = None
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._probed, self._failure = None, None
         beside = threading.Thread(target=self._beside, args=(timeline, watcher), daemon=True)
         beside.start()
@@ -394,9 +396,9 @@ class Displaying(TaskPrepared):
             counted = super().run(timeline, _Unheard())
         finally:
             beside.join()
-        return [*counted, self._heard()[0]]
+        return [*counted, self._hear()[0]]
 
-    def _heard(self) -> tuple[Counted, list[Figure]]:
+    def _hear(self) -> tuple[WorkerCounts, list[Metric]]:
         """What the probe has come to."""
         if self._failure is not None:
             raise self._failure
@@ -409,14 +411,14 @@ class Displaying(TaskPrepared):
         except PointFailed as failure:
             self._failure = failure
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         probed = self._probed[1] if self._probed is not None else []
-        return [*super().results(), *probed, Figure(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic)]
+        return [*super().results(), *probed, Metric(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic)]
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         shown = [round(each.value) for each in self._results if each.name == DISPLAYED]
         topics = self._tree.topics()
-        return [*super().settled(counted), *(Expected(DISPLAYED, count, topics) for count in shown[:1])]
+        return [*super().settled(counted), *(CountCheck(DISPLAYED, count, topics) for count in shown[:1])]
 
     def close(self) -> None:
         super().close()

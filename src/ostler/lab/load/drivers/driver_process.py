@@ -23,11 +23,12 @@ from typing import Final
 
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.connection_flood import sockets_max
-from ostler.lab.load.plan import Driver, Plan, Serving, Sharing, start_driver
-from ostler.lab.load.sigint_blocked import start_unheard
+from ostler.lab.load.drivers.start import Driver, Serving, Sharing, start_driver
+from ostler.lab.load.sigint_blocked import start_sigint_blocked
+from ostler.lab.load.spec import Plan
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
-from ostler.lab.runner.contract import Counted, Moment, Watcher
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.contract import ProgressSample, Watcher, WorkerCounts
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER
 
 _ANSWER_SECONDS_MAX: Final = 180.0
@@ -96,22 +97,22 @@ class DriverEnd(ABC):
         """Have it end, so that whoever waits for it in another thread hears of that."""
 
     @abstractmethod
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         """How it ended."""
 
     def tell(self, what: str, argument: object = None) -> None:
         try:
             self.pipe.send((what, argument))
         except OSError:
-            raise LoadFailed(self.last_words()) from None
+            raise LoadFailed(self.describe_end()) from None
 
-    def heard(self) -> Moment | Found:
+    def heard(self) -> ProgressSample | Found:
         """What it says next: how its load goes, or the answer. Raises LoadFailed with the driver's words."""
         try:
             said = self.pipe.recv()
         except (EOFError, OSError):
-            raise LoadFailed(self.last_words()) from None
-        if isinstance(said, Moment):
+            raise LoadFailed(self.describe_end()) from None
+        if isinstance(said, ProgressSample):
             return said
         assert isinstance(said, Answer)
         if said.failure:
@@ -123,7 +124,7 @@ class DriverEnd(ABC):
         if not self.pipe.poll(_ANSWER_SECONDS_MAX):
             raise LoadFailed(f"a driver did not answer within {_ANSWER_SECONDS_MAX:.0f} s")
         found = self.heard()
-        assert not isinstance(found, Moment)
+        assert not isinstance(found, ProgressSample)
         return found
 
 
@@ -135,7 +136,7 @@ class DriverProcess(DriverEnd):
         pipe, theirs = context.Pipe()
         super().__init__(pipe)
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        start_unheard(self._process)
+        start_sigint_blocked(self._process)
         theirs.close()
 
     @property
@@ -159,7 +160,7 @@ class DriverProcess(DriverEnd):
     def break_off(self) -> None:
         self._process.kill()
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         self._process.join(1)
         return f"a driver ended with status {self._process.exitcode}"
 
@@ -177,9 +178,9 @@ class Load:
         self._is_open = False
         self._under_way = threading.Lock()
 
-    def processes(self) -> list[Watched]:
+    def processes(self) -> list[WatchedProcess]:
         """Whom to observe. They stay the same until something fails."""
-        return [Watched(DRIVER, each.pid) for each in self._processes]
+        return [WatchedProcess(DRIVER, each.pid) for each in self._processes]
 
     def open(self, plan: Plan) -> None:
         if not self._processes:
@@ -195,7 +196,7 @@ class Load:
         """In the place of one that was ended."""
         return DriverProcess()
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> list[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> list[WorkerCounts]:
         """Put the load on for a timeline. Returns when all that was under way has ended, and nothing is on its way."""
         with self._under_way, self._ended_if_it_fails():
             if self._parts > 1:
@@ -235,7 +236,7 @@ class Load:
                 number, process = by_pipe[pipe]
                 said = process.heard()
                 heard_at[pipe] = time.perf_counter_ns()
-                if isinstance(said, Moment):
+                if isinstance(said, ProgressSample):
                     watcher.moment(replace(said, worker=number))
                 else:
                     del by_pipe[pipe]
@@ -298,9 +299,9 @@ class Load:
                 self._under_way.release()
 
 
-def _counted(number: int, lines: Found) -> Counted:
+def _counted(number: int, lines: Found) -> WorkerCounts:
     assert isinstance(lines, list)
-    return Counted(number, unpacked_phases(lines))
+    return WorkerCounts(number, unpacked_phases(lines))
 
 
 def new_load(processes: int = 1) -> Load:

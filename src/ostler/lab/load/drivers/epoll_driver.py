@@ -12,8 +12,8 @@ from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.link import CLOSED, READ_BYTES, Link, begin_connecting, check_connected
 from ostler.lab.load.link import Address as Address
 from ostler.lab.load.link import connected as connected
-from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
+from ostler.lab.load.progress import ProgressReporter, Tell, unheard
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
@@ -133,7 +133,7 @@ class EpollDriver:
         """
         pace = self._pace
         recorder = pace.begin_timeline(timeline, len(self._requesters))
-        moments = Moments(recorder, pace.pacing.main_operation, pace.completed, tell)
+        progress = ProgressReporter(recorder, pace.pacing.main_operation, pace.completed, tell)
         self._serve_until(timeline.begin_ns)
         schedule = pace.schedule
         if schedule is None:
@@ -142,13 +142,13 @@ class EpollDriver:
         silent_since, completed, outstanding = timeline.begin_ns, pace.completed, pace.outstanding
         while True:
             now = time.perf_counter_ns()
-            if now >= moments.next_ns:
-                moments.at(now, pace.completed)
+            if now >= progress.next_ns:
+                progress.at(now, pace.completed)
             if now >= timeline.end_ns:
                 pace.goes_on = False
                 if pace.active == 0 and (pace.outstanding <= 0 or pace.pacing.is_shared):
                     return recorder
-            wake_ns = timeline.end_ns if pace.goes_on and timeline.end_ns < moments.next_ns else moments.next_ns
+            wake_ns = timeline.end_ns if pace.goes_on and timeline.end_ns < progress.next_ns else progress.next_ns
             if schedule is not None and pace.goes_on:
                 self._begin_due(schedule, now)
                 self._turn_until(min(wake_ns, schedule.next_ns()))
@@ -169,18 +169,18 @@ class EpollDriver:
         recorder = pace.begin_timeline(timeline, len(self._requesters))
         schedule = pace.schedule
         assert schedule is not None
-        moments = Moments(recorder, pace.pacing.main_operation, pace.completed, tell)
+        progress = ProgressReporter(recorder, pace.pacing.main_operation, pace.completed, tell)
         self._serve_until(timeline.begin_ns)
         while True:
             now = time.perf_counter_ns()
-            if now >= moments.next_ns:
-                moments.at(now, pace.completed)
+            if now >= progress.next_ns:
+                progress.at(now, pace.completed)
             is_over = now >= timeline.end_ns and pace.active == 0 and schedule.next_ns() == NEVER_NS
             if is_over or now >= give_up_ns:
                 pace.goes_on = False
                 return recorder
             self._begin_due(schedule, now)
-            self._turn_until(min(moments.next_ns, schedule.next_ns(), give_up_ns))
+            self._turn_until(min(progress.next_ns, schedule.next_ns(), give_up_ns))
 
     def _silence(self) -> str:
         pace = self._pace

@@ -16,9 +16,9 @@ from ostler.lab.common.memory_copy_probe import MemoryCopyProbe
 from ostler.lab.common.probes import ForcedFile
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.epoll_driver import Round
-from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Schedule
-from ostler.lab.load.plan import MEMORY_COPY, Plan
+from ostler.lab.load.progress import ProgressReporter, Tell, unheard
+from ostler.lab.load.spec import MEMORY_COPY, Plan
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder, Timeline
 
 COMMIT: Final = "commit"
@@ -72,16 +72,16 @@ class GroupCommitDriver(_ProbeDriver):
     def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
         commits = recorder.operation(COMMIT)
-        moments = Moments(recorder, COMMIT, self._completed, tell)
+        progress = ProgressReporter(recorder, COMMIT, self._completed, tell)
         _wait_until(timeline.begin_ns)
         if self._rate_per_second > 0:
             schedule = Schedule(timeline.begin_ns, timeline.end_ns, self._rate_per_second, self._waiters)
-            self._run_rated(schedule, commits, moments)
+            self._run_rated(schedule, commits, progress)
         else:
-            self._run_closed(timeline, commits, moments)
+            self._run_closed(timeline, commits, progress)
         return recorder
 
-    def _run_closed(self, timeline: Timeline, commits: PhaseOperation, moments: Moments) -> None:
+    def _run_closed(self, timeline: Timeline, commits: PhaseOperation, progress: ProgressReporter) -> None:
         now_ns = time.perf_counter_ns()
         waiting: deque[int] = deque([now_ns] * self._waiters)
         while waiting:
@@ -94,10 +94,10 @@ class GroupCommitDriver(_ProbeDriver):
                 if goes_on:
                     waiting.append(now_ns)
             self._completed += together
-            if now_ns >= moments.next_ns:
-                moments.at(now_ns, self._completed)
+            if now_ns >= progress.next_ns:
+                progress.at(now_ns, self._completed)
 
-    def _run_rated(self, schedule: Schedule, commits: PhaseOperation, moments: Moments) -> None:
+    def _run_rated(self, schedule: Schedule, commits: PhaseOperation, progress: ProgressReporter) -> None:
         # Who waits, and whether it could not begin when it was due.
         waiting: deque[tuple[int, bool]] = deque()
         now_ns = time.perf_counter_ns()
@@ -120,8 +120,8 @@ class GroupCommitDriver(_ProbeDriver):
                 if schedule.finished(number, now_ns) != NOT_DUE:
                     waiting.append((number, True))
             self._completed += together
-            if now_ns >= moments.next_ns:
-                moments.at(now_ns, self._completed)
+            if now_ns >= progress.next_ns:
+                progress.at(now_ns, self._completed)
 
     def _force(self, records: int) -> None:
         try:
@@ -150,7 +150,7 @@ class MemoryCopyDriver(_ProbeDriver):
     def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
         copies = recorder.operation(COPY)
-        moments = Moments(recorder, COPY, self._completed, tell)
+        progress = ProgressReporter(recorder, COPY, self._completed, tell)
         _wait_until(timeline.begin_ns)
         now_ns = time.perf_counter_ns()
         while now_ns < timeline.end_ns:
@@ -159,8 +159,8 @@ class MemoryCopyDriver(_ProbeDriver):
             now_ns = time.perf_counter_ns()
             copies.record(began_ns, now_ns)
             self._completed += 1
-            if now_ns >= moments.next_ns:
-                moments.at(now_ns, self._completed)
+            if now_ns >= progress.next_ns:
+                progress.at(now_ns, self._completed)
         return recorder
 
     def close(self) -> None:

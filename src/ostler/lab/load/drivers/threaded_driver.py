@@ -10,8 +10,8 @@ from typing import Final
 
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.epoll_driver import Round
-from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
+from ostler.lab.load.progress import ProgressReporter, Tell, unheard
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _OPEN_SECONDS_MAX: Final = 60.0
@@ -140,13 +140,13 @@ class ThreadedDriver:
         if pacing.rate_per_second > 0:
             begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second
             self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset)
-        moments = Moments(recorder, pacing.main_operation, tally.completed, tell)
+        progress = ProgressReporter(recorder, pacing.main_operation, tally.completed, tell)
         self._start()
         silent_since, seen = time.perf_counter_ns(), (tally.completed, tally.outstanding)
         while self._is_under_way() and not self._failure:
             now = time.perf_counter_ns()
-            if now >= moments.next_ns:
-                moments.at(now, tally.completed)
+            if now >= progress.next_ns:
+                progress.at(now, tally.completed)
             if now < timeline.end_ns or (tally.completed, tally.outstanding) != seen:
                 silent_since, seen = now, (tally.completed, tally.outstanding)
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:

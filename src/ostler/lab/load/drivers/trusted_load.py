@@ -14,10 +14,10 @@ from typing import Final
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import DriverEnd, Load
 from ostler.lab.load.libraries.trusted_workers import SERVE
-from ostler.lab.load.plan import TRUSTED, Plan
+from ostler.lab.load.spec import TRUSTED, Plan
 from ostler.lab.runner.contract import PointFailed
-from ostler.lab.runner.queue_manager_process import LabQueueManager
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.sampling.process_sampler import WatchedProcess
 
 _CONNECT_SECONDS_MAX: Final = 30.0
 _CREDENTIALS: Final = struct.Struct("3i")
@@ -36,7 +36,7 @@ class TrustedLoad(Load):
     def _new_driver(self) -> DriverEnd:
         return _TrustedEnd(self._manager)
 
-    def processes(self) -> list[Watched]:
+    def processes(self) -> list[WatchedProcess]:
         """None but the queue manager's, which is watched already."""
         return []
 
@@ -66,8 +66,8 @@ class _TrustedEnd(DriverEnd):
         with contextlib.suppress(OSError), socket.socket(fileno=os.dup(self.pipe.fileno())) as link:
             link.shutdown(socket.SHUT_RDWR)
 
-    def last_words(self) -> str:
-        return f"The applications inside it are gone. {self._manager.last_words()}"
+    def describe_end(self) -> str:
+        return f"The applications inside it are gone. {self._manager.describe_end()}"
 
 
 def _connected(manager: LabQueueManager) -> Connection:

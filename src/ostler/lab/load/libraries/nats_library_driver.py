@@ -14,9 +14,9 @@ from nats.aio.msg import Msg
 
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
 from ostler.lab.load.drivers.epoll_driver import Round
-from ostler.lab.load.moments import Moments, Tell, unheard
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
-from ostler.lab.load.plan import Plan, host_and_port, pair_of
+from ostler.lab.load.progress import ProgressReporter, Tell, unheard
+from ostler.lab.load.spec import Plan, host_and_port, pair_of
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _REPLY_SECONDS_MAX: Final = 30.0
@@ -106,12 +106,14 @@ class NatsLibraryDriver:
     def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
         """As the epoll driver's, with a task for each requester."""
         recorder = self._pace.begin_timeline(timeline, len(self._requesters))
-        self._loop.run_until_complete(self._all(timeline, Moments(recorder, self.pacing.main_operation, 0, tell)))
+        self._loop.run_until_complete(
+            self._all(timeline, ProgressReporter(recorder, self.pacing.main_operation, 0, tell))
+        )
         return recorder
 
-    async def _all(self, timeline: Timeline, moments: Moments) -> None:
+    async def _all(self, timeline: Timeline, progress: ProgressReporter) -> None:
         schedule = self._pace.schedule
-        telling = asyncio.ensure_future(self._tell(moments, self._pace.completed))
+        telling = asyncio.ensure_future(self._tell(progress, self._pace.completed))
         try:
             await _gathered(
                 [
@@ -136,10 +138,10 @@ class NatsLibraryDriver:
             elif time.perf_counter() - silent_since > _REPLY_SECONDS_MAX:
                 raise LoadFailed(f"{seen} messages did not arrive within {_REPLY_SECONDS_MAX:.0f} s")
 
-    async def _tell(self, moments: Moments, before: int) -> None:
+    async def _tell(self, progress: ProgressReporter, before: int) -> None:
         while True:
-            await _sleep_until(moments.next_ns)
-            moments.at(time.perf_counter_ns(), self._pace.completed - before)
+            await _sleep_until(progress.next_ns)
+            progress.at(time.perf_counter_ns(), self._pace.completed - before)
 
     async def _keep_busy(self, client: Client, number: int, timeline: Timeline) -> None:
         pace = self._pace

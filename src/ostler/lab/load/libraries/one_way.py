@@ -7,7 +7,7 @@ import time
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.threaded_driver import Worker
 from ostler.lab.load.one_way import DUE_BYTES
-from ostler.lab.load.plan import Plan
+from ostler.lab.load.spec import Plan
 
 
 class LibraryOneWay:

@@ -15,7 +15,7 @@ from ostler.lab.load.mq.client import MqTerms, own_reply_queue, reply_queue, req
 from ostler.lab.load.mq.factory import mq_terms
 from ostler.lab.load.mq.jms import FORMAT, UTF_8, JmsHeader
 from ostler.lab.load.one_way import DUE_BYTES
-from ostler.lab.load.plan import ONE_WAY, SESSIONS, Plan
+from ostler.lab.load.spec import ONE_WAY, SESSIONS, Plan
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
 from ostler.model.constants import MQMT_DATAGRAM, MQMT_REQUEST
 

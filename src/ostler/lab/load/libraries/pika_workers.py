@@ -9,7 +9,7 @@ import pika
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
 from ostler.lab.load.libraries.one_way import LibraryOneWay
-from ostler.lab.load.plan import ONE_WAY, Plan, host_and_port, pair_of
+from ostler.lab.load.spec import ONE_WAY, Plan, host_and_port, pair_of
 
 _SERVE_SECONDS = 1
 _REPLY_SECONDS_MAX = 30

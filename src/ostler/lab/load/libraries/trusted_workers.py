@@ -19,15 +19,7 @@ from ostler.client.mqi.put_get import MQBACK, MQCMIT, get_message, put_message
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.drivers.driver_process import DriverHost
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.plan import (
-    BY_PERSISTENCE,
-    EVERYBODY,
-    PLAIN,
-    REQUEST_REPLY,
-    RESPONDERS,
-    SESSIONS,
-    Plan,
-)
+from ostler.lab.load.spec import BY_PERSISTENCE, EVERYBODY, PLAIN, REQUEST_REPLY, RESPONDERS, SESSIONS, Plan
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
 from ostler.model.constants import (
     MQCC_OK,

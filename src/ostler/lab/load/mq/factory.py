@@ -10,7 +10,7 @@ from ostler.lab.load.mq.one_way import MqConsumer, MqProducer
 from ostler.lab.load.mq.publish import MqPublisher, MqSubscriber
 from ostler.lab.load.mq.request_reply import MqRemoteResponder, MqRequester, MqResponder
 from ostler.lab.load.mq.session import MqSession
-from ostler.lab.load.plan import (
+from ostler.lab.load.spec import (
     BY_PERSISTENCE,
     EVERYBODY,
     JMS,

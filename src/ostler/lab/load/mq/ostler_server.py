@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostler.lab.runner.queue_manager_plan import CHANNEL, NAME, QueueManagerPlan, pair_commands
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME, QueueManagerPlan, pair_commands
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
 
 __all__ = ["CHANNEL", "NAME", "LogMoment", "OstlerServer"]
@@ -41,7 +41,7 @@ class OstlerServer:
         return self._manager.address[1]
 
     def log_moment(self) -> LogMoment:
-        found = {each.name: int(each.value) for each in self._manager.figures() if each.source == "log"}
+        found = {each.name: int(each.value) for each in self._manager.metrics() if each.source == "log"}
         return LogMoment(found["forces"], found["written_bytes"])
 
     def end(self) -> None:

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.runner.relay_loop import BACK, FORWARD, RelayLoop
+from ostler.lab.runner.queue_managers.relay_loop import BACK, FORWARD, RelayLoop
 
 DIRECTIONS: Final = {"forward": FORWARD, "back": BACK}
 _LINE_BYTES_MAX: Final = 4096
@@ -66,7 +66,7 @@ class _Orders:
             case ["delay", milliseconds]:
                 loop.set_delay(float(milliseconds))
             case ["figures"]:
-                return json.dumps({**asdict(loop.figures), "cpu_seconds": time.process_time()})
+                return json.dumps({**asdict(loop.counters), "cpu_seconds": time.process_time()})
             case ["close"]:
                 loop.end()
             case _:

@@ -112,7 +112,7 @@ class Peer:
             time.sleep(_POLL_SECONDS)
         raise PeerUnavailable(f"{self.name} did not listen within {seconds_max:.0f} s: {self._last_lines()}")
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         """How it ended, if it did; empty while all its processes run."""
         for each in self.processes:
             if each.poll() is not None:

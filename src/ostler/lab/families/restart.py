@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 
 from ostler.lab.families.task import RESULT, wait_until
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
-from ostler.lab.runner.contract import Counted, Expected, Figure, PointFailed, Prepared, Shape, Watcher
-from ostler.lab.runner.queue_manager_process import LabQueueManager
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.contract import CountCheck, Metric, PointFailed, PointSpec, ReadyLoad, Watcher, WorkerCounts
+from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.sampling.process_sampler import WatchedProcess
 
 RESTART: Final = "restart"
 PROCESS: Final = "start of the process"
@@ -34,15 +34,15 @@ class Taken(NamedTuple):
     process: float
 
 
-class Restarts(Prepared):
+class Restarts(ReadyLoad):
     """One restart after the other until the window is over, at least one in it.
 
     A restart may take longer than a window, so it counts in the phase in which it began.
     """
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-        self._results: list[Figure] = []
+    def __init__(self, point_spec: PointSpec) -> None:
+        self.point_spec = point_spec
+        self._results: list[Metric] = []
         self.is_closed = False
         """Set by another thread when it is closed while it runs, as by control-C: nothing is started any more."""
 
@@ -50,15 +50,15 @@ class Restarts(Prepared):
         """Do it once."""
         raise NotImplementedError
 
-    def found(self) -> list[Figure]:
+    def found(self) -> list[Metric]:
         """What the last restart found."""
         return []
 
-    def processes(self) -> Sequence[Watched]:
+    def processes(self) -> Sequence[WatchedProcess]:
         # Each restart is another process, and is gone before anybody could look at it twice.
         return ()
 
-    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[Counted]:
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         recorder = PhaseRecorder(timeline)
         self._results = []
         now = wait_until(timeline.begin_ns)
@@ -74,9 +74,9 @@ class Restarts(Prepared):
             count_in(recorder, phase, PROCESS, taken.process, now)
             if phase == MEASURED:
                 self._results += self.found()
-        return (Counted(0, recorder.phases),)
+        return (WorkerCounts(0, recorder.phases),)
 
-    def results(self) -> Sequence[Figure]:
+    def results(self) -> Sequence[Metric]:
         return self._results
 
     def close(self) -> None:
@@ -99,13 +99,13 @@ class QueueManagerRestarts(Restarts):
 
     def __init__(
         self,
-        shape: Shape,
+        point_spec: PointSpec,
         manager: LabQueueManager,
         what: str,
         expected: int,
         counted: Callable[[LabQueueManager], int],
     ) -> None:
-        super().__init__(shape)
+        super().__init__(point_spec)
         self._manager = manager
         self._what = what
         self._expected = expected
@@ -118,11 +118,11 @@ class QueueManagerRestarts(Restarts):
             self._manager.kill()
         return Taken(self._manager.restart.seconds, self._manager.start_seconds)
 
-    def found(self) -> list[Figure]:
-        return [Figure(RESULT, RECORDS, self._manager.restart.records, position=len(self._results))]
+    def found(self) -> list[Metric]:
+        return [Metric(RESULT, RECORDS, self._manager.restart.records, position=len(self._results))]
 
-    def settled(self, counted: Sequence[Counted]) -> Sequence[Expected]:
-        return [Expected(self._what, self._expected, self._count_objects(self._manager))]
+    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+        return [CountCheck(self._what, self._expected, self._count_objects(self._manager))]
 
     def close(self) -> None:
         super().close()
@@ -132,8 +132,8 @@ class QueueManagerRestarts(Restarts):
 class BareReading(Restarts):
     """What a restart must do at least: read definitions from one file, and keep them by number."""
 
-    def __init__(self, shape: Shape, path: Path, definitions: Iterable[bytes]) -> None:
-        super().__init__(shape)
+    def __init__(self, point_spec: PointSpec, path: Path, definitions: Iterable[bytes]) -> None:
+        super().__init__(point_spec)
         with path.open("wb") as file:
             for each in definitions:
                 file.write(_LENGTH.pack(len(each)) + each)

@@ -16,12 +16,12 @@ from typing import Final
 
 from ostler.client.api.connection import connect
 from ostler.client.link.control import NotRunningError, control
-from ostler.lab.peers.running import LOOPBACK, free_port
-from ostler.lab.runner import queue_manager_child as inside
-from ostler.lab.runner.accounting_rows import READER, SOURCES, next_record, taken_figures
-from ostler.lab.runner.contract import Figure, PointFailed, SittingOver
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.peers.broker_process import LOOPBACK, free_port
+from ostler.lab.runner.contract import Metric, PointFailed, RunAborted
+from ostler.lab.runner.queue_managers import child as inside
+from ostler.lab.runner.queue_managers.accounting_rows import READER, SOURCES, next_record, take_metrics
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
@@ -37,7 +37,7 @@ class LabQueueManager:
     """A queue manager that runs. Whoever made it ends it; it ends by itself when this process is gone."""
 
     def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0, role: str = QUEUE_MANAGER) -> None:
-        """Start it; make it first if it is not there. Raises SittingOver when it does not start.
+        """Start it; make it first if it is not there. Raises RunAborted when it does not start.
 
         One that somebody else has made gets what the plan says besides, but for its log, stanzas and certificate.
         """
@@ -87,7 +87,7 @@ class LabQueueManager:
             what, value = self._received(_START_SECONDS_MAX)
         except PointFailed as failed:
             self.kill()
-            raise SittingOver(str(failed)) from None
+            raise RunAborted(str(failed)) from None
         except BaseException:
             self.kill()
             raise
@@ -97,7 +97,7 @@ class LabQueueManager:
             assert isinstance(restart, RestartSummary)
             return restart, int(found)
         self.end()
-        raise SittingOver(f"Queue manager {self.name} does not start: {value}{self._last_lines()}")
+        raise RunAborted(f"Queue manager {self.name} does not start: {value}{self._last_lines()}")
 
     # -- what it is ----------------------------------------------------------------------------------------------------
 
@@ -116,13 +116,13 @@ class LabQueueManager:
             return ""
         return str(self.directory.path / inside.AUTHORITY_DIRECTORY / "ca.crt")
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedProcess]:
         """By thread, so that the log's is seen."""
-        return [Watched(self.role, self.pid, True, True)]
+        return [WatchedProcess(self.role, self.pid, True, True)]
 
     # -- what it does --------------------------------------------------------------------------------------------------
 
-    def figures(self) -> list[Figure]:
+    def metrics(self) -> list[Metric]:
         """Counters as they are now: of all verbs, of the log, and of all LAB queues together. From any thread.
 
         Nobody waits for it, and it asks for no connection that would be counted. Raises PointFailed when it is gone.
@@ -131,18 +131,18 @@ class LabQueueManager:
             try:
                 while self._pipe.poll():
                     self._pipe.recv()  # an answer that came too late
-                self._pipe.send(inside.FIGURES)
+                self._pipe.send(inside.METRICS)
             except (OSError, EOFError):
-                raise PointFailed(self.last_words()) from None
+                raise PointFailed(self.describe_end()) from None
             _, found = self._received(_ANSWER_SECONDS_MAX)
         assert isinstance(found, list)
-        return [Figure(source, name, float(value)) for source, name, value in found]
+        return [Metric(source, name, float(value)) for source, name, value in found]
 
     def mqsc(self, text: str) -> list[str]:
         """Run commands, as runmqsc does: the lines it says. Raises PointFailed when one was not done."""
         lines: list[str] = []
         is_done = True
-        for reply in self._asked("mqsc", text=text, echo=False):
+        for reply in self._ask("mqsc", text=text, echo=False):
             if "line" in reply:
                 lines.append(str(reply["line"]))
             counts = reply.get("counts")
@@ -152,7 +152,7 @@ class LabQueueManager:
             raise PointFailed(f"Queue manager {self.name} refused: {' '.join(inside.refusals(lines)) or lines}")
         return lines
 
-    def accounting(self) -> list[Figure]:
+    def accounting(self) -> list[Metric]:
         """What the statistics and accounting queues hold, taken off them; nothing without `is_accounting`.
 
         Statistics are written up to now. The account of a connection is written when it ends, so close the load first.
@@ -161,11 +161,11 @@ class LabQueueManager:
         if not self.plan.is_accounting:
             return []
         self.mqsc("RESET QMGR TYPE(STATISTICS)")
-        found: list[Figure] = []
+        found: list[Metric] = []
         try:
             with connect(self.name, data=self.root, binding="local", application=READER) as connection:
                 for source in SOURCES:
-                    taken = taken_figures(connection, source, self._records.get(source, 0))
+                    taken = take_metrics(connection, source, self._records.get(source, 0))
                     self._records[source] = next_record(taken, self._records.get(source, 0))
                     found += taken
         except MQError as error:
@@ -174,23 +174,23 @@ class LabQueueManager:
 
     def run_trusted(self, target: str, *arguments: str) -> None:
         """Have a function called in its process, in a thread of its own, as `ostler run-trusted -b` does."""
-        for _ in self._asked("run_trusted", target=target, arguments=list(arguments), background=True):
+        for _ in self._ask("run_trusted", target=target, arguments=list(arguments), background=True):
             pass
 
     def call_trusted(self, target: str, *arguments: str) -> None:
         """Have a function called in its process, and wait for its end. Raises PointFailed when it failed."""
-        for reply in self._asked("run_trusted", target=target, arguments=list(arguments), background=False):
+        for reply in self._ask("run_trusted", target=target, arguments=list(arguments), background=False):
             if reply.get("failure"):
                 raise PointFailed(f"{target} failed in queue manager {self.name}: {reply['failure']}")
 
-    def _asked(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
+    def _ask(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
         """What it answers over its own socket, as to any administrator."""
         try:
             yield from control(self.directory, action, **arguments)
         except (NotRunningError, MQError) as error:
-            raise PointFailed(f"{error} {self.last_words()}" if not self.is_alive else str(error)) from None
+            raise PointFailed(f"{error} {self.describe_end()}" if not self.is_alive else str(error)) from None
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         """How it ended, if it did."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
@@ -204,7 +204,7 @@ class LabQueueManager:
                 what, value = self._pipe.recv()
                 return str(what), value
         except (EOFError, OSError):
-            raise PointFailed(self.last_words()) from None
+            raise PointFailed(self.describe_end()) from None
         raise PointFailed(f"Queue manager {self.name} did not answer within {seconds_max:.0f} s{self._last_lines()}")
 
     def _last_lines(self) -> str:

@@ -16,22 +16,22 @@ from typing import Final
 from ostler.lab.load.timeline import COOLING_DOWN, WARMING_UP, Timeline
 from ostler.lab.load.timeline import MEASURED as IN_WINDOW
 from ostler.lab.runner.contract import (
-    Counted,
-    Done,
-    Entrant,
-    Expected,
-    Figure,
-    Moment,
-    Now,
+    Contestant,
+    CountCheck,
+    Metric,
+    LiveStatus,
     PointFailed,
-    Prepared,
+    PointResult,
+    PointSpec,
+    ProgressSample,
+    ReadyLoad,
     Settings,
-    Shape,
     View,
+    WorkerCounts,
 )
 from ostler.lab.sampling.noise import Noise
 from ostler.lab.sampling.observer import Observer
-from ostler.lab.sampling.recording import RowSink, flag_rows
+from ostler.lab.sampling.row_sink import RowSink, flag_rows
 from ostler.lab.sampling.samples import Several
 from ostler.lab.sampling.window import Window
 from ostler.lab.scenarios.steps import Step
@@ -52,17 +52,17 @@ _PHASES: Final = (WARM_UP, MEASURED, COOL_DOWN)
 class _Load:
     """A load in a thread of its own."""
 
-    def __init__(self, prepared: Prepared, timeline: Timeline, told: Callable[[Moment], None]) -> None:
+    def __init__(self, prepared: ReadyLoad, timeline: Timeline, told: Callable[[ProgressSample], None]) -> None:
         self._prepared = prepared
         self._timeline = timeline
         self._told = told
-        self._counted: Sequence[Counted] = ()
+        self._counted: Sequence[WorkerCounts] = ()
         self._failure: Exception | None = None
         self.is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lab-load", daemon=True)
         self._thread.start()
 
-    def moment(self, moment: Moment) -> None:
+    def moment(self, moment: ProgressSample) -> None:
         self._told(moment)
 
     def _run(self) -> None:
@@ -78,7 +78,7 @@ class _Load:
         seconds = (moment_ns - time.perf_counter_ns()) / _SECOND_NS
         return not self.is_over.wait(max(seconds, 0.0))
 
-    def counted(self) -> Sequence[Counted]:
+    def counted(self) -> Sequence[WorkerCounts]:
         if not self.is_over.wait(_DRAIN_SECONDS_MAX):
             raise PointFailed(f"the load did not end within {_DRAIN_SECONDS_MAX:.0f} seconds after its time")
         if self._failure is not None:
@@ -106,16 +106,16 @@ class PointMeasurement:
         self._view = view
         self._noises = noises
         self._seconds_left = seconds_left
-        self._moments: dict[int, Moment] = {}
+        self._samples: dict[int, ProgressSample] = {}
 
-    def measure(self, prepared: Prepared, entrant: Entrant, step: Step, point: Point) -> Done:
+    def measure(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: Point) -> PointResult:
         """Raises PointFailed; nothing of the point is kept then."""
         watched = list(prepared.processes())
         for each in watched:
             self._observer.watch(each)
         segments = [self._run.begin(point, phase) for phase in _PHASES]
         try:
-            return self._measure(prepared, entrant, step, point, segments)
+            return self._measure(prepared, contestant, step, point, segments)
         finally:
             # What the observer sees from now on belongs to no phase; those that were not committed are forgotten.
             self._observer.enter("between", Window())
@@ -125,8 +125,8 @@ class PointMeasurement:
                 self._observer.forget(each.pid)
 
     def _measure(
-        self, prepared: Prepared, entrant: Entrant, step: Step, point: Point, segments: list[SegmentWriter]
-    ) -> Done:
+        self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: Point, segments: list[SegmentWriter]
+    ) -> PointResult:
         settings = self._settings
         timeline = Timeline.starting(
             time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
@@ -136,7 +136,7 @@ class PointMeasurement:
         )
         began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
         window = Window()
-        self._moments.clear()
+        self._samples.clear()
         load = _Load(prepared, timeline, self._hear)
         if load.wait_until(timeline.begin_ns):
             self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
@@ -154,36 +154,36 @@ class PointMeasurement:
         last_second = max(int(timeline.measured_seconds - 1e-9), 0)
         doubts = flag_rows(window.flags(self._noises), last_second)
         doubts += _agreement(prepared.settled(counted), last_second)
-        doubts += _emptiness(prepared.shape, counted, last_second)
+        doubts += _emptiness(prepared.point_spec, counted, last_second)
         segments[IN_WINDOW].add(doubts)
-        moments = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
+        progress = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
         # The measured phase goes last: a point is finished when its measured phase is there.
         for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
-            at = began + timedelta(microseconds=(moments[number] - timeline.begin_ns) / 1000)
-            seconds = (moments[number + 1] - moments[number]) / _SECOND_NS
-            segments[number].commit(self._row(prepared.shape, step, at, seconds))
+            at = began + timedelta(microseconds=(progress[number] - timeline.begin_ns) / 1000)
+            seconds = (progress[number + 1] - progress[number]) / _SECOND_NS
+            segments[number].commit(self._row(prepared.point_spec, step, at, seconds))
         names = tuple(dict.fromkeys(each.name.partition(":")[0] for each in doubts if each.kind == "flag"))
-        return _outcome(prepared.shape, entrant, step, point, counted, timeline.measured_seconds, names)
+        return _outcome(prepared.point_spec, contestant, step, point, counted, timeline.measured_seconds, names)
 
-    def _row(self, shape: Shape, step: Step, began: datetime, seconds: float) -> PhaseRow:
+    def _row(self, point_spec: PointSpec, step: Step, began: datetime, seconds: float) -> PhaseRow:
         parameters = {name: str(value) for name, value in step.points.items()}
-        parameters |= shape.parameters
-        parameters[OPERATION_PARAMETER] = shape.main_operation
+        parameters |= point_spec.parameters
+        parameters[OPERATION_PARAMETER] = point_spec.main_operation
         return PhaseRow(
             self._run.manifest.scenario,
             began,
             seconds,
-            shape.clients,
-            shape.message_bytes,
-            shape.persistent,
-            shape.rate_per_second,
+            point_spec.clients,
+            point_spec.message_bytes,
+            point_spec.persistent,
+            point_spec.rate_per_second,
             parameters,
         )
 
     def _watch(
         self,
         load: _Load,
-        prepared: Prepared,
+        prepared: ReadyLoad,
         phase: str,
         from_ns: int,
         to_ns: int,
@@ -194,7 +194,7 @@ class PointMeasurement:
         second = 0
         while True:
             if segment is not None:
-                segment.add(_statistics(_figures(prepared), second))
+                segment.add(_statistics(_metrics(prepared), second))
             if from_ns + second * _SECOND_NS >= to_ns:
                 return
             second += 1
@@ -202,21 +202,21 @@ class PointMeasurement:
             self._show(phase, window)
             if not goes_on:
                 if segment is not None:
-                    segment.add(_statistics(_figures(prepared), second))
+                    segment.add(_statistics(_metrics(prepared), second))
                 return
 
-    def _hear(self, moment: Moment) -> None:
-        self._moments[moment.worker] = moment
+    def _hear(self, moment: ProgressSample) -> None:
+        self._samples[moment.worker] = moment
 
     def _show(self, phase: str, window: Window) -> None:
-        moments = list(self._moments.values())
+        progress = list(self._samples.values())
         machine = window.machines[-1] if window.machines else None
         self._view.now(
-            Now(
+            LiveStatus(
                 phase,
-                sum(each.rate_per_second for each in moments),
-                max((each.p50_ns for each in moments), default=0),
-                max((each.p99_ns for each in moments), default=0),
+                sum(each.rate_per_second for each in progress),
+                max((each.p50_ns for each in progress), default=0),
+                max((each.p99_ns for each in progress), default=0),
                 window.core_percent_now(),
                 machine.steal_percent if machine is not None else 0.0,
                 self._seconds_left(),
@@ -224,22 +224,22 @@ class PointMeasurement:
         )
 
 
-def _figures(prepared: Prepared) -> Sequence[Figure]:
+def _metrics(prepared: ReadyLoad) -> Sequence[Metric]:
     try:
-        return prepared.figures()
+        return prepared.metrics()
     except (OSError, ValueError, PointFailed):
         # Whoever is asked has ended: the load hears of that too, and says it better.
         return ()
 
 
-def _statistics(figures: Sequence[Figure], second: int) -> list[StatisticRow]:
+def _statistics(metrics: Sequence[Metric], second: int) -> list[StatisticRow]:
     return [
         StatisticRow(second, each.source, each.record, each.object, each.name, each.position, each.value)
-        for each in figures
+        for each in metrics
     ]
 
 
-def _agreement(expected: Sequence[Expected], second: int) -> list[EventRow]:
+def _agreement(expected: Sequence[CountCheck], second: int) -> list[EventRow]:
     """Whether drivers and queue manager counted the same, told either way."""
     rows = []
     for each in expected:
@@ -249,28 +249,28 @@ def _agreement(expected: Sequence[Expected], second: int) -> list[EventRow]:
     return rows
 
 
-def _emptiness(shape: Shape, counted: Sequence[Counted], second: int) -> list[EventRow]:
+def _emptiness(point_spec: PointSpec, counted: Sequence[WorkerCounts], second: int) -> list[EventRow]:
     """A window in which nothing ended says nothing of a rate."""
-    seconds = [each.phases[IN_WINDOW].operation(shape.main_operation).seconds.values() for each in counted]
+    seconds = [each.phases[IN_WINDOW].operation(point_spec.main_operation).seconds.values() for each in counted]
     if any(found.count for each in seconds for found in each):
         return []
-    text = f"no {shape.main_operation} ended within the window: it was too short, or everything stood still"
+    text = f"no {point_spec.main_operation} ended within the window: it was too short, or everything stood still"
     return [EventRow(second, "flag", "nothing-ended", text, 0.0)]
 
 
 def _outcome(
-    shape: Shape,
-    entrant: Entrant,
+    point_spec: PointSpec,
+    contestant: Contestant,
     step: Step,
     point: Point,
-    counted: Sequence[Counted],
+    counted: Sequence[WorkerCounts],
     seconds: float,
     flags: tuple[str, ...],
-) -> Done:
+) -> PointResult:
     count = total_ns = highest_ns = 0
     buckets: dict[int, int] = {}
     for each in counted:
-        for found in each.phases[IN_WINDOW].operation(shape.main_operation).seconds.values():
+        for found in each.phases[IN_WINDOW].operation(point_spec.main_operation).seconds.values():
             count += found.count
             total_ns += found.total_ns
             highest_ns = max(highest_ns, found.highest_ns)
@@ -278,4 +278,4 @@ def _outcome(
     p50, p99 = (percentile_ns(buckets, percent, highest_ns) if count else None for percent in (50.0, 99.0))
     mean = total_ns / count if count else None
     rate = count / seconds if seconds else 0.0
-    return Done(entrant.name, step, point.repetition, shape.main_operation, rate, mean, p50, p99, flags)
+    return PointResult(contestant.name, step, point.repetition, point_spec.main_operation, rate, mean, p50, p99, flags)

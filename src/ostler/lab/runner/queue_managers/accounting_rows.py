@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ostler.client.api.connection import Connection
-from ostler.lab.runner.contract import Figure
+from ostler.lab.runner.contract import Metric
 from ostler.model.pcf import PcfError
 from ostler.observe.record_reader import Field, Record, read
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
@@ -17,40 +17,40 @@ SOURCES: Final = {"statistics": STATISTICS_QUEUE, "accounting": ACCOUNTING_QUEUE
 # Whom or what a record is about, the most particular first.
 _OBJECTS: Final = ("QName", "ChannelName", "ConnectionId")
 # Numbers that count nothing.
-_NO_FIGURES: Final = frozenset(
+_NO_METRICS: Final = frozenset(
     {"CommandLevel", "ObjectCount", "SeqNumber", "MsgSeqNumber", "Control", "ApplicationPid", "ApplicationTid"}
     | {"DiscType", "ChannelType", "QType", "QDefinitionType"}
 )
 _MESSAGES_MAX: Final = 100_000
 
 
-def taken_figures(connection: Connection, source: str, first_record: int = 0) -> list[Figure]:
+def take_metrics(connection: Connection, source: str, first_record: int = 0) -> list[Metric]:
     """All messages of a source, taken off their queue. Records are counted from `first_record` on.
 
     Each message is a record, and so is each queue or channel that it tells of. Names have the kind of the record before
     them, `QueueStatistics.PutCount`; what is zero is left out.
     """
-    figures: list[Figure] = []
+    metrics: list[Metric] = []
     record = first_record
     for message in _messages(connection, SOURCES[source]):
-        found = message_figures(source, message, record)
-        figures += found
+        found = message_metrics(source, message, record)
+        metrics += found
         record = next_record(found, record)
-    return figures
+    return metrics
 
 
-def message_figures(source: str, message: Record, first_record: int) -> list[Figure]:
+def message_metrics(source: str, message: Record, first_record: int) -> list[Metric]:
     """The figures of one message. Its records are counted from `first_record` on."""
     return [
         figure
         for record, (part, kind, about) in enumerate(_parts(message), first_record)
-        for figure in _figures(source, record, kind, about, part)
+        for figure in _metrics(source, record, kind, about, part)
     ]
 
 
-def next_record(figures: list[Figure], first_record: int) -> int:
+def next_record(metrics: list[Metric], first_record: int) -> int:
     """The number of the record after these."""
-    return max([first_record, *(each.record + 1 for each in figures)])
+    return max([first_record, *(each.record + 1 for each in metrics)])
 
 
 def _messages(connection: Connection, queue_name: str) -> Iterator[Record]:
@@ -82,13 +82,13 @@ def _object(record: Record) -> str:
     return next((str(record[name]).strip() for name in _OBJECTS if name in record), "")
 
 
-def _figures(source: str, record: int, kind: str, about: str, fields: Record) -> Iterator[Figure]:
+def _metrics(source: str, record: int, kind: str, about: str, fields: Record) -> Iterator[Metric]:
     for name, value in fields.items():
-        if name in _NO_FIGURES:
+        if name in _NO_METRICS:
             continue
         for position, number in enumerate(_numbers(value)):
             if number:
-                yield Figure(source, f"{kind}.{name}", float(number), about, record, position)
+                yield Metric(source, f"{kind}.{name}", float(number), about, record, position)
 
 
 def _numbers(value: Field) -> list[int]:

@@ -16,10 +16,10 @@ from ostler.lab.families.held_connections import resident_bytes
 from ostler.lab.families.task import RESULT, Loop, wait_until
 from ostler.lab.load.mq.topic_maker import GROUPED, MAKE, RETAIN
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder
-from ostler.lab.runner.contract import ROUND_TRIP, Figure, PointFailed
-from ostler.lab.runner.queue_manager_child import TOPIC_ROUNDS, TOPICS_REMOVED
-from ostler.lab.runner.queue_manager_plan import CHANNEL, QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
+from ostler.lab.runner.contract import ROUND_TRIP, Metric, PointFailed
+from ostler.lab.runner.queue_managers.child import TOPIC_ROUNDS, TOPICS_REMOVED
+from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.store.histogram import merge, percentile_ns
 from ostler.lab.store.roles import QUEUE_MANAGER
 from ostler.server.config.qm_ini import LogSection
@@ -95,7 +95,7 @@ class TopicTreeManager:
 
     def counters(self) -> tuple[int, int]:
         """How many topics were taken away, and how often all were looked through: ever since it was started."""
-        found = {each.name: each.value for each in self.manager.figures() if each.source == QUEUE_MANAGER}
+        found = {each.name: each.value for each in self.manager.metrics() if each.source == QUEUE_MANAGER}
         return int(found[TOPICS_REMOVED]), int(found[TOPIC_ROUNDS])
 
     def empty(self, seconds_max: float) -> None:
@@ -156,7 +156,7 @@ class LagProbe(Loop):
             self._within.record(due, end)
         return end
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         assert self._recorder is not None
         found = [lag(LAG, ROUND_TRIP, self._recorder)]
         if self._is_idle_first:
@@ -169,7 +169,7 @@ class LagProbe(Loop):
         self._connection.close()
 
 
-def lag(name: str, operation: str, recorder: PhaseRecorder, idle: bool = False) -> Figure | None:
+def lag(name: str, operation: str, recorder: PhaseRecorder, idle: bool = False) -> Metric | None:
     """The 999th of a thousand, of all that ended within the window or behind it; `idle`: of those before it."""
     buckets: dict[int, int] = {}
     highest = 0
@@ -179,4 +179,4 @@ def lag(name: str, operation: str, recorder: PhaseRecorder, idle: bool = False) 
             highest = max(highest, second.highest_ns)
     if not buckets:
         return None
-    return Figure(RESULT, name, percentile_ns(buckets, 99.9, highest) / 1e6)
+    return Metric(RESULT, name, percentile_ns(buckets, 99.9, highest) / 1e6)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.runner import channel_wiring as wires
-from ostler.lab.runner.channel_wiring import ANSWERING, ASKING, Wiring
-from ostler.lab.runner.contract import Figure, PointFailed, SittingOver
-from ostler.lab.runner.queue_manager_plan import QueueManagerPlan
-from ostler.lab.runner.queue_manager_process import LabQueueManager
-from ostler.lab.runner.relay import Relay, RelayFailed
-from ostler.lab.sampling.process_sampler import Watched
+from ostler.lab.runner.contract import Metric, PointFailed, RunAborted
+from ostler.lab.runner.queue_managers import channel_wiring as wires
+from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, Wiring
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.process import LabQueueManager
+from ostler.lab.runner.queue_managers.relay import Relay, RelayFailed
+from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import FAR, LABORATORY, NEAR, QUEUE_MANAGER, role_at
 
 _RUNNING: Final = "RUNNING"
@@ -49,7 +49,7 @@ class QueueManagerPair:
         """Start both, and all channels between them. `plan` is for both, without objects. `tell` hears how far it is,
         where channels are so many that it takes long.
 
-        Raises SittingOver when a queue manager does not start, and PointFailed when a channel does not.
+        Raises RunAborted when a queue manager does not start, and PointFailed when a channel does not.
         """
         self.wiring = wiring
         self._tell = tell if tell is not None and wiring.routes >= _MANY else _unheard
@@ -86,9 +86,9 @@ class QueueManagerPair:
     def is_alive(self) -> bool:
         return all(each.is_alive for each in self.managers)
 
-    def watched(self) -> list[Watched]:
+    def watched(self) -> list[WatchedProcess]:
         """The relays. Queue managers are watched by who uses them."""
-        return [Watched(LABORATORY, relay.pid) for relay in self._relays]
+        return [WatchedProcess(LABORATORY, relay.pid) for relay in self._relays]
 
     def _join(self, own: LabQueueManager, other: LabQueueManager) -> None:
         """Define and start the channels one way."""
@@ -97,7 +97,7 @@ class QueueManagerPair:
             try:
                 relay = Relay(port, self.wiring.round_trip_ms / 2)
             except (RelayFailed, OSError) as failure:
-                raise SittingOver(f"The relay does not start: {failure}") from None
+                raise RunAborted(f"The relay does not start: {failure}") from None
             self._relays.append(relay)
             self._stack.callback(relay.close)
             port = relay.port
@@ -129,7 +129,7 @@ class QueueManagerPair:
                     name, state = next(iter(waiting.items()), (own.name, "not shown"))
                     raise PointFailed(
                         f"{len(found) - len(waiting):,} of {self.wiring.routes:,} channels of {own.name} run after "
-                        f"{seconds_max:.0f} s; {name} is {state}: {own.last_words()}"
+                        f"{seconds_max:.0f} s; {name} is {state}: {own.describe_end()}"
                     )
                 # To look at thousands takes a while, in which they do not get on.
                 time.sleep(max(_POLL_SECONDS, now - began))
@@ -148,11 +148,11 @@ class QueueManagerPair:
         self._stack.close()
 
 
-def channel_figures(pair: QueueManagerPair) -> list[Figure]:
+def channel_metrics(pair: QueueManagerPair) -> list[Metric]:
     """Messages and batches of the channels that send, all together of each queue manager."""
-    found: list[Figure] = []
+    found: list[Metric] = []
     for own, other in ((pair.asking, pair.answering), (pair.answering, pair.asking)):
         lines = own.mqsc(wires.status_command(own.name, other.name))
         for name, shown in (("messages", "MSGS"), ("batches", "BATCHES")):
-            found.append(Figure("channels", name, float(wires.total(lines, shown)), own.name))
+            found.append(Metric("channels", name, float(wires.total(lines, shown)), own.name))
     return found

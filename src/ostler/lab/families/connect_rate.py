@@ -14,8 +14,8 @@ from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.drivers.connection_flood import ConnectingClient, connected_from
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
-from ostler.lab.peers.running import LOOPBACK
-from ostler.lab.runner.contract import CONNECT, Figure
+from ostler.lab.peers.broker_process import LOOPBACK
+from ostler.lab.runner.contract import CONNECT, Metric
 
 DISCONNECT: Final = "disconnect"
 SERVER_TIME: Final = "server us per connect"
@@ -75,7 +75,7 @@ class ConnectLoop(Loop):
         self._window.turns += 1
         return end
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         return self._window.results()
 
     def close(self) -> None:
@@ -110,12 +110,12 @@ class _Window:
             self._turns_within = self.turns - self._turns_before
             self._used_within = used_ns(self._server_pid) - self._used_before
 
-    def results(self) -> list[Figure]:
+    def results(self) -> list[Metric]:
         if not self._turns_within:
             return []
         return [
-            Figure(RESULT, SERVER_TIME, self._used_within / 1000 / self._turns_within),
-            Figure(RESULT, DRIVER_TIME, self._own.nanoseconds / 1000 / self._turns_within),
+            Metric(RESULT, SERVER_TIME, self._used_within / 1000 / self._turns_within),
+            Metric(RESULT, DRIVER_TIME, self._own.nanoseconds / 1000 / self._turns_within),
         ]
 
 
@@ -136,8 +136,8 @@ class QueueManagerConnects(ConnectLoop):
         while not client.has_left:
             exchange(sock, client)
 
-    def results(self) -> list[Figure]:
-        return [*super().results(), Figure(RESULT, DECISION_TIME, decision_ns(self._table) / 1000)]
+    def results(self) -> list[Metric]:
+        return [*super().results(), Metric(RESULT, DECISION_TIME, decision_ns(self._table) / 1000)]
 
 
 class BareConnects(ConnectLoop):

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.lab.load.mq.client import reply_queue, request_queue, routed_queue, way_back
-from ostler.lab.peers.running import LOOPBACK
-from ostler.lab.runner.queue_manager_plan import NAME, USER
+from ostler.lab.peers.broker_process import LOOPBACK
+from ostler.lab.runner.queue_managers.plan import NAME, USER
 
 ASKING: Final = f"{NAME}0"
 ANSWERING: Final = f"{NAME}1"

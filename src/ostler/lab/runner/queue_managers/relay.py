@@ -18,10 +18,10 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.lab.runner import relay_process
-from ostler.lab.runner.relay_loop import BACK as BACK
-from ostler.lab.runner.relay_loop import FORWARD as FORWARD
-from ostler.lab.runner.relay_loop import RelayFigures
+from ostler.lab.runner.queue_managers import relay_process
+from ostler.lab.runner.queue_managers.relay_loop import BACK as BACK
+from ostler.lab.runner.queue_managers.relay_loop import FORWARD as FORWARD
+from ostler.lab.runner.queue_managers.relay_loop import RelayCounters
 
 _END_SECONDS_MAX: Final = 5.0
 _DIRECTION_NAMES: Final = {number: name for name, number in relay_process.DIRECTIONS.items()}
@@ -32,7 +32,7 @@ class RelayFailed(Exception):
 
 
 @dataclass
-class MeasuredRelay(RelayFigures):
+class MeasuredRelay(RelayCounters):
     cpu_seconds: float = 0.0
     """Of the relay's process since its start."""
 
@@ -54,7 +54,7 @@ class Relay:
             stdout=subprocess.PIPE,
             process_group=0,
         )
-        self.port = int(self._heard() or 0)
+        self.port = int(self._read_line() or 0)
         """Where to connect to."""
 
     @property
@@ -86,8 +86,8 @@ class Relay:
     def set_delay(self, milliseconds_one_way: float) -> None:
         self._do(f"delay {milliseconds_one_way}")
 
-    def figures(self) -> MeasuredRelay:
-        return MeasuredRelay(**json.loads(self._asked("figures")))
+    def counters(self) -> MeasuredRelay:
+        return MeasuredRelay(**json.loads(self._ask("figures")))
 
     def close(self) -> None:
         """Reset all connections and end. A second time does nothing."""
@@ -110,11 +110,11 @@ class Relay:
         self.close()
 
     def _do(self, order: str) -> None:
-        answer = self._asked(order)
+        answer = self._ask(order)
         if answer != "done":
             raise RelayFailed(answer)
 
-    def _asked(self, order: str) -> str:
+    def _ask(self, order: str) -> str:
         with self._turn:
             stream = self._process.stdin
             if stream is None or stream.closed:
@@ -123,17 +123,17 @@ class Relay:
                 stream.write(order.encode() + b"\n")
                 stream.flush()
             except OSError:
-                raise RelayFailed(self._last_words()) from None
-            return self._heard()
+                raise RelayFailed(self._describe_end()) from None
+            return self._read_line()
 
-    def _heard(self) -> str:
+    def _read_line(self) -> str:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RelayFailed(self._last_words())
+            raise RelayFailed(self._describe_end())
         return line.decode().strip()
 
-    def _last_words(self) -> str:
+    def _describe_end(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS_MAX)
         return f"the relay's process ended with status {self._process.poll()}"

@@ -21,8 +21,8 @@ from typing import Final
 from ostler import __version__
 from ostler.client.locate.registry import announce
 from ostler.command.mqsc.script import Counts, run_script
-from ostler.lab.peers.running import free_port
-from ostler.lab.runner.queue_manager_plan import CHANNEL, LISTENER, USER, QueueManagerPlan
+from ostler.lab.peers.broker_process import free_port
+from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQOT_TOPIC, MQRCCF_COMMAND_FAILED
 from ostler.model.counters import verb_counts
@@ -44,7 +44,7 @@ from ostler.server.tls.key_repository import default_labels
 
 READY: Final = "ready"
 FAILED: Final = "failed"
-FIGURES: Final = "figures"
+METRICS: Final = "figures"
 TOPIC_ROUNDS: Final = "topic rounds"
 TOPICS_REMOVED: Final = "topics removed"
 AUTHORITY_DIRECTORY: Final = "ssl/ca"
@@ -133,8 +133,8 @@ class _Life:
 
     def _answer(self, daemon: Daemon) -> None:
         with contextlib.suppress(EOFError, OSError):
-            while self._pipe.recv() == FIGURES:
-                self._say(FIGURES, figures(self._manager))
+            while self._pipe.recv() == METRICS:
+                self._say(METRICS, read_metrics(self._manager))
         daemon.ask_end(EndRequest(IMMEDIATE, 0.0, "the laboratory"))
         time.sleep(SECONDS_TO_END_MAX)
         os._exit(1)
@@ -225,7 +225,7 @@ def refusals(lines: Iterable[str]) -> list[str]:
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
-def figures(manager: QueueManager | None) -> Found:
+def read_metrics(manager: QueueManager | None) -> Found:
     """Counters that only grow. Read without the engine's lock, so that nobody waits for them, nor they for a load."""
     if manager is None:
         return []

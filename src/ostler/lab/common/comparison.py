@@ -14,8 +14,8 @@ from math import inf
 from typing import Final
 
 from ostler.lab.common.samples import NOISE_FRACTION, median, quartiles
-from ostler.lab.runner.contract import EntrantKind
-from ostler.lab.runner.step_results import Series, StepFigure, StepResult
+from ostler.lab.runner.contract import ContestantKind
+from ostler.lab.runner.step_results import Series, StepMetric, StepResult
 
 LEAST_PERCENT: Final = 100 * NOISE_FRACTION
 _MANY: Final = 5
@@ -88,7 +88,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class _Figure:
+class _Metric:
     name: str
     of: Callable[[StepResult], Series]
     more_is_better: bool
@@ -102,16 +102,16 @@ NEAR_COST: Final = "near us"
 FAR_COST: Final = "far us"
 
 _FIGURES: Final = (
-    _Figure(RATE, lambda each: each.rate, True),
-    _Figure(MEAN, lambda each: each.mean_ns, False),
-    _Figure(P99, lambda each: each.p99_ns, False),
-    _Figure(BROKER_COST, lambda each: each.broker_us, False),
-    _Figure(NEAR_COST, lambda each: each.costs.near_us, False),
-    _Figure(FAR_COST, lambda each: each.costs.far_us, False),
+    _Metric(RATE, lambda each: each.rate, True),
+    _Metric(MEAN, lambda each: each.mean_ns, False),
+    _Metric(P99, lambda each: each.p99_ns, False),
+    _Metric(BROKER_COST, lambda each: each.broker_us, False),
+    _Metric(NEAR_COST, lambda each: each.costs.near_us, False),
+    _Metric(FAR_COST, lambda each: each.costs.far_us, False),
 )
 
 
-def place(result: StepResult | StepFigure) -> Place:
+def place(result: StepResult | StepMetric) -> Place:
     return tuple(sorted(result.points.items()))
 
 
@@ -169,7 +169,7 @@ def reference(results: Sequence[StepResult], name: str = "") -> str:
             raise NothingInCommon(f"There is no contestant {name!r} in this run; there are {'; '.join(names)}.")
         return name
     for each in results:
-        if each.kind is EntrantKind.OSTLER:
+        if each.kind is ContestantKind.OSTLER:
             return each.contestant
     raise NothingInCommon("Ostler was not measured in this run; say against whom to compare.")
 
@@ -210,7 +210,7 @@ def compare_runs(base: Sequence[StepResult], other: Sequence[StepResult], noise_
     limits = _limit_changes(pairs)
     moved = max((abs(percent) for percent in limits.values()), default=0.0)
     changes = tuple(
-        compared(before, after, noise_percent if before.kind is EntrantKind.LIMIT else max(noise_percent, moved))
+        compared(before, after, noise_percent if before.kind is ContestantKind.LIMIT else max(noise_percent, moved))
         for before, after in pairs
     )
     return RunsCompared(changes, limits, len(base) - len(pairs), len(other) - len(pairs))
@@ -223,7 +223,7 @@ def _identity(result: StepResult) -> tuple[str, str, Place]:
 def _limit_changes(pairs: Iterable[tuple[StepResult, StepResult]]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for before, after in pairs:
-        if before.kind is EntrantKind.LIMIT and before.is_main and before.rate_per_second:
+        if before.kind is ContestantKind.LIMIT and before.is_main and before.rate_per_second:
             percent = 100 * (after.rate_per_second - before.rate_per_second) / before.rate_per_second
             found.setdefault(before.contestant, []).append(percent)
     return {name: median(percents) for name, percents in found.items()}
@@ -239,11 +239,11 @@ def _nothing_in_common(base: Sequence[StepResult], other: Sequence[StepResult]) 
 
 
 @dataclass(frozen=True)
-class FigureChange:
+class MetricChange:
     """A figure that is no rate, in two runs. Nobody knows here whether more of it is better."""
 
-    base: StepFigure
-    other: StepFigure
+    base: StepMetric
+    other: StepMetric
     percent: float | None
     """Unknown when it was 0."""
     is_same: bool
@@ -260,7 +260,7 @@ class FigureChange:
         }
 
 
-def compare_figures(base: Sequence[StepFigure], other: Sequence[StepFigure]) -> list[FigureChange]:
+def compare_metrics(base: Sequence[StepMetric], other: Sequence[StepMetric]) -> list[MetricChange]:
     """Figures that both runs have. They are no times, so the noise of the machine does not bear on them."""
     others = {(each.contestant, each.name, place(each)): each for each in other}
     found = []
@@ -271,9 +271,9 @@ def compare_figures(base: Sequence[StepFigure], other: Sequence[StepFigure]) -> 
             continue
         if before > 0:
             change = change_of(each.name, each.values, match.values, LEAST_PERCENT, True)
-            found.append(FigureChange(each, match, change.percent, change.verdict is Verdict.SAME))
+            found.append(MetricChange(each, match, change.percent, change.verdict is Verdict.SAME))
         else:
-            found.append(FigureChange(each, match, None, before == after))
+            found.append(MetricChange(each, match, None, before == after))
     return found
 
 
@@ -282,6 +282,6 @@ def summary(changes: Iterable[Compared], figure: str = RATE) -> dict[Verdict, in
     counts = dict.fromkeys(Verdict, 0)
     for each in changes:
         change = each.change(figure)
-        if change is not None and each.other.kind is not EntrantKind.LIMIT:
+        if change is not None and each.other.kind is not ContestantKind.LIMIT:
             counts[change.verdict] += 1
     return counts

@@ -20,7 +20,7 @@ from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.libraries.nats_library_driver import NatsLibraryDriver
 from ostler.lab.load.nats.jetstream import STREAM_OVERLAPS
 from ostler.lab.load.one_way import OneWay
-from ostler.lab.load.plan import ONE_WAY, Plan, pair_of
+from ostler.lab.load.spec import ONE_WAY, Plan, pair_of
 
 _REQUESTS: Final = "LIBREQ"
 _REPLIES: Final = "LIBREP"

@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder
-from ostler.lab.runner.contract import Moment
+from ostler.lab.runner.contract import ProgressSample
 from ostler.lab.store.histogram import percentile_ns
 
 _SECOND_NS: Final = 1_000_000_000
 
-Tell = Callable[[Moment], None]
+Tell = Callable[[ProgressSample], None]
 
 
-def unheard(moment: Moment) -> None:
+def unheard(moment: ProgressSample) -> None:
     """For who wants to know nothing before the end."""
 
 
-class Moments:
+class ProgressReporter:
     """Tells what a recorder holds. `next_ns` is when it should be asked to."""
 
     def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, tell: Tell) -> None:
@@ -36,7 +36,7 @@ class Moments:
         p50_ns, p99_ns = self._percentiles()
         self._at_ns, self._completed = now_ns, completed
         self.next_ns = now_ns + _SECOND_NS
-        self._tell(Moment(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
+        self._tell(ProgressSample(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
 
     def _percentiles(self) -> tuple[int, int]:
         """Of the last second before the one that goes on, which may have hardly begun; in the first second, of that."""

@@ -35,7 +35,7 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 @dataclass
-class RelayFigures:
+class RelayCounters:
     """What a relay has done so far."""
 
     connections: int = 0
@@ -71,7 +71,7 @@ class RelayLoop:
     """Listens on a port of its own, and connects to another one for each who comes."""
 
     def __init__(self, target_port: int, delay_ms_one_way: float = 0.0, port: int = 0) -> None:
-        self.figures = RelayFigures()
+        self.counters = RelayCounters()
         self._target = (LOOPBACK, target_port)
         self._delay_ns = 0
         self.set_delay(delay_ms_one_way)
@@ -105,7 +105,7 @@ class RelayLoop:
     def cut(self) -> None:
         """End all connections with a reset, on both sides; what was on its way is lost."""
         self._bytes_left = [-1, -1]
-        self.figures.cuts += 1
+        self.counters.cuts += 1
         for end in list(self._ends.values()):
             if end.direction == FORWARD:
                 self._drop(end)
@@ -218,8 +218,8 @@ class RelayLoop:
         sock = _prepared(socket.socket())
         far = _End(sock, FORWARD, False)
         near.other, far.other = far, near
-        self.figures.connections_made += 1
-        self.figures.connections += 1
+        self.counters.connections_made += 1
+        self.counters.connections += 1
         self._ends[near.descriptor] = near
         self._ends[far.descriptor] = far
         try:
@@ -233,14 +233,14 @@ class RelayLoop:
         self._see(far)
 
     def _unreached(self, far: _End) -> None:
-        self.figures.unreached += 1
+        self.counters.unreached += 1
         self._drop(far)
 
     def _drop(self, end: _End) -> None:
         """Reset both sides of a connection."""
         if self._ends.get(end.descriptor) is not end:
             return
-        self.figures.connections -= 1
+        self.counters.connections -= 1
         for each in (end, end.other):
             each.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             self._close(each)
@@ -343,9 +343,9 @@ class RelayLoop:
             self._drop(end)
             return 0
         if end.direction == FORWARD:
-            self.figures.forward_bytes += sent
+            self.counters.forward_bytes += sent
         else:
-            self.figures.back_bytes += sent
+            self.counters.back_bytes += sent
         if left >= 0:
             self._bytes_left[end.direction] = left - sent
             if left == sent:
@@ -360,7 +360,7 @@ class RelayLoop:
         """All was sent to it. When that holds for both sides, the connection is over."""
         end.was_told_end = True
         if end.other.was_told_end:
-            self.figures.connections -= 1
+            self.counters.connections -= 1
             self._close(end)
             self._close(end.other)
             return

@@ -1,0 +1,119 @@
+"""Drivers: what each offers, and how one is started for a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
+
+from ostler.lab.load.client import LoadFailed, Pace
+from ostler.lab.load.drivers.connection_flood import sockets_max
+from ostler.lab.load.drivers.epoll_driver import EpollDriver, Round, TlsUse
+from ostler.lab.load.pacing import Pacing
+from ostler.lab.load.progress import Tell
+from ostler.lab.load.registry import LEAN_CLIENTS, LIBRARY_DRIVERS, MQ_PROTOCOLS, PROBE_DRIVERS, lean_clients
+from ostler.lab.load.spec import Plan
+from ostler.lab.load.timeline import PhaseRecorder, Timeline
+from ostler.model.errors import MQError
+
+# A driver has a few descriptors besides its sockets.
+_DESCRIPTORS_KEPT = 32
+
+
+class Driver(Protocol):
+    """What runs clients. It is open when it is made."""
+
+    def round(self, seconds: float) -> Round: ...
+
+    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class Sharing(Protocol):
+    """A driver whose producers and consumers may belong to those of others."""
+
+    def arm(self, timeline: Timeline) -> None:
+        """Count by a timeline already before `run` is called with it: others may begin to put before that."""
+
+    @property
+    def outstanding(self) -> int:
+        """One-way messages that were put here and not yet got here."""
+
+
+@runtime_checkable
+class Serving(Protocol):
+    """A driver whose clients only work while it is called, and who must be served when it has nothing else to do."""
+
+    def serve_until_readable(self, descriptor: int) -> None: ...
+
+
+class LibraryDriver(Driver, Protocol):
+    """A driver of clients that use a library."""
+
+    pacing: Pacing
+
+
+def start_driver(plan: Plan) -> Driver:
+    """Return a driver whose clients are all connected and ready."""
+    if plan.protocol in LEAN_CLIENTS or plan.protocol in MQ_PROTOCOLS:
+        return _lean_driver(plan)
+    if plan.protocol in PROBE_DRIVERS:
+        start_probe: Callable[[Plan], Driver] = _imported(PROBE_DRIVERS[plan.protocol])
+        return start_probe(plan)
+    if plan.protocol not in LIBRARY_DRIVERS:
+        raise ValueError(f"there is no protocol {plan.protocol}")
+    start_library: Callable[[Plan], LibraryDriver] = _imported(LIBRARY_DRIVERS[plan.protocol])
+    driver = start_library(plan)
+    driver.pacing = plan.pacing()
+    return driver
+
+
+def _imported(reference: str) -> Any:
+    """Return the function that "module:function" names."""
+    module, _, function = reference.partition(":")
+    return getattr(import_module(module), function)
+
+
+def _lean_driver(plan: Plan) -> Driver:
+    """Responders are all there before the first requester. They may have a protocol and an address of their own."""
+    _check_descriptors(plan)
+    pace = Pace(plan.pacing(), plan.window if plan.drivers == 1 else 0)
+    driver = EpollDriver(plan.address, pace, _tls_use(plan))
+    theirs = plan
+    if plan.responder_protocol:
+        theirs = replace(theirs, protocol=plan.responder_protocol)
+    if plan.responder_address is not None:
+        theirs = replace(theirs, address=plan.responder_address, other_addresses=())
+    for part, is_requester, numbers in ((theirs, False, plan.responders), (plan, True, plan.requesters)):
+        clients = lean_clients(part, pace, is_requester, numbers)
+        shown = [each.members[0].number if each.members else numbers[at] for at, each in enumerate(clients)]
+        driver.open(clients, [part.address_of(number) for number in shown])
+    return driver
+
+
+def _check_descriptors(plan: Plan) -> None:
+    """Before clients by the thousand are made that cannot be connected."""
+    sockets = -(-(len(plan.requesters) + len(plan.responders)) // max(plan.conversations, 1))
+    most = sockets_max(_DESCRIPTORS_KEPT)
+    if sockets > most:
+        raise LoadFailed(
+            f"a process may have {most:,} connections here, not {sockets:,}: use more --drivers, or let it have more "
+            "descriptors (ulimit -n)"
+        )
+
+
+def _tls_use(plan: Plan) -> TlsUse | None:
+    if plan.tls is None:
+        return None
+    # Long to import, and seldom needed.
+    from ostler.client.link.tls_client import ClientTls
+    from ostler.client.locate.connect_parameters import TlsSettings
+
+    settings = TlsSettings(plan.tls.cipher_spec, ca_file=plan.tls.authority_file)
+    try:
+        return TlsUse(ClientTls(settings), plan.channel)
+    except MQError as told:
+        raise LoadFailed(str(told)) from None
