@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.sampling import doctor, flags
-from ostler.lab.sampling.doctor import Verdict
+from ostler.lab.sampling.doctor import Fitness
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to" / "check-the-machine.md"
@@ -47,5 +47,5 @@ def test_every_finding_and_verdict_is_on_the_page() -> None:
     for check in doctor.CHECKS:
         name = {"forces": "forced writes", "others": "other work"}.get(check.__name__, check.__name__.replace("_", " "))
         assert name in before
-    for verdict in Verdict:
+    for verdict in Fitness:
         assert f"| {verdict} |" in before

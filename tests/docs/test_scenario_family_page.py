@@ -18,7 +18,7 @@ from ostler.lab.runner.contract import QUICK
 from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.families import FAMILIES, Family
 from ostler.lab.scenarios.loader import catalogue, read_report
-from ostler.lab.store.manifest import State
+from ostler.lab.store.manifest import RunState
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.validation import validate
 
@@ -60,7 +60,7 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     finally:
         sys.modules.pop("opening", None)
     assert view.failures == []
-    assert run.manifest.state is State.COMPLETE
+    assert run.manifest.state is RunState.COMPLETE
     assert validate(run) == []
     assert {(each.contestant, each.step) for each in run.manifest.points} == {
         (name, step) for name in ("Ostler", "bare exchanges") for step in (0, 1)

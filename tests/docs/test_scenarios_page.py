@@ -13,7 +13,7 @@ import pytest
 from ostler.cli.framework.commands import CommandParser
 from ostler.cli.lab import catalogue as lab_catalogue
 from ostler.lab.scenarios import model
-from ostler.lab.scenarios.features import Feature, State, Verdict
+from ostler.lab.scenarios.features import Feature, FeatureState, ReadinessVerdict
 from ostler.lab.scenarios.loader import catalogue
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "scenarios.md"
@@ -29,15 +29,15 @@ def told() -> set[str]:
 @pytest.mark.parametrize(
     "words",
     [
-        model.Kind,
+        model.ScenarioKind,
         model.Topology,
         model.Persistence,
         model.Syncpoint,
         model.Binding,
         model.LoadKind,
         model.StopKind,
-        State,
-        Verdict,
+        FeatureState,
+        ReadinessVerdict,
     ],
 )
 def test_every_word_is_on_the_page(words: type[StrEnum]) -> None:
@@ -45,7 +45,17 @@ def test_every_word_is_on_the_page(words: type[StrEnum]) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [model.Scenario, model.Role, model.Sweep, model.Load, model.StopRule, model.Part, model.Source, Feature]
+    "kind",
+    [
+        model.Scenario,
+        model.Role,
+        model.Sweep,
+        model.ScenarioLoad,
+        model.StopRule,
+        model.ScenarioPart,
+        model.Source,
+        Feature,
+    ],
 )
 def test_every_field_is_on_the_page(kind: type) -> None:
     fields = {field.name for field in dataclasses.fields(kind)}

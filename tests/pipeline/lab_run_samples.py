@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from ostler.lab.store.manifest import Manifest, Point
+from ostler.lab.store.manifest import Manifest, PlannedPoint
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.rows import EventRow, MachineRow, PhaseRow, ProcessRow, Row, StatisticRow, ThreadRow
 from ostler.lab.store.run_writer import RunWriter
@@ -39,7 +39,7 @@ def environment() -> dict[str, object]:
 
 def manifest(name: str, steps: int = 2, repetitions: int = 2, scenario: str = SCENARIO) -> Manifest:
     planned = [
-        Point(contestant, step, repetition, {"requesters": clients(step)})
+        PlannedPoint(contestant, step, repetition, {"requesters": clients(step)})
         for step in range(steps)
         for repetition in range(repetitions)
         for contestant in CONTESTANTS
@@ -59,7 +59,7 @@ def clients(step: int) -> int:
     return 1 + 3 * step
 
 
-def phase_row(point: Point, scenario: str = SCENARIO) -> PhaseRow:
+def phase_row(point: PlannedPoint, scenario: str = SCENARIO) -> PhaseRow:
     told = {"requesters": str(clients(point.step)), "responders": "5", "queue pairs": "1", "operation": "round trip"}
     return PhaseRow(scenario, BEGAN, 2.0, clients(point.step), 2048, False, None, told)
 
@@ -108,7 +108,7 @@ def observed_rows(contestant: str) -> list[Row]:
     return rows
 
 
-def measure(run: RunWriter, points: Sequence[Point], chance: random.Random, scenario: str = SCENARIO) -> None:
+def measure(run: RunWriter, points: Sequence[PlannedPoint], chance: random.Random, scenario: str = SCENARIO) -> None:
     for point in points:
         for phase in (WARM_UP, MEASURED):
             segment = run.begin(point, phase)

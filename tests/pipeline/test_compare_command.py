@@ -46,13 +46,13 @@ _ROWS = [
 def _lake(root: Path, rows: list[dict[str, Any]]) -> Path:
     """A lake with these comparisons."""
     from ostler.pipeline.lake.arrow_schemas import arrow_schema
-    from ostler.pipeline.lake.lake import Part, Snapshot, as_json
+    from ostler.pipeline.lake.lake import LakePart, LakeSnapshot, as_json
 
     directory = root / "gold" / "comparison" / "version=1"
     directory.mkdir(parents=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(COMPARISON)), directory / "part.parquet")
-    part = Part("gold/comparison/version=1", {}, len(rows))
-    (root / "current.json").write_text(as_json(Snapshot(root, 1, parts={COMPARISON.name: (part,)})))
+    part = LakePart("gold/comparison/version=1", {}, len(rows))
+    (root / "current.json").write_text(as_json(LakeSnapshot(root, 1, parts={COMPARISON.name: (part,)})))
     return root
 
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from tests.pipeline.lab_run_samples import make_run
 
-from ostler.pipeline.lake.lake import CURRENT, Snapshot, open_lake
+from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake
 from ostler.pipeline.lake.tables import TABLES, Layer
 
 SECONDS_MAX = 600
@@ -84,7 +84,7 @@ def killed_at(root: Path, moment: str) -> bool:
     return False
 
 
-def rows(lake: Snapshot) -> dict[str, list[str]]:
+def rows(lake: LakeSnapshot) -> dict[str, list[str]]:
     """All rows of all tables, in an order that does not matter."""
     return {name: sorted(repr(plain(row)) for row in lake.read(table).to_pylist()) for name, table in TABLES.items()}
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 
-class PipelineRefused(Exception):
+class PipelineError(Exception):
     """It cannot be done. Tables are as they were. The text says why, and what to do."""
 
 
-class LakeBusy(PipelineRefused):
+class LakeBusy(PipelineError):
     """Somebody else is changing the lake. Whoever can wait may try again."""
 
 

@@ -16,13 +16,13 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ostler.pipeline.errors import PipelineRefused, counted
-from ostler.pipeline.lake.lake import Snapshot
+from ostler.pipeline.errors import PipelineError, counted
+from ostler.pipeline.lake.lake import LakeSnapshot
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.lake_frames import read_table, write_table
-from ostler.pipeline.lake.run_files import CheckedFiles, FoundRun, Refusal, check_files, find_runs
+from ostler.pipeline.lake.run_files import CheckedFiles, FoundRun, RejectedRun, check_files, find_runs
 from ostler.pipeline.lake.tables import BRONZE, ENTRANT, POINT, PUBLISHED, REJECTED, RUN
-from ostler.pipeline.spark.spark_errors import spark_errors_told
+from ostler.pipeline.spark.spark_errors import spark_error_context
 from ostler.pipeline.steps import ingest, published
 from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
 from ostler.pipeline.steps.points import broken_points, points, timed_operations
@@ -41,14 +41,14 @@ OpenSpark = Callable[[], SparkSession]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PipelineOutcome:
     """What came of it. `rejected` counts rows that were set aside this time; `snapshot` is the lake now."""
 
-    snapshot: Snapshot
+    snapshot: LakeSnapshot
     is_changed: bool
     taken: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RejectedRun, ...] = ()
     rejected: int = 0
 
 
@@ -79,14 +79,14 @@ class _Plan:
         return (*self.fresh_names, *([_NO_RUN] if self.published is not None else []))
 
 
-def conduct(
+def run_pipeline(
     open_spark: OpenSpark,
     lake: Path,
     places: Iterable[Path],
     is_rebuild: bool = False,
     tell: Tell | None = None,
     gold: Sequence[GoldStep] | None = None,
-) -> Outcome:
+) -> PipelineOutcome:
     """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too. `gold` is for tests.
 
     PipelineRefused, and the lake as it was, when that cannot be done.
@@ -94,20 +94,20 @@ def conduct(
     say = tell or (lambda text: None)
     found, refused = find_runs(places)
     with LakeChange(lake) as change:
-        plan = _planned(change.before, found, is_rebuild)
+        plan = _plan_update(change.before, found, is_rebuild)
         known = tuple(run.name for run in found if run.name not in plan.fresh_names)
         if plan.is_empty:
-            return Outcome(change.before, False, (), known, tuple(refused))
-        with spark_errors_told("The pipeline stopped"):
+            return PipelineOutcome(change.before, False, (), known, tuple(refused))
+        with spark_error_context("The pipeline stopped"):
             spark = open_spark()
-            rejected = _conducted(spark, change, plan, say)
+            rejected = _update_lake(spark, change, plan, say)
             _make_gold(spark, change, GOLD_STEPS if gold is None else gold, say)
         # What others keep there stays.
         snapshot = change.commit({**change.before.made_from, **plan.made_from})
-    return Outcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
+    return PipelineOutcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
 
 
-def _planned(before: Snapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _Plan:
+def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _Plan:
     taken = before.read(RUN, ["run", "content"]).to_pylist()
     contents = {row["run"]: row["content"] for row in taken}
     fresh = tuple(run for run in found if is_rebuild or contents.get(run.name) != run.content)
@@ -120,7 +120,7 @@ def _planned(before: Snapshot, found: Sequence[FoundRun], is_rebuild: bool) -> _
     return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from, is_stale)
 
 
-def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
+def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
     """Bronze, silver and quarantine; how many rows were set aside."""
     rejected: list[DataFrame] = []
     checked = CheckedFiles()
@@ -133,11 +133,11 @@ def _conducted(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) 
     if plan.fresh or plan.is_stale:
         list_runs(spark, change, plan.fresh, plan.is_stale)
     if plan.published is not None:
-        rejected += _printed(spark, change, plan.published, say)
+        rejected += _ingest_published(spark, change, plan.published, say)
     if plan.pointed:
         rejected += make_points(spark, change, plan.pointed, say)
-    _set_aside(spark, change, rejected, plan)
-    return _accounted(change.now, plan, checked)
+    _quarantine(spark, change, rejected, plan)
+    return _check_row_counts(change.now, plan, checked)
 
 
 def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], say: Tell) -> None:
@@ -170,13 +170,13 @@ def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun],
     names = [run.name for run in runs]
     listed, entrants = (read_table(spark, change.before, each) for each in (RUN, ENTRANT))
     if is_stale:
-        listed, entrants = ingest.run_told_again(listed), ingest.entrants_told_again(listed)
+        listed, entrants = ingest.reread_manifests(listed), ingest.reread_contestants(listed)
     fresh = ingest.run_table(spark, runs), ingest.entrant_table(spark, runs)
     for table, before, added in ((RUN, listed, fresh[0]), (ENTRANT, entrants, fresh[1])):
         write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
 
 
-def _printed(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> list[DataFrame]:
+def _ingest_published(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> list[DataFrame]:
     """Published figures."""
     read = published.read_figures(published.printed_figures(spark, text))
     rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
@@ -199,7 +199,7 @@ def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], sa
     return [broken_points(operations)]
 
 
-def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> None:
+def _quarantine(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> None:
     """Quarantine: of runs that were ingested all is new; of those whose points were made, only what is of points."""
     pointed = [name for name in plan.pointed if name not in plan.rejecting]
     kept = read_table(spark, change.before, REJECTED, run=pointed).filter(F.col("table") != POINT.name)
@@ -207,7 +207,7 @@ def _set_aside(spark: SparkSession, change: LakeChange, rejected: Sequence[DataF
     write_table(change, whole.coalesce(1), REJECTED, [*plan.rejecting, *pointed])
 
 
-def _accounted(now: Snapshot, plan: _Plan, checked: CheckedFiles) -> int:
+def _check_row_counts(now: LakeSnapshot, plan: _Plan, checked: CheckedFiles) -> int:
     """How many rows were set aside. Every row of every file must be in bronze or there: nothing is lost in silence."""
     rejected = now.read(REJECTED, ["table", "rows"], run=plan.rejecting).to_pylist()
     runs = plan.fresh_names
@@ -216,7 +216,7 @@ def _accounted(now: Snapshot, plan: _Plan, checked: CheckedFiles) -> int:
         taken = sum(part.rows for part in now.parts_of(table, run=runs))
         aside = sum(row["rows"] for row in rejected if row["table"] == name)
         if taken + aside != wanted:
-            raise PipelineRefused(
+            raise PipelineError(
                 f"{counted(wanted, 'row')} of {name} went in, and {taken:,} were taken and {aside:,} set aside. "
                 "Are the lake and the runs on a file system that all workers of Spark share? Tables are as they were."
             )

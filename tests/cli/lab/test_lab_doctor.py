@@ -13,7 +13,7 @@ from rich.console import Console
 from ostler.cli.framework.commands import CommandParser
 from ostler.cli.lab import doctor as lab_doctor
 from ostler.cli.main import main
-from ostler.lab.sampling.doctor import CHECKS, Finding, Verdict
+from ostler.lab.sampling.doctor import CHECKS, Finding, Fitness
 
 
 def doctor(*arguments: str) -> int:
@@ -30,7 +30,7 @@ def test_lines_for_people_name_every_check(capsys: pytest.CaptureFixture[str], t
     lines = capsys.readouterr().out.splitlines()
     verdicts = [line.split()[0] for line in lines if not line.startswith((" ", "Fit", "Not fit"))]
     assert len(verdicts) == len(CHECKS)
-    assert set(verdicts) <= {each.value for each in Verdict}
+    assert set(verdicts) <= {each.value for each in Fitness}
     assert status == (1 if "bad" in verdicts else 0)
     assert lines[-1].startswith("Not fit" if status else "Fit")
     assert any(str(tmp_path) in line for line in lines)
@@ -67,13 +67,13 @@ def test_times_that_make_no_sense_are_refused(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("verdicts", "words"),
     [
-        ([Verdict.GOOD, Verdict.UNKNOWN], "Fit for measuring."),
-        ([Verdict.LIMITED, Verdict.GOOD], "Fit for measuring, within limits: 0."),
-        ([Verdict.LIMITED, Verdict.BAD], "Not fit for measuring now: 1. Limited: 0."),
-        ([Verdict.BAD], "Not fit for measuring now: 0."),
+        ([Fitness.GOOD, Fitness.UNKNOWN], "Fit for measuring."),
+        ([Fitness.LIMITED, Fitness.GOOD], "Fit for measuring, within limits: 0."),
+        ([Fitness.LIMITED, Fitness.BAD], "Not fit for measuring now: 1. Limited: 0."),
+        ([Fitness.BAD], "Not fit for measuring now: 0."),
     ],
 )
-def test_one_line_sums_it_up(verdicts: list[Verdict], words: str) -> None:
+def test_one_line_sums_it_up(verdicts: list[Fitness], words: str) -> None:
     assert lab_doctor.summary([Finding(str(at), each, "") for at, each in enumerate(verdicts)]) == words
 
 
@@ -87,8 +87,8 @@ def test_it_is_a_task_of_the_laboratory(capsys: pytest.CaptureFixture[str]) -> N
 def test_a_table_for_a_terminal_has_all_words() -> None:
     console = Console(width=160, force_terminal=True, color_system=None, record=True, file=io.StringIO())
     findings = [
-        Finding("cores", Verdict.LIMITED, "2 of 2 usable", "they are shared", "compare within one run"),
-        Finding("other work", Verdict.GOOD, "1% in use: [bold] (7) 1%"),
+        Finding("cores", Fitness.LIMITED, "2 of 2 usable", "they are shared", "compare within one run"),
+        Finding("other work", Fitness.GOOD, "1% in use: [bold] (7) 1%"),
     ]
     lab_doctor.show_table(findings, console)
     shown = console.export_text()

@@ -16,7 +16,7 @@ from tests.lab.runner.simulated_experiment import Script
 from ostler.cli.main import main
 from ostler.lab.runner.contract import RunAborted, RunContext
 from ostler.lab.scenarios.families import FAMILIES
-from ostler.lab.store.run_reader import Condition, StoredRun, read_run, stored_runs
+from ostler.lab.store.run_reader import RunCondition, StoredRun, read_run, stored_runs
 from ostler.lab.store.segments import RunNotWritten
 
 ONCE = ("--quick", "--seconds", "0.1", "--warm-up", "0", "--cool-down", "0", "--repetitions", "1", "--no-limits")
@@ -73,7 +73,7 @@ class TestWhole:
         assert "All 4 points were measured." in lines
         assert f"Data: lab-runs/{found.manifest.run}, as manifest.json and segments/*/*.parquet." in lines
         assert "\x1b" not in out
-        assert found.condition is Condition.COMPLETE
+        assert found.condition is RunCondition.COMPLETE
         assert found.manifest.command[0] == "ostler"
 
     def test_on_a_terminal(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ class TestEndingEarly:
         assert lab("run", "client-rr-np", "client-rr-pm", *SHORT, "--set", "requesters=1,2") == 130
         out, err = capsys.readouterr()
         found = only_run()
-        assert found.condition is Condition.PARTIAL
+        assert found.condition is RunCondition.PARTIAL
         assert "2 of 4 points were measured.\n" in out
         assert f"resume with: ostler lab resume lab-runs/{found.manifest.run}\n" in err
         assert "Not begun: client-rr-pm.\n" in err
@@ -182,7 +182,7 @@ class TestEndingEarly:
         assert "4 points, 2 of them measured before; about " in out
         assert len([line for line in out.splitlines() if LINE.match(line)]) == 2
         assert "All 4 points were measured.\n" in out
-        assert only_run().condition is Condition.COMPLETE
+        assert only_run().condition is RunCondition.COMPLETE
 
     def test_it_tells_of_its_own_run_when_another_was_begun_meanwhile(self, capsys: pytest.CaptureFixture[str]) -> None:
         def another(name: str, step: int) -> str:
@@ -193,7 +193,7 @@ class TestEndingEarly:
         STAGE.script.fails_to_prepare = another
         assert run() == 130
         (interrupted,) = (
-            path for path in stored_runs(Path("lab-runs")) if read_run(path).condition is Condition.PARTIAL
+            path for path in stored_runs(Path("lab-runs")) if read_run(path).condition is RunCondition.PARTIAL
         )
         err = capsys.readouterr().err
         assert err.endswith(f"resume with: ostler lab resume lab-runs/{interrupted.name}\n")
@@ -219,7 +219,7 @@ class TestEndingEarly:
         STAGE.script.fails_to_prepare = self.terminated
         assert run(requesters="1,2") == 143
         assert "resume with: " in capsys.readouterr().err
-        assert only_run().condition is Condition.PARTIAL
+        assert only_run().condition is RunCondition.PARTIAL
         assert signal.getsignal(signal.SIGTERM) is before
 
     @staticmethod

@@ -25,7 +25,7 @@ from ostler.lab.bench import (
 )
 from ostler.lab.bench.catalogue import all_benchmarks
 from ostler.lab.bench.result import Conditions, Result, write_result
-from ostler.lab.common.own_process import silent
+from ostler.lab.common.own_process import ignore_report
 
 
 def written(result: Result, directory: Path) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def written(result: Result, directory: Path) -> dict[str, Any]:
 
 
 def test_put_get_cost(tmp_path: Path) -> None:
-    result = put_get_cost.run(put_get_cost.Parameters(64, 3, 5), tmp_path, silent)
+    result = put_get_cost.run(put_get_cost.Parameters(64, 3, 5), tmp_path, ignore_report)
     read = written(result, tmp_path)
     names = [each["name"] for each in read["measurements"]]
     assert names == ["put_message and get_message", "MQPUT and MQGET", "Queue.put and Queue.get"]
@@ -60,7 +60,7 @@ def test_put_get_cost(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_depth(tmp_path: Path) -> None:
-    result = depth.run(depth.Parameters((3, 40), 64, 2, 7), tmp_path, silent)
+    result = depth.run(depth.Parameters((3, 40), 64, 2, 7), tmp_path, ignore_report)
     read = written(result, tmp_path)
     labels = [(each["name"], each["labels"]["depth"]) for each in read["measurements"]]
     assert set(labels) == {
@@ -74,7 +74,7 @@ def test_depth(tmp_path: Path) -> None:
 
 def test_group_commit(tmp_path: Path) -> None:
     parameters = group_commit.Parameters((1, 3), 64, 2, 0.02, 256)
-    read = written(group_commit.run(parameters, tmp_path, silent), tmp_path)
+    read = written(group_commit.run(parameters, tmp_path, ignore_report), tmp_path)
     for work in (group_commit.GROWING, group_commit.STEADY):
         for in_flight in (1, 3):
             labels = {"work": work, "in_flight": in_flight}
@@ -89,7 +89,7 @@ def test_group_commit(tmp_path: Path) -> None:
 
 def test_response_time(tmp_path: Path) -> None:
     parameters = mqi_response_time.Parameters((10, 5000), 6, 30.0)
-    result = mqi_response_time.run(parameters, tmp_path, silent)
+    result = mqi_response_time.run(parameters, tmp_path, ignore_report)
     read = written(result, tmp_path)
     points = {(each["name"], each["labels"]["bytes"], each["labels"]["persistence"]) for each in read["measurements"]}
     assert len(points) == 3 * 2 * 2
@@ -103,7 +103,7 @@ def test_response_time(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_verb_timing(tmp_path: Path) -> None:
-    read = written(mqi_verb_timing.run(mqi_verb_timing.Parameters(3, 64, 60.0), tmp_path, silent), tmp_path)
+    read = written(mqi_verb_timing.run(mqi_verb_timing.Parameters(3, 64, 60.0), tmp_path, ignore_report), tmp_path)
     assert read["parameters"]["turns_done"] == 3
     counts = {each["name"]: each["count"] for each in read["measurements"]}
     assert set(counts.values()) == {3}
@@ -117,7 +117,7 @@ def test_verb_timing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_memory(tmp_path: Path) -> None:
-    read = written(memory.run(memory.Parameters(3000, 64), tmp_path, silent), tmp_path)
+    read = written(memory.run(memory.Parameters(3000, 64), tmp_path, ignore_report), tmp_path)
     kinds = {each["labels"]["messages"] for each in read["measurements"]}
     assert kinds == {"non-persistent", "persistent"}
     assert read["aims"] == [], "the aim is for a million messages"
@@ -125,14 +125,14 @@ def test_memory(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_restart(tmp_path: Path) -> None:
-    read = written(restart.run(restart.Parameters(2500, 64, 1), tmp_path, silent), tmp_path)
+    read = written(restart.run(restart.Parameters(2500, 64, 1), tmp_path, ignore_report), tmp_path)
     rates = {each["labels"]["messages"]: each for each in read["measurements"] if each["name"] == "rate"}
     assert set(rates) == {restart.FROM_LOG, restart.FROM_FILE}
     assert read["aims"][0]["measured"] == rates[restart.FROM_LOG]["median"]
 
 
 def test_driver_overhead(tmp_path: Path) -> None:
-    result = driver_overhead.run(driver_overhead.Parameters((1, 3), 2048, 2, 0.02), tmp_path, silent)
+    result = driver_overhead.run(driver_overhead.Parameters((1, 3), 2048, 2, 0.02), tmp_path, ignore_report)
     read = written(result, tmp_path)
     who = [(each["labels"]["who"], each["labels"]["connections"]) for each in read["measurements"]]
     assert set(who) == {(name, count) for name in (driver_overhead.DRIVER, driver_overhead.RATED) for count in (1, 3)}
@@ -159,7 +159,7 @@ def test_every_benchmark_has_a_name_and_an_end() -> None:
 
 
 def test_topic_matching(tmp_path: Path) -> None:
-    result = topic_matching.run(topic_matching.Parameters(40, 2, 7), tmp_path, silent)
+    result = topic_matching.run(topic_matching.Parameters(40, 2, 7), tmp_path, ignore_report)
     read = written(result, tmp_path)
     what = {each["labels"]["what"] for each in read["measurements"]}
     assert what == {

@@ -13,7 +13,7 @@ from tests.lab.bench.test_benchmarks import written
 from ostler.lab.bench import chlauth_connect_cost, chlauth_restart
 from ostler.lab.bench.catalogue import all_benchmarks
 from ostler.lab.common.channel_rules import channel_rules
-from ostler.lab.common.own_process import silent
+from ostler.lab.common.own_process import ignore_report
 from ostler.model.constants import MQUSRC_CHANNEL
 from ostler.security.channel_authentication import ChannelRules, check_rule
 
@@ -34,7 +34,7 @@ def test_the_rules_are_many_and_let_only_loopback_in_as_it_is() -> None:
 @pytest.mark.slow
 def test_connect_cost(tmp_path: Path) -> None:
     parameters = chlauth_connect_cost.Parameters((2, 30), 40, 2)
-    result = chlauth_connect_cost.run(parameters, tmp_path, silent)
+    result = chlauth_connect_cost.run(parameters, tmp_path, ignore_report)
     read = written(result, tmp_path)
     points = {(each["name"], each["labels"]["rules"]) for each in read["measurements"]}
     assert points == {
@@ -49,7 +49,7 @@ def test_connect_cost(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_restart(tmp_path: Path) -> None:
-    result = chlauth_restart.run(chlauth_restart.Parameters(30, 1), tmp_path, silent)
+    result = chlauth_restart.run(chlauth_restart.Parameters(30, 1), tmp_path, ignore_report)
     read = written(result, tmp_path)
     found = read["measurements"] + read["limits"]
     taken = {(each["labels"]["way"], each["labels"]["rules"]): each["median"] for each in found}

@@ -11,12 +11,12 @@ pytest.importorskip("hdrh", reason="the laboratory's packages are not installed"
 from tests.lab.bench.test_benchmarks import written
 
 from ostler.lab.bench import mqsc_define, mqsc_display
-from ostler.lab.common.own_process import silent
+from ostler.lab.common.own_process import ignore_report
 
 
 @pytest.mark.slow
 def test_defines(tmp_path: Path) -> None:
-    result = mqsc_define.run(mqsc_define.Parameters(7, 1), tmp_path, silent)
+    result = mqsc_define.run(mqsc_define.Parameters(7, 1), tmp_path, ignore_report)
     read = written(result, tmp_path)
     assert [each["labels"]["way"] for each in read["measurements"] if each["unit"] == "s"] == [
         mqsc_define.LOOP,
@@ -31,7 +31,7 @@ def test_defines(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_displays(tmp_path: Path) -> None:
-    result = mqsc_display.run(mqsc_display.Parameters(5, 1), tmp_path, silent)
+    result = mqsc_display.run(mqsc_display.Parameters(5, 1), tmp_path, ignore_report)
     read = written(result, tmp_path)
     # A title and a line for each queue, and few others.
     assert result.table[1][0] == "5 queues, names only"

@@ -13,7 +13,7 @@ pytest.importorskip("hdrh", reason="the laboratory's packages are not installed"
 
 from ostler.lab.bench import connections, contestants, request_reply
 from ostler.lab.bench.result import Conditions, Result, write_result
-from ostler.lab.common.own_process import silent
+from ostler.lab.common.own_process import ignore_report
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
 from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
@@ -32,7 +32,7 @@ def written(result: Result, directory: Path) -> dict[str, Any]:
 @pytest.mark.slow
 def test_request_reply_without_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(contestants.PEERS_VARIABLE, "")
-    result = request_reply.run(SMALL, tmp_path, silent)
+    result = request_reply.run(SMALL, tmp_path, ignore_report)
     read = written(result, tmp_path)
     ours = [each["labels"] for each in read["measurements"] if each["name"] == request_reply.ROUND_TRIPS]
     assert {(each["transport"], each["client"]) for each in ours} == {
@@ -79,7 +79,9 @@ def test_peers_are_those_that_are_wanted(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 def test_request_reply_with_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(contestants.PEERS_VARIABLE, raising=False)
-    result = request_reply.run(request_reply.Parameters((50,), (), 2, 256, 1, 0.05, 0.0, 1, 512), tmp_path, silent)
+    result = request_reply.run(
+        request_reply.Parameters((50,), (), 2, 256, 1, 0.05, 0.0, 1, 512), tmp_path, ignore_report
+    )
     if any(note.startswith("Without") for note in result.notes):
         pytest.skip(" ".join(note for note in result.notes if note.startswith("Without")))
     read = written(result, tmp_path)
@@ -91,7 +93,7 @@ def test_request_reply_with_peers(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 def test_connections(tmp_path: Path) -> None:
-    result = connections.run(connections.Parameters((20,), 4, 5, 1), tmp_path, silent)
+    result = connections.run(connections.Parameters((20,), 4, 5, 1), tmp_path, ignore_report)
     read = written(result, tmp_path)
     cases = [(row[0], row[1], row[2]) for row in result.table[1:]]
     assert cases == [("Ostler", "20", "1"), ("bare epoll server", "20", "1"), ("Ostler", "4", "5")]

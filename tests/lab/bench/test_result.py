@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.bench.result import Aim, Conditions, Result, write_result
-from ostler.lab.common.machine import CpuMoment, between, describe, file_system
+from ostler.lab.common.machine import CpuTimes, cpu_use_between, describe, file_system
 from ostler.lab.common.samples import Measurement
 
 
@@ -61,9 +61,9 @@ def test_figures_of_a_busy_machine_are_marked() -> None:
 
 
 def test_shares_of_the_machine_add_up() -> None:
-    before = CpuMoment(0.0, 100.0, 40.0, 1.0, 10.0, 0.5)
-    after = CpuMoment(10.0, 120.0, 50.0, 2.0, 14.0, 0.7)
-    shown = between(before, after)
+    before = CpuTimes(0.0, 100.0, 40.0, 1.0, 10.0, 0.5)
+    after = CpuTimes(10.0, 120.0, 50.0, 2.0, 14.0, 0.7)
+    shown = cpu_use_between(before, after)
     assert shown["steal_percent"] == 5.0
     assert shown["own_percent"] == 20.0
     assert shown["others_percent"] == 25.0

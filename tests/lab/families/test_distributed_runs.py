@@ -15,7 +15,7 @@ from ostler.lab.families.channels.memory import RECEIVING, SENDING
 from ostler.lab.runner.contract import QUICK
 from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.loader import catalogue
-from ostler.lab.store.manifest import State
+from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import MeasuredPoint, measured_points
 from ostler.lab.store.roles import DRIVER, FAR, LABORATORY, NEAR, QUEUE_MANAGER, role_at
 from ostler.lab.store.run_reader import StoredRun, read_run
@@ -35,7 +35,7 @@ def run(tmp_path: Path, name: str, **chosen: str) -> tuple[StoredRun, list[Measu
     wanted = {sweep: [value] for sweep, value in chosen.items()}
     found = read_run(run_scenario(catalogue().find(name), SETTINGS, wanted, tmp_path, view))
     assert view.failures == []
-    assert found.manifest.state is State.COMPLETE, found.manifest.reason
+    assert found.manifest.state is RunState.COMPLETE, found.manifest.reason
     points = measured_points(found)
     for point in points:
         assert "counts-differ" not in " ".join(point.flags), point

@@ -15,7 +15,7 @@ from ostler.lab.runner.runner import run_scenario
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
-from ostler.lab.store.manifest import State
+from ostler.lab.store.manifest import RunState
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.validation import validate
@@ -65,7 +65,7 @@ def test_quick_form(scenario: Scenario, tmp_path: Path) -> None:
     directory = run_scenario(catalogue().find(name), settings, chosen, tmp_path, view)
     run = read_run(directory)
     assert view.failures == []
-    assert run.manifest.state is State.COMPLETE, run.manifest.reason
+    assert run.manifest.state is RunState.COMPLETE, run.manifest.reason
     assert validate(run) == []
     points = measured_points(run)
     counts: Counter[tuple[object, ...]] = Counter()

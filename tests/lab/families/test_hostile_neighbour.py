@@ -52,7 +52,7 @@ from ostler.lab.families.neighbours.neighbours import (
     Sizes,
 )
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.progress import unheard
+from ostler.lab.load.progress import ignore_progress
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import QUICK, ROUND_TRIP, Metric, RunContext, WorkerCounts
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
@@ -167,7 +167,7 @@ def run_victim(manager: LabQueueManager, stop_seconds: float) -> tuple[PhaseReco
     stop = threading.Timer(0.4, stand_still)
     stop.start()
     try:
-        metrics = victim.run(recorder, unheard)
+        metrics = victim.run(recorder, ignore_progress)
     finally:
         stop.cancel()
         over.set()
@@ -213,7 +213,7 @@ def test_a_victim_that_is_thrown_out_says_so(tmp_path: Path) -> None:
         recorder = PhaseRecorder(Timeline.starting(time.perf_counter_ns() + SECOND_NS // 10, 0.05, 0.3, 0.05))
         end = threading.Timer(0.25, found.kill)
         end.start()
-        metrics = {each.name: each.value for each in victim.run(recorder, unheard)}
+        metrics = {each.name: each.value for each in victim.run(recorder, ignore_progress)}
         end.join()
         victim.close()
     assert metrics[LINKS_LOST] == 1
@@ -257,7 +257,7 @@ def test_a_neighbour_goes_on_when_it_is_refused_and_is_left_when_it_does_not_end
     monkeypatch.setattr(neighbours, "_GRACE_SECONDS", 2.0)
     stubborn = Stubborn()
     recorder = PhaseRecorder(Timeline.starting(time.perf_counter_ns(), 0.0, 0.3, 0.0))
-    metrics = {each.name: each.value for each in stubborn.run(recorder, unheard)}
+    metrics = {each.name: each.value for each in stubborn.run(recorder, ignore_progress)}
     stubborn.close()
     assert metrics[OPERATIONS] >= 1
     assert metrics[ERRORS] >= 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.families import load_experiment
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.runner.contract import (
     Contestant,
     ContestantKind,
@@ -49,7 +49,7 @@ def test_a_limit_tells_how_many_clients_it_had(tmp_path: Path, monkeypatch: pyte
     told: list[tuple[int, int]] = []
 
     def prepare(
-        _limits: LimitProbes, _entrant: Contestant, like: Plan, point_spec: PointSpec, _place: Path | None
+        _limits: LimitProbes, _entrant: Contestant, like: LoadSpec, point_spec: PointSpec, _place: Path | None
     ) -> None:
         told.append((len(like.requesters), point_spec.clients))
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ostler.lab.families.restart import Restarts, Taken
+from ostler.lab.families.restart import Restarts, RestartTimes
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import PointFailed, PointSpec, ProgressSample
 
@@ -24,11 +24,11 @@ class Closed(Restarts):
         self.done = 0
         self._at = at
 
-    def restart(self) -> Taken:
+    def restart(self) -> RestartTimes:
         self.done += 1
         if self.done == self._at:
             self.close()
-        return Taken(0.001, 0.001)
+        return RestartTimes(0.001, 0.001)
 
 
 def test_no_restart_follows_the_one_in_which_it_was_closed() -> None:

@@ -33,11 +33,11 @@ from ostler.lab.families.object_storage import (
 )
 from ostler.lab.families.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.families.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
-from ostler.lab.families.restart import PROCESS, RECORDS, RESTART, Restarts, Taken
+from ostler.lab.families.restart import PROCESS, RECORDS, RESTART, Restarts, RestartTimes
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import TaskProcess
 from ostler.lab.families.verb_timing import MAIN
-from ostler.lab.load.progress import Tell
+from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
     CONNECT,
@@ -231,8 +231,8 @@ def test_restarts_find_all_rules_in_the_log_and_in_files(tmp_path: Path) -> None
 class Simulated(Restarts):
     """Restarts that take as long as they are told to, on a clock of their own."""
 
-    def restart(self) -> Taken:
-        return Taken(0.5, 2.0)
+    def restart(self) -> RestartTimes:
+        return RestartTimes(0.5, 2.0)
 
     def close(self) -> None:
         return
@@ -312,7 +312,7 @@ def test_clients_connect_again_and_again_until_the_window_is_over(tmp_path: Path
 class Endless(Task):
     """Does not look at the time."""
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         threading.Event().wait()
         return []
 
@@ -321,7 +321,7 @@ class Endless(Task):
 
 
 class Failing(Endless):
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         raise MQError(2053, "The queue is full.")
 
 

@@ -24,10 +24,10 @@ from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.pacing import NEVER_NS, Pacing, Schedule
 from ostler.lab.load.progress import ProgressReporter
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, SESSION, ProgressSample
 from ostler.lab.store.histogram import lowest_of, percentile_ns
@@ -58,8 +58,10 @@ def soon(measured_seconds: float, cool_down_seconds: float = 0.0, warm_up_second
     return Timeline.starting(begin_ns, warm_up_seconds, measured_seconds, cool_down_seconds)
 
 
-def requests(address: tuple[str, int], clients: int, rate_per_second: float = 0.0) -> Plan:
-    return Plan(plan.BARE, address, range(clients), range(0), 1, BLOCK_BYTES, False, rate_per_second=rate_per_second)
+def requests(address: tuple[str, int], clients: int, rate_per_second: float = 0.0) -> LoadSpec:
+    return LoadSpec(
+        plan.BARE, address, range(clients), range(0), 1, BLOCK_BYTES, False, rate_per_second=rate_per_second
+    )
 
 
 def counted(phases: list[LatencyRecorder], operation: str = ROUND_TRIP) -> list[int]:
@@ -290,7 +292,7 @@ def test_clients_are_spread_over_addresses_and_responders_have_their_own(server:
     other, theirs = AnsweringServer(), AnsweringServer()
     address = server.address
     driver = start_driver(
-        Plan(
+        LoadSpec(
             plan.BARE, address, range(4), range(3), 1, BLOCK_BYTES, False,
             other_addresses=(other.address,), responder_address=theirs.address,
         )
@@ -341,7 +343,9 @@ def test_messages_between_drivers_are_waited_for() -> None:
     load = new_load(2)
     # Backwards, so that each driver has the consumer of the other's producer.
     load.open(
-        Plan(plan.BARE, listener.getsockname(), range(2), range(1, -1, -1), 2, BLOCK_BYTES, False, kind=plan.ONE_WAY)
+        LoadSpec(
+            plan.BARE, listener.getsockname(), range(2), range(1, -1, -1), 2, BLOCK_BYTES, False, kind=plan.ONE_WAY
+        )
     )
     done = load.run(soon(0.1), Quiet())
     put = [sum(counted(list(each.phases), PUT)) for each in done]
@@ -401,7 +405,7 @@ class Watching:
 
 if __name__ == "__main__":
     load = new_load()
-    load.open(plan.Plan(plan.BARE, ("127.0.0.1", int(sys.argv[1])), range(1), range(0), 1, 64, False))
+    load.open(plan.LoadSpec(plan.BARE, ("127.0.0.1", int(sys.argv[1])), range(1), range(0), 1, 64, False))
     load.run(Timeline.starting(time.perf_counter_ns(), 0, 60, 0), Watching())
 """
 
@@ -478,7 +482,7 @@ def test_a_load_that_is_closed_while_it_runs_is_broken_off(server: AnsweringServ
         load.end()
 
 
-class Counting(Worker):
+class Counting(LoadWorker):
     """A producer, or a consumer of what it puts on a list."""
 
     def __init__(self, sent: list[int], is_producer: bool) -> None:

@@ -11,7 +11,7 @@ from tests.lab.load.answering_server import AnsweringServer
 from ostler.lab.load import spec as plan
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.spec import Plan, TlsSpec
+from ostler.lab.load.spec import LoadSpec, TlsSpec
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.store.rows import OperationRow
 from ostler.model.cipher_specs import require
@@ -45,9 +45,9 @@ def server(authority: Authority, cipher_spec: str) -> Iterator[AnsweringServer]:
     made.end()
 
 
-def secured(server: AnsweringServer, authority: Authority, cipher_spec: str, block_bytes: int) -> Plan:
+def secured(server: AnsweringServer, authority: Authority, cipher_spec: str, block_bytes: int) -> LoadSpec:
     tls = TlsSpec(cipher_spec, str(authority.certificate))
-    return Plan(plan.BARE, server.address, range(3), range(0), 1, block_bytes, False, "LAB.SVRCONN", tls=tls)
+    return LoadSpec(plan.BARE, server.address, range(3), range(0), 1, block_bytes, False, "LAB.SVRCONN", tls=tls)
 
 
 @pytest.mark.parametrize("block_bytes", [64, BLOCK_BYTES])

@@ -19,8 +19,8 @@ from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers.broker_process import LOOPBACK, usage
 
 BLOCK_BYTES = 300_000  # more than a socket takes at once
@@ -37,8 +37,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, tuple[str, int
     process.wait()
 
 
-def bare_plan(address: tuple[str, int] | str, clients: int) -> Plan:
-    return Plan(plan.BARE, address, range(clients), range(clients), 1, 64, False)
+def bare_plan(address: tuple[str, int] | str, clients: int) -> LoadSpec:
+    return LoadSpec(plan.BARE, address, range(clients), range(clients), 1, 64, False)
 
 
 def test_every_requester_is_answered(server: tuple[str, tuple[str, int], int]) -> None:
@@ -78,7 +78,7 @@ from ostler.lab.load import plan
 from ostler.lab.load.client import LoadFailed
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
-made = plan.Plan(plan.BARE, ("127.0.0.1", 1), range(10**9), range(5), 1, 64, False, conversations=0)
+made = plan.LoadSpec(plan.BARE, ("127.0.0.1", 1), range(10**9), range(5), 1, 64, False, conversations=0)
 try:
     plan.start_driver(made)
 except LoadFailed as told:
@@ -130,7 +130,7 @@ def test_a_path_longer_than_an_address_and_blocks_longer_than_a_buffer(tmp_path:
     listener.close()
 
 
-class Echoing(Worker):
+class Echoing(LoadWorker):
     """A requester and a responder over a pair of sockets."""
 
     def __init__(self, sock: socket.socket, is_requester: bool) -> None:
@@ -173,7 +173,7 @@ def test_threads_request_during_rounds_only() -> None:
 
 
 def test_a_worker_that_cannot_connect_is_told() -> None:
-    def refuse() -> Worker:
+    def refuse() -> LoadWorker:
         raise ConnectionRefusedError("nobody listens")
 
     with pytest.raises(LoadFailed, match="nobody listens"):

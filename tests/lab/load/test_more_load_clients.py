@@ -12,8 +12,8 @@ from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.client import MqttClient
 from ostler.lab.load.nats.client import NatsClient
 from ostler.lab.load.nats.jetstream import JetStreamClient
-from ostler.lab.load.redis.client import RedisClient, Refusal, command, read_value
-from ostler.lab.load.spec import Plan, pair_of
+from ostler.lab.load.redis.client import RedisClient, RedisError, command, read_value
+from ostler.lab.load.spec import LoadSpec, pair_of
 from ostler.lab.load.stomp.client import StompClient, frame, read_frame
 
 
@@ -43,7 +43,7 @@ def test_redis_values_of_all_kinds() -> None:
     for end in range(len(data) - 4):
         assert read_value(data[:end], 0)[1] < -end, "not all of it is there"
     refusal, _ = read_value(b"-ERR no such thing\r\n", 0)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, RedisError)
     assert refusal.words == "ERR no such thing"
     with pytest.raises(LoadFailed, match="unknown kind"):
         read_value(b"!5\r\n", 0)
@@ -339,5 +339,5 @@ def test_a_requester_goes_round_or_stays_with_its_own(goes_round: bool) -> None:
     ]
     for client, before in clients:
         assert before + pair in client.begin(0)
-    wanted = Plan("", ("", 0), range(1), range(1), 3, 16, False, goes_round=goes_round)
+    wanted = LoadSpec("", ("", 0), range(1), range(1), 3, 16, False, goes_round=goes_round)
     assert b"%d" % pair_of(wanted, 4, 1) == pair

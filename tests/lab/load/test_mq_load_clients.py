@@ -18,7 +18,7 @@ from ostler.lab.load.mq.client import MqClient, MqTerms
 from ostler.lab.load.mq.factory import exchanges_per_operation, mq_clients, verbs_per_round_trip
 from ostler.lab.load.mq.jms import USER_PROPERTIES
 from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.runner.contract import CONNECT, GET, PUT, ROUND_TRIP, SESSION
 from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan, pair_commands
@@ -40,8 +40,8 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
 
 
 @pytest.fixture
-def base(manager: LabQueueManager) -> Plan:
-    return Plan(plan.MQ_VERBS, manager.address, range(3), range(4), PAIRS, BODY_BYTES, False, CHANNEL)
+def base(manager: LabQueueManager) -> LoadSpec:
+    return LoadSpec(plan.MQ_VERBS, manager.address, range(3), range(4), PAIRS, BODY_BYTES, False, CHANNEL)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ class Ran:
         self.outstanding = outstanding
 
 
-def run(manager: LabQueueManager, load: Plan, seconds: float = 0.02) -> Ran:
+def run(manager: LabQueueManager, load: LoadSpec, seconds: float = 0.02) -> Ran:
     before = counters(manager)
     driver = start_driver(load)
     try:
@@ -101,7 +101,7 @@ all_cases = pytest.mark.parametrize(("protocol", "persistent", "units"), CASES)
 
 @all_cases
 def test_round_trips_are_what_the_queue_manager_counts(
-    manager: LabQueueManager, base: Plan, protocol: str, persistent: bool, units: str
+    manager: LabQueueManager, base: LoadSpec, protocol: str, persistent: bool, units: str
 ) -> None:
     load = replace(base, protocol=protocol, persistent=persistent, units=units)
     ran = run(manager, load)
@@ -116,7 +116,7 @@ def test_round_trips_are_what_the_queue_manager_counts(
 
 @all_cases
 def test_messages_of_one_way_are_all_got(
-    manager: LabQueueManager, base: Plan, protocol: str, persistent: bool, units: str
+    manager: LabQueueManager, base: LoadSpec, protocol: str, persistent: bool, units: str
 ) -> None:
     load = replace(base, protocol=protocol, persistent=persistent, units=units, kind=plan.ONE_WAY)
     ran = run(manager, load)
@@ -131,7 +131,7 @@ def test_messages_of_one_way_are_all_got(
 @pytest.mark.parametrize("persistent", [False, True], ids=["nonpersistent", "persistent"])
 @pytest.mark.parametrize("units", [plan.NOBODY, plan.EVERYBODY])
 def test_puts_without_an_answer_and_messages_sent_ahead_are_all_counted(
-    manager: LabQueueManager, base: Plan, protocol: str, persistent: bool, units: str
+    manager: LabQueueManager, base: LoadSpec, protocol: str, persistent: bool, units: str
 ) -> None:
     load = replace(base, protocol=protocol, persistent=persistent, units=units, kind=plan.ONE_WAY)
     ran = run(manager, replace(load, async_put=True, read_ahead=True))
@@ -139,7 +139,7 @@ def test_puts_without_an_answer_and_messages_sent_ahead_are_all_counted(
     assert ran.outstanding == 0
 
 
-def test_the_python_api_has_no_asynchronous_put(base: Plan) -> None:
+def test_the_python_api_has_no_asynchronous_put(base: LoadSpec) -> None:
     with pytest.raises(LoadFailed, match="neither asynchronous put nor read-ahead"):
         start_driver(replace(base, protocol=plan.OSTLER_API, kind=plan.ONE_WAY, async_put=True))
 
@@ -147,7 +147,7 @@ def test_the_python_api_has_no_asynchronous_put(base: Plan) -> None:
 @protocols
 @pytest.mark.parametrize("messages", [plan.PLAIN, plan.JMS])
 def test_requesters_may_have_their_own_reply_queues(
-    manager: LabQueueManager, base: Plan, protocol: str, messages: str
+    manager: LabQueueManager, base: LoadSpec, protocol: str, messages: str
 ) -> None:
     ran = run(manager, replace(base, protocol=protocol, own_replies=True, messages=messages))
     assert ran.puts == ran.gets == 2 * ran.counts[ROUND_TRIP] >= 6
@@ -161,7 +161,7 @@ def _own_queue_metrics(manager: LabQueueManager) -> list[str]:
 
 
 @protocols
-def test_sessions_connect_anew_each_time(manager: LabQueueManager, base: Plan, protocol: str) -> None:
+def test_sessions_connect_anew_each_time(manager: LabQueueManager, base: LoadSpec, protocol: str) -> None:
     load = replace(base, protocol=protocol, kind=plan.SESSIONS, session_round_trips=3, goes_round=False)
     ran = run(manager, load)
     sessions = ran.counts[SESSION]
@@ -175,7 +175,7 @@ def test_sessions_connect_anew_each_time(manager: LabQueueManager, base: Plan, p
 @pytest.mark.parametrize("protocol", PROTOCOLS[:2])
 @pytest.mark.parametrize("kind", [plan.REQUEST_REPLY, plan.ONE_WAY])
 def test_clients_that_share_connections_are_counted_each(
-    manager: LabQueueManager, base: Plan, protocol: str, kind: str
+    manager: LabQueueManager, base: LoadSpec, protocol: str, kind: str
 ) -> None:
     load = replace(base, protocol=protocol, kind=kind, conversations=3, persistent=True)
     pace = Pace()
@@ -188,7 +188,9 @@ def test_clients_that_share_connections_are_counted_each(
 
 @protocols
 @pytest.mark.parametrize("kind", [plan.REQUEST_REPLY, plan.ONE_WAY])
-def test_rated_clients_begin_when_they_are_due(manager: LabQueueManager, base: Plan, protocol: str, kind: str) -> None:
+def test_rated_clients_begin_when_they_are_due(
+    manager: LabQueueManager, base: LoadSpec, protocol: str, kind: str
+) -> None:
     ran = run(manager, replace(base, protocol=protocol, kind=kind, rate_per_second=100.0), 0.05)
     main = ran.counts[ROUND_TRIP if kind == plan.REQUEST_REPLY else PUT]
     # 150 ms of 100 a second and client; a stalled machine may not begin the last of them.
@@ -198,7 +200,7 @@ def test_rated_clients_begin_when_they_are_due(manager: LabQueueManager, base: P
 
 @protocols
 @pytest.mark.parametrize("messages", [plan.PLAIN, plan.JMS])
-def test_long_messages_go_in_segments(manager: LabQueueManager, base: Plan, protocol: str, messages: str) -> None:
+def test_long_messages_go_in_segments(manager: LabQueueManager, base: LoadSpec, protocol: str, messages: str) -> None:
     load = replace(base, protocol=protocol, messages=messages, body_bytes=LONG_BYTES, requesters=range(1))
     ran = run(manager, load, 0.01)
     trips = ran.counts[ROUND_TRIP]
@@ -206,12 +208,12 @@ def test_long_messages_go_in_segments(manager: LabQueueManager, base: Plan, prot
     assert (ran.put_bytes == 2 * LONG_BYTES * trips) == (messages == plan.PLAIN), "the others have headers"
 
 
-def test_responders_on_the_queue_managers_own_socket(manager: LabQueueManager, base: Plan) -> None:
+def test_responders_on_the_queue_managers_own_socket(manager: LabQueueManager, base: LoadSpec) -> None:
     ran = run(manager, replace(base, responder_address=manager.local_path, responder_protocol=plan.MQ_PIPELINED))
     assert ran.puts == ran.gets == 2 * ran.counts[ROUND_TRIP] >= 6
 
 
-def test_clients_are_shared_out_among_queue_managers(base: Plan) -> None:
+def test_clients_are_shared_out_among_queue_managers(base: LoadSpec) -> None:
     load = replace(base, other_addresses=(("127.0.0.1", 1), ("127.0.0.1", 2)), goes_round=False)
     clients = mq_clients(load, Pace(), True, range(8))
     pairs = [each.opens()[0][0] for each in clients if isinstance(each, MqClient)]
@@ -303,7 +305,7 @@ def _data_of(frame: bytes) -> bytes:
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
-def test_a_queue_that_is_full_is_told_by_verb_and_reason(manager: LabQueueManager, base: Plan) -> None:
+def test_a_queue_that_is_full_is_told_by_verb_and_reason(manager: LabQueueManager, base: LoadSpec) -> None:
     manager.mqsc("ALTER QLOCAL(LAB.REQUEST.0) MAXDEPTH(0)")
     try:
         load = replace(base, pairs=1)
@@ -320,17 +322,17 @@ def test_a_queue_that_is_full_is_told_by_verb_and_reason(manager: LabQueueManage
         manager.mqsc("ALTER QLOCAL(LAB.REQUEST.0) MAXDEPTH(999999999)")
 
 
-def test_a_queue_that_is_not_there_is_told(base: Plan) -> None:
+def test_a_queue_that_is_not_there_is_told(base: LoadSpec) -> None:
     with pytest.raises(LoadFailed, match=r"MQOPEN with MQRC_UNKNOWN_OBJECT_NAME \(2085\)"):
         start_driver(replace(base, pairs=PAIRS + 1))
 
 
-def test_a_channel_that_is_not_there_is_told(base: Plan) -> None:
+def test_a_channel_that_is_not_there_is_told(base: LoadSpec) -> None:
     with pytest.raises(LoadFailed, match=r"the first frame with MQRC_UNKNOWN_CHANNEL_NAME \(2540\)"):
         start_driver(replace(base, channel="LAB.NONE"))
 
 
-def test_exchanges_of_an_operation(base: Plan) -> None:
+def test_exchanges_of_an_operation(base: LoadSpec) -> None:
     lean = replace(base, protocol=plan.MQ_PIPELINED)
     in_units = replace(base, units=plan.EVERYBODY)
     assert [exchanges_per_operation(each) for each in (base, replace(base, persistent=True), in_units)] == [4, 5, 7]

@@ -11,7 +11,7 @@ from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.one_way import AmqpOneWayClient
 from ostler.lab.load.bare.client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
 from ostler.lab.load.bare.one_way import BareOneWayClient
-from ostler.lab.load.batching import Gathering
+from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.one_way import MqttOneWayClient
@@ -21,7 +21,7 @@ from ostler.lab.load.pacing import Pacing
 from ostler.lab.load.redis.client import command
 from ostler.lab.load.redis.one_way import RedisOneWayClient
 from ostler.lab.load.registry import one_way_client
-from ostler.lab.load.spec import ONE_WAY, Plan
+from ostler.lab.load.spec import ONE_WAY, LoadSpec
 from ostler.lab.load.stomp.client import frame, frame_bytes
 from ostler.lab.load.stomp.one_way import StompOneWayClient
 from ostler.lab.load.timeline import MEASURED, Timeline
@@ -257,17 +257,19 @@ def test_messages_of_another_size_are_told() -> None:
 
 
 def test_a_protocol_without_one_way_clients_is_told() -> None:
-    wanted = Plan("telegraph", ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY)
+    wanted = LoadSpec("telegraph", ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY)
     with pytest.raises(LoadFailed, match="telegraph has no clients for a one-way load"):
         one_way_client(wanted, running(), True, 0)
     assert isinstance(
-        one_way_client(Plan(plan.MQTT, ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY), running(), True, 0),
+        one_way_client(
+            LoadSpec(plan.MQTT, ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY), running(), True, 0
+        ),
         MqttOneWayClient,
     )
 
 
 def test_what_is_gathered_is_put_together_once() -> None:
-    gathering = Gathering()
+    gathering = ReplyBatch()
     assert gathering.add(b"abc") == b"abc"
     gathering.keep(b"c", 4)
     assert gathering.add(b"de") == b""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Pacing, Schedule
-from ostler.lab.load.spec import BARE, ONE_WAY, Plan
+from ostler.lab.load.spec import BARE, ONE_WAY, LoadSpec
 from ostler.lab.load.timeline import MEASURED, Timeline
 from ostler.lab.store.histogram import percentile_ns
 from ostler.lab.store.rows import LatencyRow, OperationRow
@@ -64,7 +64,7 @@ def test_every_turn_comes_once_and_in_order(rate: float, count: int, millisecond
 
 @given(st.integers(1, 100), st.integers(1, 4), rates)
 def test_drivers_that_share_a_load_are_due_between_one_another(count: int, parts: int, rate: float) -> None:
-    whole = Plan(BARE, ("", 1), range(count * parts), range(0), 1, 64, False, rate_per_second=rate)
+    whole = LoadSpec(BARE, ("", 1), range(count * parts), range(0), 1, 64, False, rate_per_second=rate)
     paces = [whole.part(number, parts).pacing() for number in range(parts)]
     assert [each.is_shared for each in paces] == [parts > 1] * parts
     schedules = [Schedule(0, NEVER_NS, each.rate_per_second, count, each.offset) for each in paces]
@@ -74,7 +74,7 @@ def test_drivers_that_share_a_load_are_due_between_one_another(count: int, parts
 
 
 def test_a_plan_says_what_the_main_operation_is() -> None:
-    plan = Plan(BARE, ("", 1), range(1), range(1), 1, 64, False, kind=ONE_WAY)
+    plan = LoadSpec(BARE, ("", 1), range(1), range(1), 1, 64, False, kind=ONE_WAY)
     assert plan.pacing() == Pacing("put")
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.start import Sharing, start_driver
-from ostler.lab.load.progress import unheard
+from ostler.lab.load.progress import ignore_progress
 from ostler.lab.load.redis.client import command
-from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, Plan
+from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, LoadSpec
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.peers import activemq, mosquitto, nats, packages, rabbitmq, redis
 from ostler.lab.peers import registry as known
@@ -36,9 +36,9 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Peer
         each.close()
 
 
-def load(contestant: PeerContestant, persistent: bool, kind: str, body_bytes: int = 64) -> Plan:
+def load(contestant: PeerContestant, persistent: bool, kind: str, body_bytes: int = 64) -> LoadSpec:
     """Two clients on each side, and a plan of a queue manager that others cannot have all of."""
-    ours = Plan(plan.MQ_VERBS, "nowhere", range(2), range(2), 2, body_bytes, persistent, "CHANNEL", kind)
+    ours = LoadSpec(plan.MQ_VERBS, "nowhere", range(2), range(2), 2, body_bytes, persistent, "CHANNEL", kind)
     return contestant.plan(ours)
 
 
@@ -50,11 +50,11 @@ def totals(recorder: PhaseRecorder) -> dict[str, int]:
     return found
 
 
-def counted(wanted: Plan) -> dict[str, int]:
+def counted(wanted: LoadSpec) -> dict[str, int]:
     """How many operations there were, in a moment."""
     driver = start_driver(wanted)
     try:
-        found = totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), unheard))
+        found = totals(driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), ignore_progress))
         assert isinstance(driver, Sharing)
         assert driver.outstanding == 0, "nothing is missing, and nothing is there that nobody put"
         return found
@@ -144,7 +144,7 @@ def test_a_plan_for_a_peer_has_nothing_of_a_queue_manager(brokers: dict[str, Pee
 
 
 def test_who_is_not_there_is_told_and_not_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if packages.already_there("nobody", mosquitto.PROOF) is not None:
+    if packages.find_unpacked("nobody", mosquitto.PROOF) is not None:
         pytest.skip("Mosquitto is installed here, and that is preferred")
     monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "cache"))
     brokers = PeerBrokers((mosquitto.NAME, "kafka"), tmp_path)
@@ -155,7 +155,7 @@ def test_who_is_not_there_is_told_and_not_fetched(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_broker_that_does_not_start_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if packages.already_there("nobody", mosquitto.PROOF) is not None:
+    if packages.find_unpacked("nobody", mosquitto.PROOF) is not None:
         pytest.skip("Mosquitto is installed here, and that is preferred")
     monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path))
     program = tmp_path / mosquitto.NAME / mosquitto.PROOF

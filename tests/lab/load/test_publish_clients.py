@@ -21,9 +21,9 @@ from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.one_way import MqttOneWayClient
 from ostler.lab.load.nats.one_way import NatsOneWayClient
 from ostler.lab.load.pacing import Pacing
-from ostler.lab.load.progress import unheard
+from ostler.lab.load.progress import ignore_progress
 from ostler.lab.load.registry import PUBLISHING, one_way_client
-from ostler.lab.load.spec import PUBLISH, Plan
+from ostler.lab.load.spec import PUBLISH, LoadSpec
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.peers import mosquitto, nats
 from ostler.lab.runner.contract import GET, PUT
@@ -122,7 +122,7 @@ def test_a_subscription_that_is_refused_is_told_by_its_verb() -> None:
 
 
 def test_a_publication_in_a_unit_of_work_takes_two_exchanges() -> None:
-    wanted = Plan(plan.MQ_VERBS, ("", 0), range(1), range(1), 1, SIZE, True, kind=PUBLISH, units=plan.EVERYBODY)
+    wanted = LoadSpec(plan.MQ_VERBS, ("", 0), range(1), range(1), 1, SIZE, True, kind=PUBLISH, units=plan.EVERYBODY)
     assert exchanges_per_operation(wanted) == 2
     assert exchanges_per_operation(replace(wanted, units=plan.NOBODY)) == 1
     kinds = [type(mq_clients(wanted, Pace(), is_publisher, range(1))[0]) for is_publisher in (True, False)]
@@ -153,7 +153,7 @@ def test_every_subscriber_of_nats_has_a_subscription_of_its_own() -> None:
 
 @pytest.mark.parametrize("protocol", [plan.MQTT, plan.NATS, plan.REDIS, plan.AMQP, plan.STOMP, plan.JETSTREAM])
 def test_who_cannot_publish_to_several_is_told(protocol: str) -> None:
-    wanted = Plan(protocol, ("", 0), range(1), range(4), 1, SIZE, False, kind=PUBLISH, subscribers=4)
+    wanted = LoadSpec(protocol, ("", 0), range(1), range(4), 1, SIZE, False, kind=PUBLISH, subscribers=4)
     if protocol in PUBLISHING:
         assert not one_way_client(wanted, running(), False, 0).is_requester
         return
@@ -171,11 +171,11 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
         yield running
 
 
-def counted(wanted: Plan) -> dict[str, int]:
+def counted(wanted: LoadSpec) -> dict[str, int]:
     """How many operations there were, in a moment."""
     driver = start_driver(wanted)
     try:
-        recorder = driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), unheard)
+        recorder = driver.run(Timeline.starting(time.perf_counter_ns(), 0.0, 0.03, 0.0), ignore_progress)
         assert isinstance(driver, Sharing)
         assert driver.outstanding == 0, "nothing is missing, and nothing is there that nobody published"
         return totals(row for phase in recorder.phases for row in phase.rows(0))
@@ -201,7 +201,7 @@ def test_everybody_gets_everything_and_the_queue_manager_counts_it(
 
     before = queues()
     found = counted(
-        Plan(
+        LoadSpec(
             protocol, manager.address, range(TOPICS), range(TOPICS * SUBSCRIBERS), TOPICS, SIZE, persistent, CHANNEL,
             PUBLISH, units=units, subscribers=SUBSCRIBERS, read_ahead=ahead, async_put=ahead,
         )
@@ -222,7 +222,7 @@ def test_everybody_gets_everything_from_a_peer(name: str, tmp_path: Path) -> Non
         for contestant in contestants:
             assert not contestant.is_library
             for persistent in contestant.delivery_modes:
-                ours = Plan(
+                ours = LoadSpec(
                     plan.MQ_VERBS, "nowhere", range(TOPICS), range(TOPICS * SUBSCRIBERS), TOPICS, SIZE, persistent,
                     CHANNEL, PUBLISH, subscribers=SUBSCRIBERS,
                 )  # fmt: skip

@@ -16,7 +16,7 @@ from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
 from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
 from ostler.lab.load.mq.request_reply import KEPT_OPEN_MAX
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP
 from ostler.lab.runner.queue_managers.plan import NAME, QueueManagerPlan, pair_commands
@@ -43,12 +43,14 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
 
 
 @pytest.fixture
-def base(manager: LabQueueManager) -> Plan:
+def base(manager: LabQueueManager) -> LoadSpec:
     local = manager.local_path
-    return Plan(plan.MQ_VERBS, local, range(5), range(4), PAIRS, BODY_BYTES, False, responder_address=local, routes=3)
+    return LoadSpec(
+        plan.MQ_VERBS, local, range(5), range(4), PAIRS, BODY_BYTES, False, responder_address=local, routes=3
+    )
 
 
-def ran(load: Plan) -> PhaseRecorder:
+def ran(load: LoadSpec) -> PhaseRecorder:
     driver = start_driver(load)
     try:
         begin = time.perf_counter_ns()
@@ -70,7 +72,7 @@ def queue_counts(manager: LabQueueManager) -> tuple[int, int]:
 @pytest.mark.parametrize("persistent", [False, True], ids=["nonpersistent", "persistent"])
 @pytest.mark.parametrize("goes_round", [False, True], ids=["own pair", "all pairs"])
 def test_replies_come_back_by_the_route_of_the_request(
-    manager: LabQueueManager, base: Plan, routes: int, persistent: bool, goes_round: bool
+    manager: LabQueueManager, base: LoadSpec, routes: int, persistent: bool, goes_round: bool
 ) -> None:
     before = queue_counts(manager)
     trips = counted(ran(replace(base, routes=routes, persistent=persistent, goes_round=goes_round)), ROUND_TRIP)
@@ -79,19 +81,19 @@ def test_replies_come_back_by_the_route_of_the_request(
     assert (after[0] - before[0], after[1] - before[1]) == (2 * trips, 2 * trips)
 
 
-def test_units_of_work_and_long_messages(base: Plan) -> None:
+def test_units_of_work_and_long_messages(base: LoadSpec) -> None:
     load = replace(base, persistent=True, units=plan.EVERYBODY, body_bytes=400_000, routes=MANY)
     assert counted(ran(load), ROUND_TRIP) >= 5
     assert counted(ran(replace(load, routes=2)), ROUND_TRIP) >= 5
 
 
-def test_one_way_messages_arrive_and_producers_wait_for_that(base: Plan) -> None:
+def test_one_way_messages_arrive_and_producers_wait_for_that(base: LoadSpec) -> None:
     recorder = ran(replace(base, kind=plan.ONE_WAY, goes_round=False, window=3))
     assert counted(recorder, GET) == counted(recorder, PUT) >= 5
 
 
 @pytest.mark.parametrize("unit", [1, 3, 1000])
-def test_consumers_commit_several_messages_at_a_time(manager: LabQueueManager, base: Plan, unit: int) -> None:
+def test_consumers_commit_several_messages_at_a_time(manager: LabQueueManager, base: LoadSpec, unit: int) -> None:
     """What is left of a unit is committed as well: nothing comes back."""
     load = replace(base, kind=plan.ONE_WAY, goes_round=False, persistent=True, consumer_unit=unit)
     before = commits(manager)
@@ -108,7 +110,7 @@ def commits(manager: LabQueueManager) -> int:
     return next(int(each.value) for each in manager.metrics() if each.name == "commits")
 
 
-def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: Plan) -> None:
+def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: LoadSpec) -> None:
     manager.mqsc(f"DELETE QREMOTE({way_back(2)})")
     try:
         with pytest.raises(LoadFailed, match="MQOPEN with MQRC_UNKNOWN_REMOTE_Q_MGR"):
@@ -117,7 +119,7 @@ def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: Pl
         manager.mqsc(f"DEFINE QREMOTE({way_back(2)}) RNAME(' ') RQMNAME({NAME})")
 
 
-def test_trusted_responders_answer_where_they_are_asked_to(manager: LabQueueManager, base: Plan) -> None:
+def test_trusted_responders_answer_where_they_are_asked_to(manager: LabQueueManager, base: LoadSpec) -> None:
     trusted = TrustedLoad(manager)
     try:
         trusted.open(replace(base, requesters=range(0)))
@@ -127,7 +129,7 @@ def test_trusted_responders_answer_where_they_are_asked_to(manager: LabQueueMana
         trusted.end()
 
 
-def test_trusted_requesters_have_no_routes(manager: LabQueueManager, base: Plan) -> None:
+def test_trusted_requesters_have_no_routes(manager: LabQueueManager, base: LoadSpec) -> None:
     trusted = TrustedLoad(manager)
     try:
         with pytest.raises(LoadFailed, match="another queue manager"):

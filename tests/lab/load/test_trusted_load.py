@@ -12,7 +12,7 @@ import pytest
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
-from ostler.lab.load.spec import EVERYBODY, MQ_VERBS, ONE_WAY, SESSIONS, TRUSTED, Plan
+from ostler.lab.load.spec import EVERYBODY, MQ_VERBS, ONE_WAY, SESSIONS, TRUSTED, LoadSpec
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP, SESSION, ProgressSample, WorkerCounts
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
@@ -20,7 +20,7 @@ from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
 
 SMALL = LogSection(primary_files=3, secondary_files=1, file_pages=512)
-PLAN = Plan(TRUSTED, "", range(2), range(3), 1, 100, False, goes_round=False)
+PLAN = LoadSpec(TRUSTED, "", range(2), range(3), 1, 100, False, goes_round=False)
 
 
 class Unheard:
@@ -42,7 +42,7 @@ def load(manager: LabQueueManager) -> Iterator[TrustedLoad]:
     made.end()
 
 
-def run(load: TrustedLoad, plan: Plan, seconds: float = 0.2) -> list[WorkerCounts]:
+def run(load: TrustedLoad, plan: LoadSpec, seconds: float = 0.2) -> list[WorkerCounts]:
     load.open(plan)
     counted = load.run(Timeline.starting(time.perf_counter_ns(), seconds / 4, seconds, seconds / 4), Unheard())
     load.close()

@@ -22,18 +22,18 @@ from ostler.cli.lab import peers as lab_peers
 from ostler.lab.bench.contestants import Field
 from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import activemq, mosquitto, packages, redis
 from ostler.lab.peers import registry as known
 from ostler.lab.peers.broker_process import LOOPBACK, Peer
-from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by
+from ostler.lab.peers.packages import PeerUnavailable, environment_for, output_of
 
 SECONDS_MAX = 20.0
 
 
 def exchange(protocol: str, peer: Peer, persistent: bool = False, body_bytes: int = 256) -> int:
     """How many round trips two requesters make in no time: one each."""
-    driver = start_driver(Plan(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, body_bytes, persistent))
+    driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, body_bytes, persistent))
     try:
         return driver.round(0.0).done
     finally:
@@ -42,7 +42,7 @@ def exchange(protocol: str, peer: Peer, persistent: bool = False, body_bytes: in
 
 def library_exchange(protocol: str, peer: Peer, persistent: bool) -> int:
     """How many round trips a thread makes in a moment: the first is waited for, however long it takes."""
-    driver = start_driver(Plan(protocol, (LOOPBACK, peer.port), range(1), range(2), 2, 256, persistent))
+    driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(1), range(2), 2, 256, persistent))
     try:
         done = 0
         deadline = time.monotonic() + SECONDS_MAX
@@ -114,7 +114,7 @@ def test_java_is_taken_from_where_it_is_told_to_be(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_incomplete_activemq_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if packages.already_there("nobody", activemq.PROOF) is not None:
+    if packages.find_unpacked("nobody", activemq.PROOF) is not None:
         pytest.skip("ActiveMQ is installed here, and that is preferred")
     if shutil.which("java") is None:
         pytest.skip("there is no Java here, and that is told first")
@@ -145,18 +145,18 @@ def test_a_cache_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "file"))
     with pytest.raises(PeerUnavailable, match=r"some-broker cannot be unpacked: .*set OSTLER_PEERS_CACHE to"):
-        packages.unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+        packages.unpack_packages("some-broker", ("some-broker",), "usr/sbin/some-broker")
     monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "cache"))
     with pytest.raises(PeerUnavailable, match="hold no usr/sbin/some-broker"):
-        packages.unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+        packages.unpack_packages("some-broker", ("some-broker",), "usr/sbin/some-broker")
 
 
 def test_a_program_that_cannot_be_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(PeerUnavailable, match=r"some-broker: .* cannot be run"):
-        said_by("some-broker", [str(tmp_path / "nothing")], dict(os.environ))
+        output_of("some-broker", [str(tmp_path / "nothing")], dict(os.environ))
     loader = ["/bin/sh", "-c", "echo 'x: error while loading shared libraries: libx.so.1' >&2; exit 127"]
     with pytest.raises(PeerUnavailable, match=r"libx\.so\.1"):
-        said_by("some-broker", loader, dict(os.environ))
+        output_of("some-broker", loader, dict(os.environ))
 
 
 STARTS_A_PEER = """
@@ -203,7 +203,7 @@ def test_all_are_started_and_driven_alike(name: str, persistent: bool, tmp_path:
     try:
         assert exchange(known_peer.client(persistent), peer, persistent) == 2
         assert peer.durability in known_peer.durabilities
-        assert peer.version == known.look(known_peer).version
+        assert peer.version == known.inspect_peer(known_peer).version
     finally:
         peer.end()
 
@@ -231,7 +231,7 @@ def told(*words: str) -> int:
 @pytest.fixture
 def nothing_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for peer in known.KNOWN:
-        if packages.already_there("nobody", peer.proof) is not None:
+        if packages.find_unpacked("nobody", peer.proof) is not None:
             pytest.skip(f"{peer.name} is installed here")
     monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))

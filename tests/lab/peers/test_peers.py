@@ -11,16 +11,16 @@ import pytest
 
 from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import broker_process as running
 from ostler.lab.peers import nats, packages, rabbitmq
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port, usage
-from ostler.lab.peers.packages import PeerUnavailable, cache_directory, unpacked
+from ostler.lab.peers.packages import PeerUnavailable, cache_directory, unpack_packages
 
 
 def exchange(protocol: str, peer: Peer, persistent: bool = False) -> int:
     """How many round trips two requesters make in no time: one each."""
-    driver = start_driver(Plan(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, 256, persistent))
+    driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, 256, persistent))
     try:
         return driver.round(0.0).done
     finally:
@@ -40,20 +40,20 @@ def test_what_is_in_the_cache_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path:
     proof = tmp_path / "some-broker" / "usr" / "sbin" / "some-broker-4.2"
     proof.parent.mkdir(parents=True)
     proof.touch()
-    assert unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker-*") == tmp_path / "some-broker"
+    assert unpack_packages("some-broker", ("some-broker",), "usr/sbin/some-broker-*") == tmp_path / "some-broker"
 
 
 def test_what_cannot_be_had_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(packages.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PeerUnavailable, match="without apt-get and dpkg-deb"):
-        unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+        unpack_packages("some-broker", ("some-broker",), "usr/sbin/some-broker")
     failing = tmp_path / "apt-get"
     failing.write_text("#!/bin/sh\necho 'E: Unable to locate package' >&2\nexit 100\n")
     failing.chmod(0o755)
     (tmp_path / "dpkg-deb").symlink_to(failing)
     with pytest.raises(PeerUnavailable, match=r"Unable to locate package .*apt-get update"):
-        unpacked("some-broker", ("some-broker",), "usr/sbin/some-broker")
+        unpack_packages("some-broker", ("some-broker",), "usr/sbin/some-broker")
     assert not (tmp_path / "cache" / "some-broker").exists()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers.rabbitmq_shovels import Line, definitions
 from ostler.lab.runner.queue_managers.channel_wiring import Wiring
 from ostler.lab.runner.shovel_peer import ShovelPeer, line_name
@@ -49,7 +49,7 @@ def test_requests_go_to_the_other_node_and_replies_come_back(tmp_path: Path) -> 
         pytest.skip(str(absent))
     pids = [each.pid for each in peer.watched()]
     try:
-        base = Plan(plan.AMQP, ("", 0), range(3), range(2), 2, 256, False)
+        base = LoadSpec(plan.AMQP, ("", 0), range(3), range(2), 2, 256, False)
         for persistent, distance in ((False, 0), (True, 2)):
             wiring = Wiring(routes=ROUTES, round_trip_ms=distance)
             load = peer.plan(replace(base, persistent=persistent), wiring)

@@ -17,13 +17,13 @@ from ostler.cli.main import main
 from ostler.lab.common.comparison import (
     LEAST_PERCENT,
     RATE,
-    NothingInCommon,
-    Verdict,
+    ChangeVerdict,
+    NothingToCompare,
     change_of,
     compare_contestants,
     compare_metrics,
+    compare_results,
     compare_runs,
-    compared,
     reference,
     summary,
 )
@@ -52,62 +52,83 @@ class TestVerdicts:
     def test_exchanging_both_turns_the_verdict_round(self, base: float, other: float, threshold: float) -> None:
         there = change_of(RATE, Series((base,)), Series((other,)), threshold, True).verdict
         back = change_of(RATE, Series((other,)), Series((base,)), threshold, True).verdict
-        turned = {Verdict.SAME: Verdict.SAME, Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+        turned = {
+            ChangeVerdict.SAME: ChangeVerdict.SAME,
+            ChangeVerdict.BETTER: ChangeVerdict.WORSE,
+            ChangeVerdict.WORSE: ChangeVerdict.BETTER,
+        }
         assert back is turned[there]
 
     @given(base=METRICS, percent=st.floats(min_value=-12, max_value=14), spread=st.floats(min_value=0, max_value=30))
     def test_small_differences_are_never_spoken_of(self, base: float, percent: float, spread: float) -> None:
         other = base * (1 + percent / 100)
-        found = compared(
+        found = compare_results(
             result(rates=(base, base)),
             result(rates=(other * (1 - spread / 100), other, other * (1 + spread / 100))),
             0.0,
         )
         change = found.change(RATE)
         assert change is not None
-        assert change.verdict is Verdict.SAME
+        assert change.verdict is ChangeVerdict.SAME
 
     @given(base=METRICS, other=METRICS)
     def test_more_is_better_for_rates_and_worse_for_times(self, base: float, other: float) -> None:
         both = Series((base,)), Series((other,))
         rate, time = (change_of("x", *both, LEAST_PERCENT, more).verdict for more in (True, False))
         if max(base, other) > min(base, other) * 1.16:
-            assert rate is (Verdict.BETTER if other > base else Verdict.WORSE)
-            assert time is (Verdict.WORSE if other > base else Verdict.BETTER)
+            assert rate is (ChangeVerdict.BETTER if other > base else ChangeVerdict.WORSE)
+            assert time is (ChangeVerdict.WORSE if other > base else ChangeVerdict.BETTER)
 
     def test_noise_and_spread_hide_what_they_could_have_made(self) -> None:
         quiet, faster = result(), result(rates=(140.0, 140.0))
-        assert summary([compared(quiet, faster, 10.0)])[Verdict.BETTER] == 1
-        assert summary([compared(quiet, faster, 41.0)])[Verdict.SAME] == 1
+        assert summary([compare_results(quiet, faster, 10.0)])[ChangeVerdict.BETTER] == 1
+        assert summary([compare_results(quiet, faster, 41.0)])[ChangeVerdict.SAME] == 1
         # The best of one was better than the worst of the other: they may have been the same.
-        assert summary([compared(result(rates=(85.0, 115.0)), result(rates=(110.0, 170.0)), 0.0)])[Verdict.SAME] == 1
-        assert summary([compared(result(rates=(85.0, 105.0)), result(rates=(110.0, 170.0)), 0.0)])[Verdict.BETTER] == 1
+        assert (
+            summary([compare_results(result(rates=(85.0, 115.0)), result(rates=(110.0, 170.0)), 0.0)])[
+                ChangeVerdict.SAME
+            ]
+            == 1
+        )
+        assert (
+            summary([compare_results(result(rates=(85.0, 105.0)), result(rates=(110.0, 170.0)), 0.0)])[
+                ChangeVerdict.BETTER
+            ]
+            == 1
+        )
 
     def test_one_bad_repetition_of_many_hides_nothing(self) -> None:
         before, after = (100.0, 101.0, 102.0, 103.0, 104.0, 210.0), (200.0, 201.0, 202.0, 203.0, 204.0)
-        assert summary([compared(result(rates=before), result(rates=after), 0.0)])[Verdict.BETTER] == 1
-        assert summary([compared(result(rates=before[2:]), result(rates=after), 0.0)])[Verdict.SAME] == 1
+        assert summary([compare_results(result(rates=before), result(rates=after), 0.0)])[ChangeVerdict.BETTER] == 1
+        assert summary([compare_results(result(rates=before[2:]), result(rates=after), 0.0)])[ChangeVerdict.SAME] == 1
 
     def test_each_figure_has_its_own_spread(self) -> None:
-        found = compared(result(p99_ns=(1000.0, 3000.0)), result(rates=(200.0, 200.0)), 0.0)
+        found = compare_results(result(p99_ns=(1000.0, 3000.0)), result(rates=(200.0, 200.0)), 0.0)
         assert {each.figure: each.verdict for each in found.changes} == {
-            "rate": Verdict.BETTER, "mean": Verdict.SAME, "p99": Verdict.SAME, "broker us": Verdict.SAME,
-        }  # fmt: skip
+            "rate": ChangeVerdict.BETTER,
+            "mean": ChangeVerdict.SAME,
+            "p99": ChangeVerdict.SAME,
+            "broker us": ChangeVerdict.SAME,
+        }
 
     def test_figures_that_one_does_not_have_are_left_out(self) -> None:
-        found = compared(replace(result(), mean_ns=Series(), costs=Costs(Series((0.0,)))), result(), 0.0)
+        found = compare_results(replace(result(), mean_ns=Series(), costs=Costs(Series((0.0,)))), result(), 0.0)
         assert [each.figure for each in found.changes] == ["rate", "p99"]
 
     def test_both_ends_of_channels_are_compared_where_both_runs_told_them_apart(self) -> None:
         apart = Costs(Series((20.0,)), Series((15.0,)), Series((5.0,)))
         before, after = replace(result(), costs=apart), replace(result(), costs=replace(apart, near_us=Series((30.0,))))
-        found = compared(before, after, 0.0)
+        found = compare_results(before, after, 0.0)
         changes = {each.figure: each.verdict for each in found.changes if each.figure.endswith(" us")}
-        assert changes == {"broker us": Verdict.SAME, "near us": Verdict.WORSE, "far us": Verdict.SAME}
-        assert [each.figure for each in compared(before, result(), 0.0).changes][-1] == "broker us"
+        assert changes == {
+            "broker us": ChangeVerdict.SAME,
+            "near us": ChangeVerdict.WORSE,
+            "far us": ChangeVerdict.SAME,
+        }
+        assert [each.figure for each in compare_results(before, result(), 0.0).changes][-1] == "broker us"
 
     def test_nothing_at_all_is_worse_than_anything(self) -> None:
-        assert summary([compared(result(), result(rates=(0.0, 0.0)), 0.0)])[Verdict.WORSE] == 1
+        assert summary([compare_results(result(), result(rates=(0.0, 0.0)), 0.0)])[ChangeVerdict.WORSE] == 1
 
 
 class TestContestants:
@@ -116,7 +137,7 @@ class TestContestants:
         found = compare_contestants([peer, result(), result("Peer", 2, kind=ContestantKind.PEER)], "Ostler", 0.0)
         (each,) = found
         assert (each.base.contestant, each.other) == ("Ostler", peer)
-        assert summary(found) == {Verdict.SAME: 0, Verdict.BETTER: 0, Verdict.WORSE: 1}
+        assert summary(found) == {ChangeVerdict.SAME: 0, ChangeVerdict.BETTER: 0, ChangeVerdict.WORSE: 1}
 
     def test_limits_are_not_counted(self) -> None:
         found = compare_contestants([result(), result("limit", 1, (900.0,), ContestantKind.LIMIT)], "Ostler", 0.0)
@@ -129,13 +150,13 @@ class TestContestants:
         assert reference(both, "a limit") == "a limit"
 
     def test_what_cannot_be_is_said(self) -> None:
-        with pytest.raises(NothingInCommon, match="no contestant 'Redis' in this run; there are Ostler"):
+        with pytest.raises(NothingToCompare, match="no contestant 'Redis' in this run; there are Ostler"):
             reference([result()], "Redis")
-        with pytest.raises(NothingInCommon, match="Ostler was not measured"):
+        with pytest.raises(NothingToCompare, match="Ostler was not measured"):
             reference([result("Peer", kind=ContestantKind.PEER)])
-        with pytest.raises(NothingInCommon, match="alone"):
+        with pytest.raises(NothingToCompare, match="alone"):
             compare_contestants([result()], "Ostler", 0.0)
-        with pytest.raises(NothingInCommon, match="No step"):
+        with pytest.raises(NothingToCompare, match="No step"):
             compare_contestants([result(), result("Peer", 2)], "Ostler", 0.0)
 
 
@@ -143,7 +164,7 @@ class TestRuns:
     def test_steps_are_the_same_by_their_values_not_by_their_numbers(self) -> None:
         found = compare_runs([result(requesters=20)], [replace(result(requesters=20, rates=(50.0,)), step=7)], 0.0)
         assert [each.other.step for each in found.changes] == [7]
-        assert summary(found.changes)[Verdict.WORSE] == 1
+        assert summary(found.changes)[ChangeVerdict.WORSE] == 1
 
     def test_rows_without_a_counterpart_are_counted(self) -> None:
         found = compare_runs([result(), result("A"), result("B")], [result(), result(requesters=5)], 0.0)
@@ -152,10 +173,10 @@ class TestRuns:
     def test_what_the_machine_itself_did_is_no_change(self) -> None:
         limit, faster = (result("limit", 1, (rate,), ContestantKind.LIMIT) for rate in (100.0, 150.0))
         before, after = result(), result(rates=(145.0, 145.0))
-        assert summary(compare_runs([before], [after], 0.0).changes)[Verdict.BETTER] == 1
+        assert summary(compare_runs([before], [after], 0.0).changes)[ChangeVerdict.BETTER] == 1
         found = compare_runs([before, limit], [after, faster], 0.0)
         assert found.limits == {"limit": 50.0}
-        assert summary(found.changes)[Verdict.SAME] == 1
+        assert summary(found.changes)[ChangeVerdict.SAME] == 1
 
     @pytest.mark.parametrize(
         ("ours", "theirs", "said"),
@@ -167,7 +188,7 @@ class TestRuns:
         ],
     )
     def test_nothing_in_common(self, ours: list[StepResult], theirs: list[StepResult], said: str) -> None:
-        with pytest.raises(NothingInCommon, match=said):
+        with pytest.raises(NothingToCompare, match=said):
             compare_runs(ours, theirs, 0.0)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from ostler.lab.load import spec as plan
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, GroupCommitDriver
-from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
+from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, SESSIONS, LoadSpec
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner import limits
 from ostler.lab.runner.contract import (
@@ -50,12 +50,12 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LimitProbes]:
     made.close()
 
 
-def like(clients: int, body_bytes: int = 2048, kind: str = REQUEST_REPLY, persistent: bool = False) -> Plan:
+def like(clients: int, body_bytes: int = 2048, kind: str = REQUEST_REPLY, persistent: bool = False) -> LoadSpec:
     """A load of a queue manager, which is not there."""
-    return Plan(plan.MQ_VERBS, ("", 0), range(clients), range(clients), 2, body_bytes, persistent, kind=kind)
+    return LoadSpec(plan.MQ_VERBS, ("", 0), range(clients), range(clients), 2, body_bytes, persistent, kind=kind)
 
 
-def prepared(probes: LimitProbes, limit: Contestant, of: Plan) -> ReadyLoad:
+def prepared(probes: LimitProbes, limit: Contestant, of: LoadSpec) -> ReadyLoad:
     return probes.prepare(limit, of, PointSpec(len(of.requesters), of.body_bytes, of.persistent))
 
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from ostler.lab.runner.contract import Contestant, ContestantKind, LiveStatus, PointResult
-from ostler.lab.runner.live_view import LiveView, Pace, PlainView, curve, view_for
+from ostler.lab.runner.live_view import LiveView, PlainView, TimeEstimate, curve, view_for
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step
 
@@ -152,12 +152,12 @@ class TestTerminal:
 
 class TestPace:
     def test_as_planned_until_something_is_known(self) -> None:
-        pace = Pace(0.0)
+        pace = TimeEstimate(0.0)
         pace.planned(10, 100.0, 5.0)
         assert pace.left(50.0) == 100.0
 
     def test_longer_when_points_took_longer(self) -> None:
-        pace = Pace(0.0)
+        pace = TimeEstimate(0.0)
         pace.planned(10, 100.0, 5.0)
         pace.settled()
         pace.settled()
@@ -166,7 +166,7 @@ class TestPace:
         assert pace.left(10.0) == 80.0
 
     def test_nothing_was_left(self) -> None:
-        pace = Pace(0.0)
+        pace = TimeEstimate(0.0)
         pace.planned(0, 0.0, 5.0)
         pace.settled()
         assert pace.left(50.0) == 0.0

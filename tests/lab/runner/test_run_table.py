@@ -16,8 +16,8 @@ from ostler.lab.runner import formatting as formatting
 from ostler.lab.runner.contract import NEEDED_PARAMETER, ContestantKind
 from ostler.lab.runner.run_table import as_json, constants, run_table, show_run
 from ostler.lab.runner.step_results import Series, StepResult, step_metrics, step_results
-from ostler.lab.runner.text_table import Column, TextTable
-from ostler.lab.store.manifest import Point
+from ostler.lab.runner.text_table import TextColumn, TextTable
+from ostler.lab.store.manifest import PlannedPoint
 from ostler.lab.store.rows import PhaseRow, StatisticRow
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter
@@ -112,7 +112,7 @@ class TestStepResults:
         directory = write_run(tmp_path, {1: [replace(OSTLER, rates=())]}, is_finished=False)
         with RunWriter.resume(directory) as run:
             for repetition, value in enumerate((1000.0, 1200.0)):
-                segment = run.begin(Point(OSTLER.contestant, 0, repetition), MEASURED)
+                segment = run.begin(PlannedPoint(OSTLER.contestant, 0, repetition), MEASURED)
                 segment.add([StatisticRow(0, "experiment", 0, "", "bytes per connection", 0, value)])
                 segment.add([StatisticRow(0, "queue-manager", 0, "", "puts", 0, 5.0)])
                 segment.add([StatisticRow(0, "channels", 0, "LAB0", "messages", 0, 500.0)])
@@ -222,7 +222,7 @@ class TestTable:
         assert "…" not in table
 
     def test_columns_go_by_their_worth(self) -> None:
-        columns = (Column("a"), Column("second", keep=2), Column("first", keep=1))
+        columns = (TextColumn("a"), TextColumn("second", keep=2), TextColumn("first", keep=1))
         table = TextTable("t", columns, (("1", "2", "3"),))
         assert table.within(80) == (table, ())
         kept, left_out = table.within(14)

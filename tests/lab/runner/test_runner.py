@@ -14,7 +14,7 @@ from ostler.lab.runner.runner import resume_run, run_scenario
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario, StopKind, StopRule
 from ostler.lab.scenarios.steps import ParametersError
-from ostler.lab.store.manifest import RunUnreadable, State, write_manifest
+from ostler.lab.store.manifest import RunState, RunUnreadable, write_manifest
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import StoredRun, read_run
 from ostler.lab.store.validation import validate
@@ -50,7 +50,7 @@ class TestWhole:
     def test_everything_is_kept(self, tmp_path: Path) -> None:
         view = HeardView()
         found = run(Script(), tmp_path, view=view)
-        assert found.manifest.state is State.COMPLETE
+        assert found.manifest.state is RunState.COMPLETE
         assert found.manifest.command == ("test",)
         points = measured_points(found)
         assert len(points) == 12
@@ -114,7 +114,7 @@ class TestStopping:
         found = run(script, tmp_path, "1,2,3", StopRule(StopKind.RESPONSE_TIME, 1.0), view)
         assert script.turns == [("Ostler", 0)] * 2
         assert len(found.manifest.skipped) == 4
-        assert found.manifest.state is State.COMPLETE
+        assert found.manifest.state is RunState.COMPLETE
         ((name, steps, why),) = view.skips
         assert (name, steps) == ("Ostler", 2)
         assert "passed 1 s at requesters 1" in why
@@ -136,7 +136,7 @@ class TestFailing:
         view = HeardView()
         script = Script(fails=lambda name, step: "it broke" if (name, step) == ("Peer", 0) else "")
         found = run(script, tmp_path, view=view)
-        assert found.manifest.state is State.PARTIAL
+        assert found.manifest.state is RunState.PARTIAL
         assert ("Peer", 0, "it broke") in view.failures
         assert "Peer at requesters 1: it broke" in [each.text for each in found.manifest.flags]
         assert len(measured_points(found)) == 10
@@ -157,7 +157,7 @@ class TestFailing:
             run(script, tmp_path, "1,2,3,4")
         (directory,) = (tmp_path / "runs").iterdir()
         found = read_run(directory)
-        assert found.manifest.state is State.PARTIAL
+        assert found.manifest.state is RunState.PARTIAL
         assert measured_points(found)
         assert script.is_closed
 
@@ -176,7 +176,7 @@ class TestResuming:
         script, view = Script(), HeardView()
         assert resume_run(directory, view, script.experiment) == directory
         found = read_run(directory)
-        assert found.manifest.state is State.COMPLETE
+        assert found.manifest.state is RunState.COMPLETE
         assert validate(found) == []
         assert len(script.turns) == len(before)
         assert view.plans[0][0] - view.plans[0][1] == len(before)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.lab.runner.stop_rules import Outcome, reason_to_stop
+from ostler.lab.runner.stop_rules import StepOutcome, reason_to_stop
 from ostler.lab.scenarios.model import StopKind, StopRule
 
 
-def outcomes(*rates: float, mean: float = 0.01, asked: float = 0.0) -> list[Outcome]:
-    return [Outcome(f"requesters {number}", rate, mean, asked) for number, rate in enumerate(rates)]
+def outcomes(*rates: float, mean: float = 0.01, asked: float = 0.0) -> list[StepOutcome]:
+    return [StepOutcome(f"requesters {number}", rate, mean, asked) for number, rate in enumerate(rates)]
 
 
 @pytest.mark.parametrize("kind", [StopKind.SWEEP, StopKind.SAMPLES, StopKind.EVENT])
@@ -40,7 +40,7 @@ class TestPeak:
         assert reason_to_stop(self.RULE, outcomes(1000, 1001, 1002)) != ""
 
     def test_failed_steps_do_not_count(self) -> None:
-        failed = Outcome("requesters 9", 0.0, None, 0.0, "it broke")
+        failed = StepOutcome("requesters 9", 0.0, None, 0.0, "it broke")
         assert reason_to_stop(self.RULE, [*outcomes(10, 20), failed, failed]) == ""
 
 
@@ -52,14 +52,14 @@ class TestResponseTime:
         assert "passed 1 s at requesters 0 (1.01 s)" in reason_to_stop(self.RULE, outcomes(10, mean=1.01))
 
     def test_a_step_in_which_nothing_was_answered_says_nothing(self) -> None:
-        assert reason_to_stop(self.RULE, [Outcome("requesters 1", 0.0, None)]) == ""
+        assert reason_to_stop(self.RULE, [StepOutcome("requesters 1", 0.0, None)]) == ""
 
 
 class TestCapacity:
     RULE = StopRule(StopKind.CAPACITY)
 
     def test_stops_when_clients_do_not_connect(self) -> None:
-        failed = Outcome("requesters 9", 0.0, None, 0.0, "too many open files")
+        failed = StepOutcome("requesters 9", 0.0, None, 0.0, "too many open files")
         assert "too many open files" in reason_to_stop(self.RULE, [failed])
 
     def test_stops_when_producers_fall_behind(self) -> None:

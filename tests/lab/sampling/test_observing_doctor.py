@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ostler.lab.sampling.clock import SystemClock
 from ostler.lab.sampling.control_group import ControlGroup, control_group
-from ostler.lab.sampling.doctor import CHECKS, Finding, Verdict, examine, worst
+from ostler.lab.sampling.doctor import CHECKS, Finding, Fitness, examine, worst
 from ostler.lab.sampling.facts import Busy, Facts, gather
 from ostler.lab.sampling.kernel_text import MemoryUse
 from ostler.lab.sampling.noise import Noise
@@ -64,8 +64,8 @@ def findings(**changes: object) -> dict[str, Finding]:
 
 def test_a_machine_that_is_fit_has_only_good_findings() -> None:
     found = list(findings().values())
-    assert {each.verdict for each in found} == {Verdict.GOOD}
-    assert worst(found) == Verdict.GOOD
+    assert {each.verdict for each in found} == {Fitness.GOOD}
+    assert worst(found) == Fitness.GOOD
     assert len({each.name for each in found}) == len(CHECKS)
 
 
@@ -79,7 +79,7 @@ def busy(percent: float) -> MachineSample:
     return dataclasses.replace(MACHINE, user_us=round(160_000 * percent), idle_us=16_000_000 - round(160_000 * percent))
 
 
-LIMITED, BAD, UNKNOWN, GOOD = Verdict.LIMITED, Verdict.BAD, Verdict.UNKNOWN, Verdict.GOOD
+LIMITED, BAD, UNKNOWN, GOOD = Fitness.LIMITED, Fitness.BAD, Fitness.UNKNOWN, Fitness.GOOD
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ LIMITED, BAD, UNKNOWN, GOOD = Verdict.LIMITED, Verdict.BAD, Verdict.UNKNOWN, Ver
         ("installation", {"packages_missing": ("pyarrow",)}, BAD, "without pyarrow"),
     ],
 )
-def test_each_verdict_says_what_was_found(name: str, changes: dict[str, object], verdict: Verdict, words: str) -> None:
+def test_each_verdict_says_what_was_found(name: str, changes: dict[str, object], verdict: Fitness, words: str) -> None:
     found = findings(**changes)
     finding = found.pop(name)
     assert finding.verdict == verdict
@@ -135,15 +135,15 @@ def test_each_verdict_says_what_was_found(name: str, changes: dict[str, object],
     assert {each.verdict for each in found.values()} <= {GOOD, UNKNOWN}, "the others do not mind"
 
 
-_verdicts = st.sampled_from(list(Verdict))
+_verdicts = st.sampled_from(list(Fitness))
 
 
 @given(st.lists(_verdicts), _verdicts)
-def test_one_bad_finding_outweighs_all_others(verdicts: list[Verdict], extra: Verdict) -> None:
+def test_one_bad_finding_outweighs_all_others(verdicts: list[Fitness], extra: Fitness) -> None:
     made = [Finding(str(at), each, "") for at, each in enumerate(verdicts)]
-    assert worst([*made, Finding("bad", Verdict.BAD, "")]) == Verdict.BAD
-    if worst(made) != Verdict.BAD and extra != Verdict.BAD:
-        assert worst([*made, Finding("extra", extra, "")]) != Verdict.BAD
+    assert worst([*made, Finding("bad", Fitness.BAD, "")]) == Fitness.BAD
+    if worst(made) != Fitness.BAD and extra != Fitness.BAD:
+        assert worst([*made, Finding("extra", extra, "")]) != Fitness.BAD
 
 
 def test_facts_of_this_machine(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from ostler.lab.sampling.flags import DOUBT, DRIVER, LIMITS, NOTE, Flag, find_fl
 from ostler.lab.sampling.noise import PIECE_NS, Noise, NoiseMeter
 from ostler.lab.sampling.process_sampler import ENDED
 from ostler.lab.sampling.samples import Event, Interval, MachineSample, ProcessSample
-from ostler.lab.sampling.window import Window
+from ostler.lab.sampling.window import SampleWindow
 
 SECOND_US = 1_000_000
 
@@ -201,7 +201,7 @@ def test_noise_is_flagged_by_drift_and_by_spread() -> None:
 
 
 def test_a_window_sums_up_by_role() -> None:
-    window = Window()
+    window = SampleWindow()
     assert (window.by_role(), window.core_percent_now(), window.flags()) == ({}, {}, [])
     assert (window.seconds, window.steal_percent, window.busy_percent) == (0.0, 0.0, 0.0)
     for at in range(3):

@@ -19,7 +19,7 @@ from ostler.lab.sampling.observer import PHASE_BEGAN, Observer
 from ostler.lab.sampling.process_sampler import BEGAN, ENDED, ProcessSampler, WatchedProcess
 from ostler.lab.sampling.row_sink import RowSink, flag_rows
 from ostler.lab.sampling.samples import Event, Interval, MachineSample, ProcessSample, ThreadSample
-from ostler.lab.store.manifest import Manifest, Point
+from ostler.lab.store.manifest import Manifest, PlannedPoint
 from ostler.lab.store.rows import EventRow, MachineRow, PhaseRow, ProcessRow, Row, ThreadRow
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter, now_text
@@ -85,7 +85,7 @@ def test_what_is_said_of_several_processes_alike_is_one_row() -> None:
 
 
 def test_a_run_keeps_what_the_observer_saw_phase_by_phase(tmp_path: Path) -> None:
-    point = Point("ostler", 0, 0)
+    point = PlannedPoint("ostler", 0, 0)
     phase = PhaseRow("local-rr", datetime.now(UTC), 1.0, 1, 2048, False)
     with RunWriter.create(tmp_path, Manifest("run-1", "local-rr", now_text(), {}, points=(point,)), False) as run:
         warm, measured = run.begin(point, "warm-up"), run.begin(point, "measured")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from ostler.lab.scenarios.as_json import summary, whole
 from ostler.lab.scenarios.families import FAMILIES, Family
-from ostler.lab.scenarios.features import Feature, State, Verdict, readiness
+from ostler.lab.scenarios.features import Feature, FeatureState, ReadinessVerdict, readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue, near_names
-from ostler.lab.scenarios.model import Kind, LoadKind, Part, Scenario, StopKind
+from ostler.lab.scenarios.model import LoadKind, Scenario, ScenarioKind, ScenarioPart, StopKind
 
 ALL = catalogue()
 MEASURED = [each for each in ALL.scenarios.values() if each.is_measured]
@@ -44,9 +44,13 @@ NOW = _NAMES_NOW.split()
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        Kind.SCENARIO: 133, Kind.BEHAVIOUR: 4, Kind.GUIDANCE: 4, Kind.CALCULATION: 4, Kind.CONFIGURATION: 3,
-        Kind.COMMAND_OUTPUT: 2,
-    }  # fmt: skip
+        ScenarioKind.SCENARIO: 133,
+        ScenarioKind.BEHAVIOUR: 4,
+        ScenarioKind.GUIDANCE: 4,
+        ScenarioKind.CALCULATION: 4,
+        ScenarioKind.CONFIGURATION: 3,
+        ScenarioKind.COMMAND_OUTPUT: 2,
+    }
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
         "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
         "message-channels": 6, "neighbours": 1,
@@ -65,7 +69,7 @@ def test_reports_come_from_the_oldest_to_the_newest() -> None:
 def test_what_the_product_has_features_for_lacks_at_most_its_driver(name: str) -> None:
     found = ALL.readiness(ALL.find(name))
     assert found.missing == ()
-    assert found.verdict in (Verdict.READY, Verdict.NEEDS_DRIVER)
+    assert found.verdict in (ReadinessVerdict.READY, ReadinessVerdict.NEEDS_DRIVER)
 
 
 @pytest.mark.parametrize(
@@ -80,13 +84,13 @@ def test_what_the_product_has_features_for_lacks_at_most_its_driver(name: str) -
 )
 def test_what_cannot_run_says_what_it_waits_for(name: str, needs: str) -> None:
     found = ALL.readiness(ALL.find(name))
-    assert found.verdict is Verdict.NEEDS_FEATURES
+    assert found.verdict is ReadinessVerdict.NEEDS_FEATURES
     assert needs in found.needs()
     assert not found.can_run
 
 
 def test_what_belongs_to_another_platform_is_told_apart() -> None:
-    foreign = [each.id for each in MEASURED if ALL.readiness(each).verdict is Verdict.FOREIGN]
+    foreign = [each.id for each in MEASURED if ALL.readiness(each).verdict is ReadinessVerdict.FOREIGN]
     assert foreign == ["zos-ims-bridge-cm0", "zos-ims-bridge-cm1"]
 
 
@@ -180,28 +184,30 @@ def test_a_scenario_is_ready_when_its_family_has_a_runner(monkeypatch: pytest.Mo
     scenario = ALL.find("local-rr-np")
     monkeypatch.setitem(FAMILIES, scenario.family, Family(scenario.family, "without one"))
     found = ALL.readiness(scenario)
-    assert (found.verdict, found.needs(), found.can_run) == (Verdict.NEEDS_DRIVER, ("a driver",), False)
+    assert (found.verdict, found.needs(), found.can_run) == (ReadinessVerdict.NEEDS_DRIVER, ("a driver",), False)
     monkeypatch.setitem(FAMILIES, scenario.family, Family(scenario.family, "with one", "somewhere:run"))
     found = ALL.readiness(scenario)
-    assert (found.verdict, found.needs(), found.can_run) == (Verdict.READY, (), True)
+    assert (found.verdict, found.needs(), found.can_run) == (ReadinessVerdict.READY, (), True)
 
 
 def test_parts_that_need_more_are_left_out_and_nothing_else() -> None:
     features = {
-        "a": Feature("a", "A", State.HERE, ""),
-        "b": Feature("b", "B", State.STAND_IN, ""),
-        "c": Feature("c", "C", State.MISSING, "", "the rest"),
-        "d": Feature("d", "D", State.FOREIGN, ""),
+        "a": Feature("a", "A", FeatureState.HERE, ""),
+        "b": Feature("b", "B", FeatureState.STAND_IN, ""),
+        "c": Feature("c", "C", FeatureState.MISSING, "", "the rest"),
+        "d": Feature("d", "D", FeatureState.FOREIGN, ""),
     }
-    base = dataclasses.replace(ALL.find("local-rr-np"), needs=("a", "b"), parts=(Part("x", ("c",)), Part("y", ("b",))))
+    base = dataclasses.replace(
+        ALL.find("local-rr-np"), needs=("a", "b"), parts=(ScenarioPart("x", ("c",)), ScenarioPart("y", ("b",)))
+    )
     found = readiness(base, features)
     assert [part.name for part in found.left_out] == ["x"]
     assert [each.id for each in found.stand_ins] == ["b"]
     assert found.missing == ()
     found = readiness(dataclasses.replace(base, needs=("a", "c")), features)
-    assert (found.verdict, found.needs()) == (Verdict.NEEDS_FEATURES, ("the rest",))
+    assert (found.verdict, found.needs()) == (ReadinessVerdict.NEEDS_FEATURES, ("the rest",))
     found = readiness(dataclasses.replace(base, needs=("d", "c")), features)
-    assert (found.verdict, found.needs()) == (Verdict.FOREIGN, ("D", "the rest"))
+    assert (found.verdict, found.needs()) == (ReadinessVerdict.FOREIGN, ("D", "the rest"))
 
 
 @pytest.mark.parametrize("scenario", ALL.scenarios.values(), ids=lambda each: each.id)

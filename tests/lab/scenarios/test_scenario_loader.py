@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.scenarios.features import State
+from ostler.lab.scenarios.features import FeatureState
 from ostler.lab.scenarios.fields import CatalogueError
 from ostler.lab.scenarios.loader import read_catalogue
 from ostler.lab.scenarios.model import Binding, LoadKind, Persistence, Role, StopKind, StopRule, Sweep, Topology
@@ -83,7 +83,7 @@ def test_all_fields_arrive(tmp_path: Path) -> None:
     assert (trot.source.sections, trot.source.tables, trot.source.tests, trot.source.figures) == (
         "1", "Table 1", ("T1",), 4,
     )  # fmt: skip
-    assert found.features["wings"].state is State.MISSING
+    assert found.features["wings"].state is FeatureState.MISSING
     assert found.features["wings"].part == "flying"
 
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.lab.scenarios.features import Readiness, Verdict
+from ostler.lab.scenarios.features import Readiness, ReadinessVerdict
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario, Sweep
 from ostler.lab.scenarios.steps import STEPS_MAX, ParametersError, steps
 
 ALL = catalogue()
-FREE = Readiness(Verdict.READY, (), (), ())
+FREE = Readiness(ReadinessVerdict.READY, (), (), ())
 MEASURED = [each for each in ALL.scenarios.values() if each.is_measured]
 
 

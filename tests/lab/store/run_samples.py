@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ostler.lab.store.manifest import Manifest, Point
+from ostler.lab.store.manifest import Manifest, PlannedPoint
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.rows import EventRow, PhaseRow, ProcessRow, ThreadRow
 from ostler.lab.store.run_writer import RunWriter
@@ -80,7 +80,9 @@ def write_run(
     ]
     found.setdefault("entrants", told)
     points = [
-        Point(made.contestant, numbers[requesters], repetition, {"requesters": requesters, "cipher_spec": "none"})
+        PlannedPoint(
+            made.contestant, numbers[requesters], repetition, {"requesters": requesters, "cipher_spec": "none"}
+        )
         for requesters, step in steps.items()
         for repetition in range(repetitions)
         for made in step
@@ -99,7 +101,7 @@ def write_run(
 def _measure(run: RunWriter, made: Made, requesters: int, number: int) -> None:
     parameters = {"requesters": str(requesters), "cipher_spec": "none", "operation": made.operation, **made.parameters}
     for repetition, rate in enumerate(made.rates):
-        segment = run.begin(Point(made.contestant, number, repetition), MEASURED)
+        segment = run.begin(PlannedPoint(made.contestant, number, repetition), MEASURED)
         for row in rows(made, rate, repetition == 0):
             segment.add(row.rows(0) if isinstance(row, LatencyRecorder) else [row])
         segment.commit(PhaseRow(run.manifest.scenario, BEGAN, 1.0, requesters, 2048, False, None, parameters))

@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ostler.lab.store.manifest import Manifest, Point
+from ostler.lab.store.manifest import Manifest, PlannedPoint
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.rows import EventRow, MachineRow, PhaseRow, ProcessRow, Row, StatisticRow, ThreadRow
 from ostler.lab.store.run_writer import RunWriter
@@ -22,7 +22,7 @@ FILE_ACTIONS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shuti
 
 
 def manifest(name: str = "rr-cc-2k-1", points: int = 3) -> Manifest:
-    planned = [Point(name, step) for step in range(points) for name in ("ostler", "peer")]
+    planned = [PlannedPoint(name, step) for step in range(points) for name in ("ostler", "peer")]
     return Manifest(name, "rr-cc-2k", BEGAN.isoformat(), {"kernel": {"release": "6.1"}}, points=tuple(planned))
 
 
@@ -45,7 +45,7 @@ def samples(count: int = 100) -> list[Row]:
     ]
 
 
-def measure(run: RunWriter, point: Point) -> None:
+def measure(run: RunWriter, point: PlannedPoint) -> None:
     """Both phases of a point."""
     for phase in (WARM_UP, MEASURED):
         segment: SegmentWriter = run.begin(point, phase)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.lab.store import store_samples
 
-from ostler.lab.store.run_reader import Condition, read_run, stored_runs
+from ostler.lab.store.run_reader import RunCondition, read_run, stored_runs
 from ostler.lab.store.validation import validate
 
 SECONDS_MAX = 60
@@ -31,7 +31,7 @@ def check_cut(runs: Path, told: list[str]) -> None:
     """What was said to be committed is there, and all that is there is sound."""
     for directory in stored_runs(runs):
         found = read_run(directory)
-        assert found.condition == Condition.INTERRUPTED
+        assert found.condition == RunCondition.INTERRUPTED
         assert validate(found) == []
         there = [segment.directory.name for segment in found.segments]
         assert there[: len(told)] == told
@@ -55,7 +55,7 @@ def check_finished(runs: Path) -> None:
     assert lines[-1] == "finished"
     (directory,) = stored_runs(runs)
     found = read_run(directory)
-    assert found.condition == Condition.COMPLETE
+    assert found.condition == RunCondition.COMPLETE
     assert validate(found) == []
     assert found.remaining() == []
     assert len(found.keys) == 12
@@ -69,7 +69,7 @@ def test_a_run_survives_kill_after_kill(tmp_path: Path) -> None:
         assert status == -signal.SIGKILL
         for directory in stored_runs(tmp_path):
             found = read_run(directory)
-            assert found.condition == Condition.INTERRUPTED
+            assert found.condition == RunCondition.INTERRUPTED
             assert validate(found) == []
     check_finished(tmp_path)
     (directory,) = stored_runs(tmp_path)
@@ -85,7 +85,7 @@ def test_what_cannot_be_written_is_told_and_harms_nothing_before(tmp_path: Path)
     assert "Phases written before are complete. Mend that, and resume the run." in ended.stderr
     (directory,) = stored_runs(tmp_path)
     found = read_run(directory)
-    assert found.condition == Condition.PARTIAL
+    assert found.condition == RunCondition.PARTIAL
     assert "File too large" in found.manifest.reason
     assert found.keys == []
     assert list((directory / "unfinished").iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 from tests.lab.store.store_samples import PHASE, manifest, measure, samples
 
 from ostler.lab.store.histogram import ERROR_FRACTION_MAX, rank_of
-from ostler.lab.store.manifest import Point
+from ostler.lab.store.manifest import PlannedPoint
 from ostler.lab.store.points import PERCENTS, measured_points
 from ostler.lab.store.recorder import LatencyRecorder
 from ostler.lab.store.rows import EventRow, ProcessRow
@@ -22,7 +22,7 @@ SECOND = 1_000_000_000
 def test_workers_and_seconds_are_put_together(tmp_path: Path) -> None:
     everything: list[int] = []
     with RunWriter.create(tmp_path, manifest()) as run:
-        segment = run.begin(Point("ostler", 0), MEASURED)
+        segment = run.begin(PlannedPoint("ostler", 0), MEASURED)
         for worker in range(3):
             recorder = LatencyRecorder(0)
             for number in range(200):
@@ -43,8 +43,8 @@ def test_workers_and_seconds_are_put_together(tmp_path: Path) -> None:
 
 def test_only_measured_phases_count(tmp_path: Path) -> None:
     with RunWriter.create(tmp_path, manifest()) as run:
-        measure(run, Point("ostler", 0))
-        run.begin(Point("peer", 0), WARM_UP).commit(PHASE)
+        measure(run, PlannedPoint("ostler", 0))
+        run.begin(PlannedPoint("peer", 0), WARM_UP).commit(PHASE)
     (point,) = measured_points(read_run(run.directory))
     assert (point.contestant, point.step, point.clients, point.seconds) == ("ostler", 0, 10, 2.0)
     assert point.operations["round-trip"].count == 100
@@ -54,7 +54,7 @@ def test_only_measured_phases_count(tmp_path: Path) -> None:
 def test_processor_time_steal_and_flags_stand_beside(tmp_path: Path) -> None:
     flag = EventRow(0, "flag", "steal", "again", 13.0)
     with RunWriter.create(tmp_path, manifest()) as run:
-        segment = run.begin(Point("ostler", 0), MEASURED)
+        segment = run.begin(PlannedPoint("ostler", 0), MEASURED)
         segment.add([*samples(), flag, EventRow(0, "note", "lunch", "is not a flag")])
         segment.commit(PHASE)
     (point,) = measured_points(read_run(run.directory))
@@ -73,7 +73,7 @@ def test_samples_that_cover_more_than_the_window_count_by_its_share(tmp_path: Pa
         for second, length in ((0, 1_000_000), (1, 1_500_000))
     ]
     with RunWriter.create(tmp_path, manifest()) as run:
-        segment = run.begin(Point("ostler", 0), MEASURED)
+        segment = run.begin(PlannedPoint("ostler", 0), MEASURED)
         segment.add([*late, *(row for row in samples() if not isinstance(row, ProcessRow))])
         segment.commit(PHASE)
     (point,) = measured_points(read_run(run.directory))
@@ -82,7 +82,7 @@ def test_samples_that_cover_more_than_the_window_count_by_its_share(tmp_path: Pa
 
 def test_a_point_in_which_nothing_completed_has_no_latencies(tmp_path: Path) -> None:
     with RunWriter.create(tmp_path, manifest()) as run:
-        segment = run.begin(Point("ostler", 0), MEASURED)
+        segment = run.begin(PlannedPoint("ostler", 0), MEASURED)
         recorder = LatencyRecorder(0)
         recorder.fail("connect", 5)
         segment.add(recorder.rows(0))

@@ -16,15 +16,23 @@ import pytest
 from tests.lab.store.store_samples import PHASE, manifest, measure, samples
 
 from ostler.lab.store.environment import describe_environment, revision
-from ostler.lab.store.manifest import MANIFEST, Point, RunUnreadable, State, read_manifest, write_manifest
+from ostler.lab.store.manifest import MANIFEST, PlannedPoint, RunState, RunUnreadable, read_manifest, write_manifest
 from ostler.lab.store.rows import StatisticRow
-from ostler.lab.store.run_reader import Condition, read_run, stored_runs
+from ostler.lab.store.run_reader import RunCondition, read_run, stored_runs
 from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name
 from ostler.lab.store.schema import SCHEMA_VERSION, TABLES
-from ostler.lab.store.segments import CALIBRATION, COOL_DOWN, MEASURED, UNFINISHED, WARM_UP, RunNotWritten, explained
+from ostler.lab.store.segments import (
+    CALIBRATION,
+    COOL_DOWN,
+    MEASURED,
+    UNFINISHED,
+    WARM_UP,
+    RunNotWritten,
+    explain_errors,
+)
 from ostler.lab.store.validation import validate
 
-FIRST = Point("ostler", 0)
+FIRST = PlannedPoint("ostler", 0)
 
 
 def test_a_finished_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
@@ -33,7 +41,7 @@ def test_a_finished_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
             measure(run, point)
         run.finish()
     found = read_run(run.directory)
-    assert found.condition == Condition.COMPLETE
+    assert found.condition == RunCondition.COMPLETE
     assert found.manifest == run.manifest
     assert found.remaining() == []
     assert len(found.keys) == 12
@@ -69,7 +77,7 @@ def test_a_run_that_is_being_written_can_be_read(tmp_path: Path) -> None:
         unfinished = run.begin(FIRST, COOL_DOWN)
         unfinished.add(samples())
         found = read_run(run.directory)
-        assert found.condition == Condition.RUNNING
+        assert found.condition == RunCondition.RUNNING
         assert [key.phase for key in found.keys] == [WARM_UP, MEASURED], "an open segment is not part of the run"
         assert validate(found) == []
         run.stop("that is all")
@@ -89,10 +97,10 @@ def test_a_run_left_early_is_partial_flagged_and_can_be_resumed(
 ) -> None:
     run = RunWriter.create(tmp_path, manifest())
     measure(run, FIRST)
-    run.begin(Point("peer", 0), WARM_UP).add(samples())
+    run.begin(PlannedPoint("peer", 0), WARM_UP).add(samples())
     run.__exit__(type(error) if error else None, error, None)
     found = read_run(run.directory)
-    assert (found.condition, found.manifest.reason) == (Condition.PARTIAL, reason)
+    assert (found.condition, found.manifest.reason) == (RunCondition.PARTIAL, reason)
     assert [flag.name for flag in found.manifest.flags] == ["partial"]
     assert validate(found) == []
     assert list((run.directory / UNFINISHED).iterdir()) == []
@@ -102,7 +110,7 @@ def test_a_run_left_early_is_partial_flagged_and_can_be_resumed(
             measure(again, point)
         again.finish()
     found = read_run(run.directory)
-    assert found.condition == Condition.COMPLETE
+    assert found.condition == RunCondition.COMPLETE
     assert validate(found) == []
     assert [flag.name for flag in found.manifest.flags] == ["partial"], "that it was cut stays known"
     assert len(found.manifest.resumed) == 1
@@ -112,19 +120,19 @@ def test_finishing_too_early_makes_a_run_partial(tmp_path: Path) -> None:
     run = RunWriter.create(tmp_path, manifest())
     measure(run, FIRST)
     run.finish()
-    assert read_manifest(run.directory).state == State.PARTIAL
+    assert read_manifest(run.directory).state == RunState.PARTIAL
     assert read_manifest(run.directory).reason == "5 of 6 points were not measured"
 
 
 def test_points_after_a_stop_rule_are_not_missed(tmp_path: Path) -> None:
     with RunWriter.create(tmp_path, manifest()) as run:
         measure(run, FIRST)
-        run.plan([FIRST, Point("ostler", 9)])
+        run.plan([FIRST, PlannedPoint("ostler", 9)])
         assert len(run.manifest.points) == 7, "a planned point is not planned twice"
         for point in run.remaining():
             run.skip(point, "the response time passed a second")
         run.finish()
-    assert read_run(run.directory).condition == Condition.COMPLETE
+    assert read_run(run.directory).condition == RunCondition.COMPLETE
     assert read_run(run.directory).remaining() == []
 
 
@@ -207,7 +215,7 @@ def test_damaged_phases_are_set_aside_and_measured_again(tmp_path: Path, damage:
         measure(again, FIRST)
         again.finish()
     found = read_run(run.directory)
-    assert found.condition is Condition.COMPLETE
+    assert found.condition is RunCondition.COMPLETE
     assert validate(found) == []
     assert "repeated" in [flag.name for flag in found.manifest.flags]
 
@@ -318,7 +326,10 @@ def test_a_place_where_nothing_can_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_called_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(RunNotWritten, match=r"the disk is full\. .* Make room there, and resume"), explained(tmp_path):
+    with (
+        pytest.raises(RunNotWritten, match=r"the disk is full\. .* Make room there, and resume"),
+        explain_errors(tmp_path),
+    ):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 

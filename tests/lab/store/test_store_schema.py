@@ -12,11 +12,11 @@ from ostler.lab.store import histogram
 from ostler.lab.store.arrow_tables import arrow_schema
 from ostler.lab.store.manifest import Manifest
 from ostler.lab.store.rows import TABLE_OF
-from ostler.lab.store.schema import KEY, SCHEMA_VERSION, TABLES, Column, Kind
+from ostler.lab.store.schema import KEY, SCHEMA_VERSION, TABLES, ColumnKind, SampleColumn
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "sample-schema.md"
 ROW = re.compile(r"^\| ([^|]+?) \| ([^|]+?) \| ([^|]+?) \| (.+?) \|$", re.MULTILINE)
-TYPES = {Kind.TIME: "timestamp (microseconds, UTC)", Kind.MAP: "map of string to string"}
+TYPES = {ColumnKind.TIME: "timestamp (microseconds, UTC)", ColumnKind.MAP: "map of string to string"}
 # What each version was. Whoever changes the schema raises SCHEMA_VERSION and adds a line.
 DIGESTS = {1: "ab0842a419197bce"}
 
@@ -67,7 +67,7 @@ def section(title: str) -> str:
     return found[1]
 
 
-def listed(columns: tuple[Column, ...]) -> list[tuple[str, str, str, str]]:
+def listed(columns: tuple[SampleColumn, ...]) -> list[tuple[str, str, str, str]]:
     return [
         (
             column.name,

@@ -13,14 +13,14 @@ import pytest
 from tests.lab.store.store_samples import PHASE, manifest, measure, samples
 
 from ostler.lab.store.histogram import BUCKETS
-from ostler.lab.store.manifest import Point, RunUnreadable, State, read_manifest, write_manifest
+from ostler.lab.store.manifest import PlannedPoint, RunState, RunUnreadable, read_manifest, write_manifest
 from ostler.lab.store.rows import EventRow, LatencyRow, OperationRow, ProcessRow, Row, StatisticRow
-from ostler.lab.store.run_reader import Condition, read_run
+from ostler.lab.store.run_reader import RunCondition, read_run
 from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import MEASURED, SEGMENT, crc32_of
 from ostler.lab.store.validation import validate
 
-FIRST = Point("ostler", 0)
+FIRST = PlannedPoint("ostler", 0)
 
 
 @pytest.fixture
@@ -165,6 +165,6 @@ def test_the_same_phase_twice_is_told(run: Path) -> None:
 
 
 def test_a_run_that_wrongly_says_it_is_complete_is_told(run: Path) -> None:
-    write_manifest(run, replace(read_manifest(run), state=State.COMPLETE))
-    assert read_run(run).condition == Condition.COMPLETE
+    write_manifest(run, replace(read_manifest(run), state=RunState.COMPLETE))
+    assert read_run(run).condition == RunCondition.COMPLETE
     assert told(run) == [("complete", "the run says that it is complete, but 1 points are missing")]

@@ -10,9 +10,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
-from ostler.pipeline.lake.lake import CURRENT, Snapshot, open_lake, table_directory
+from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake, table_directory
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.tables import BRONZE, ENTRANT, TABLES, LakeTable
 
@@ -42,7 +42,7 @@ def entrant(run: str) -> dict[str, object]:
     return {"run": run, "contestant": "ostler", "kind": "ostler", "promise": "", "version": ""}
 
 
-def change_once(root: Path, *runs: str, replaced: tuple[str, ...] = ()) -> Snapshot:
+def change_once(root: Path, *runs: str, replaced: tuple[str, ...] = ()) -> LakeSnapshot:
     with LakeChange(root) as change:
         write(change, EVENT, [event(run, second) for run in runs for second in range(2)], replaced)
         write(change, ENTRANT, [entrant(run) for run in runs])
@@ -131,13 +131,13 @@ def test_who_reads_the_version_before_can_go_on(tmp_path: Path) -> None:
     assert first.read(EVENT).num_rows == 2
     assert first.read(ENTRANT).num_rows == 1
     change_once(tmp_path, "a")
-    with pytest.raises(PipelineRefused, match="cannot be read"):
+    with pytest.raises(PipelineError, match="cannot be read"):
         first.read(ENTRANT)
     assert open_lake(tmp_path).read(EVENT).num_rows == 2
 
 
 def test_only_one_changes_a_lake(tmp_path: Path) -> None:
-    with LakeChange(tmp_path), pytest.raises(PipelineRefused, match="Somebody else is changing"):
+    with LakeChange(tmp_path), pytest.raises(PipelineError, match="Somebody else is changing"):
         LakeChange(tmp_path)
     change_once(tmp_path, "a")
 
@@ -145,9 +145,9 @@ def test_only_one_changes_a_lake(tmp_path: Path) -> None:
 def test_a_file_is_no_lake(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("")
-    with pytest.raises(PipelineRefused, match="is a file"):
+    with pytest.raises(PipelineError, match="is a file"):
         open_lake(path)
-    with pytest.raises(PipelineRefused, match="cannot be written"):
+    with pytest.raises(PipelineError, match="cannot be written"):
         LakeChange(path)
 
 
@@ -166,9 +166,9 @@ def test_a_file_is_no_lake(tmp_path: Path) -> None:
 )
 def test_what_is_in_force_must_be_readable(tmp_path: Path, content: str, words: str) -> None:
     (tmp_path / CURRENT).write_text(content)
-    with pytest.raises(PipelineRefused, match=words):
+    with pytest.raises(PipelineError, match=words):
         open_lake(tmp_path)
-    with pytest.raises(PipelineRefused, match=words):
+    with pytest.raises(PipelineError, match=words):
         LakeChange(tmp_path)
 
 
@@ -177,7 +177,7 @@ def test_damaged_files_are_told(tmp_path: Path) -> None:
     (part,) = lake.parts_of(EVENT)
     path = tmp_path / part.path / "part-0.parquet"
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(PipelineRefused, match="run the pipeline again"):
+    with pytest.raises(PipelineError, match="run the pipeline again"):
         lake.read(EVENT)
 
 
@@ -185,7 +185,7 @@ def test_a_file_that_was_taken_away_is_told(tmp_path: Path) -> None:
     lake = change_once(tmp_path, "a")
     (part,) = lake.parts_of(EVENT)
     (tmp_path / part.path / "part-0.parquet").unlink()
-    with pytest.raises(PipelineRefused, match="has 0 rows instead of 2"):
+    with pytest.raises(PipelineError, match="has 0 rows instead of 2"):
         lake.read(EVENT)
 
 
@@ -206,7 +206,7 @@ def test_a_disk_that_is_full_at_the_end_leaves_the_tables(tmp_path: Path) -> Non
         resource.setrlimit(resource.RLIMIT_FSIZE, (16, hard))
         try:
             with pytest.raises(
-                PipelineRefused, match=r"could not be changed: File too large\. Tables are as they were\."
+                PipelineError, match=r"could not be changed: File too large\. Tables are as they were\."
             ):
                 change.commit({})
         finally:
@@ -221,7 +221,7 @@ def test_what_was_written_and_cannot_be_read_back_is_told(tmp_path: Path) -> Non
         place = change.directory(ENTRANT)
         place.mkdir(parents=True)
         (place / "part-0.parquet").write_bytes(b"half of a")
-        with pytest.raises(PipelineRefused, match="What was written of entrant cannot be read back"):
+        with pytest.raises(PipelineError, match="What was written of entrant cannot be read back"):
             change.put(ENTRANT)
     assert open_lake(tmp_path) == before
     assert not place.exists()

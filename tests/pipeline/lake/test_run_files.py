@@ -15,7 +15,7 @@ from tests.pipeline.lab_run_samples import change_manifest, make_part_of_run, ma
 
 from ostler.lab.store.schema import TABLES
 from ostler.lab.store.segments import crc32_of
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.run_files import FoundRun, check_files, find_runs
 
 
@@ -45,7 +45,7 @@ def test_runs_are_found_by_themselves_and_by_their_directory(run: Path) -> None:
 
 
 def test_a_place_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PipelineRefused, match="There is no directory"):
+    with pytest.raises(PipelineError, match="There is no directory"):
         find_runs([tmp_path / "none"])
 
 

@@ -24,7 +24,7 @@ from ostler.pipeline import run as conductor
 from ostler.pipeline.lake.lake import CURRENT, open_lake
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.tables import POINT, REJECTED, RUN
-from ostler.pipeline.run import conduct
+from ostler.pipeline.run import run_pipeline
 from ostler.pipeline.steps import ingest
 
 ALL_TAKEN, NOT_ALL, REFUSED, NO_JAVA = 0, 1, 2, 5
@@ -38,7 +38,7 @@ def sample(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """Runs, and a lake that has them. Not to be changed."""
     root = tmp_path_factory.mktemp("sample")
     make_run(root / "runs", "run-1", steps=1)
-    conduct(lambda: spark, root / "lake", [root / "runs"], gold=())
+    run_pipeline(lambda: spark, root / "lake", [root / "runs"], gold=())
     return root
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.quality import RULES
 from ostler.pipeline.lake.spark_schemas import spark_schema
 from ostler.pipeline.lake.tables import BRONZE, PUBLISHED, LakeTable
@@ -166,5 +166,5 @@ def test_printed_figures_that_make_no_sense_are_set_aside(spark: SparkSession) -
 
 def test_a_file_with_other_columns_is_refused(spark: SparkSession) -> None:
     for text in ("", "figure,report\n1,zos-v71", f"{','.join(PUBLISHED.names)}\n1,zos-v71"):
-        with pytest.raises(PipelineRefused, match="does not have the columns"):
+        with pytest.raises(PipelineError, match="does not have the columns"):
             printed_figures(spark, text)

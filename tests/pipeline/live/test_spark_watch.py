@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 from tests.pipeline.lab_run_samples import make_run
 from tests.pipeline.source.queue_stage import options
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import open_lake
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY, SCENARIO
 from ostler.pipeline.lake.tables import BRONZE, COST, REJECTED, RUN
-from ostler.pipeline.live.watch import STAGING, BatchTold, Watch
-from ostler.pipeline.run import conduct
+from ostler.pipeline.live.watch import STAGING, BatchSummary, LiveWatch
+from ostler.pipeline.run import run_pipeline
 from ostler.pipeline.steps.gold import GOLD_STEPS
 from ostler.testing import RunningQueueManager, queue_manager
 
@@ -47,11 +47,11 @@ def work(qm: RunningQueueManager, messages: int = MESSAGES) -> None:
     qm.mqsc("RESET QMGR TYPE(STATISTICS)")
 
 
-def watch_of(spark: SparkSession, qm: RunningQueueManager, lake: Path, said: list[str] | None = None) -> Watch:
-    return Watch(lambda: spark, lake, options(qm), (said if said is not None else []).append)
+def watch_of(spark: SparkSession, qm: RunningQueueManager, lake: Path, said: list[str] | None = None) -> LiveWatch:
+    return LiveWatch(lambda: spark, lake, options(qm), (said if said is not None else []).append)
 
 
-def take(spark: SparkSession, qm: RunningQueueManager, lake: Path) -> Watch:
+def take(spark: SparkSession, qm: RunningQueueManager, lake: Path) -> LiveWatch:
     """Take what is there now."""
     watch = watch_of(spark, qm, lake)
     watch.go_on(0, 1)
@@ -85,11 +85,11 @@ def test_a_kill_between_both_records_counts_nothing_twice(
     class Killed(Exception):
         pass
 
-    def killed(told: BatchTold) -> None:
+    def killed(told: BatchSummary) -> None:
         raise Killed
 
     with pytest.raises(Killed):
-        Watch(lambda: spark, lake, options(qm), list[str]().append, killed).go_on(0, 1)
+        LiveWatch(lambda: spark, lake, options(qm), list[str]().append, killed).go_on(0, 1)
     assert puts(lake) == [MESSAGES] * 4
     check_what_was_done(lake, qm.name)
     work(qm, 2)
@@ -163,7 +163,7 @@ def test_a_failure_leaves_messages_and_tables(spark: SparkSession, qm: RunningQu
     work(qm)
     (lake / "gold").mkdir(parents=True)
     (lake / "gold" / "activity").write_text("in the way")
-    with pytest.raises((PipelineRefused, OSError)):
+    with pytest.raises((PipelineError, OSError)):
         take(spark, qm, lake)
     assert open_lake(lake).version == 0
     (lake / "gold" / "activity").unlink()
@@ -182,7 +182,7 @@ def test_a_busy_lake_is_waited_for_and_what_is_no_record_is_set_aside(
         if "changing the lake" in text:
             is_waiting.set()
 
-    watch = Watch(lambda: spark, lake, options(qm), tell)
+    watch = LiveWatch(lambda: spark, lake, options(qm), tell)
     with LakeChange(lake):
         thread = threading.Thread(target=watch.go_on, args=(0, 1))
         thread.start()
@@ -203,7 +203,7 @@ def test_a_queue_manager_that_goes_is_waited_for(spark: SparkSession, qm: Runnin
         if text.startswith("Waiting for QMTEST."):
             events["is gone"].set()
 
-    watch = Watch(lambda: spark, lake, options(qm), tell, lambda told: events["batch"].set())
+    watch = LiveWatch(lambda: spark, lake, options(qm), tell, lambda told: events["batch"].set())
     work(qm)
     thread = threading.Thread(target=watch.go_on, args=(None, 0.1))
     thread.start()
@@ -226,8 +226,10 @@ def test_a_second_watch_is_refused(spark: SparkSession, qm: RunningQueueManager,
     with qm.connect() as connection:
         connection.define("QLOCAL", STAGING, DEFPSIST="YES", MSGDLVSQ="FIFO", MAXMSGL=104857600)
         with connection.open(STAGING, "x"):
-            second = Watch(lambda: spark, tmp_path, {**options(qm), "connectTimeoutSeconds": "0"}, list[str]().append)
-            with pytest.raises(PipelineRefused, match="Somebody else watches QMTEST"):
+            second = LiveWatch(
+                lambda: spark, tmp_path, {**options(qm), "connectTimeoutSeconds": "0"}, list[str]().append
+            )
+            with pytest.raises(PipelineError, match="Somebody else watches QMTEST"):
                 second.go_on(0, 1)
 
 
@@ -243,7 +245,7 @@ def test_what_is_taken_later_leaves_what_was_watched(
     work(qm)
     take(spark, qm, lake)
     state = dict(open_lake(lake).made_from)
-    outcome = conduct(
+    outcome = run_pipeline(
         lambda: spark, lake, [tmp_path / "runs"], gold=[step for step in GOLD_STEPS if step.table is COST]
     )
     assert (outcome.is_changed, len(outcome.taken)) == (True, runs)

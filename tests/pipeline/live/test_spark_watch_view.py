@@ -12,11 +12,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.cli.pipeline.watch_view import WatchView, table_lines
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
-from ostler.pipeline.lake.lake import Snapshot
+from ostler.pipeline.lake.lake import LakeSnapshot
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY
 from ostler.pipeline.lake.tables import LakeTable
-from ostler.pipeline.live.watch import BatchTold
+from ostler.pipeline.live.watch import BatchSummary
 
 RUN = "live-QM1-20261116T08Z"
 BEGAN = datetime(2026, 11, 16, 8, 43, tzinfo=UTC)
@@ -28,7 +28,7 @@ def row(table: LakeTable, **given: Any) -> dict[str, Any]:
     return {**found, "ended": BEGAN + timedelta(seconds=5), "queue_manager": "QM1", **given}
 
 
-def lake_of(root: Path, **rows: list[dict[str, Any]]) -> Snapshot:
+def lake_of(root: Path, **rows: list[dict[str, Any]]) -> LakeSnapshot:
     with LakeChange(root) as change:
         for table in (ACTIVITY, ACCOUNT):
             place = change.directory(table) / f"run={RUN}"
@@ -78,7 +78,7 @@ def test_the_table_is_drawn_in_its_place_and_sentences_stay(tmp_path: Path) -> N
     lake = lake_of(tmp_path, activity=[queue("Q", 5)])
     out = StringIO()
     view = WatchView(out, 5, is_drawn=True)
-    view.show(BatchTold(1, 0, 0, 1, 0, lake))
+    view.show(BatchSummary(1, 0, 0, 1, 0, lake))
     drawn = out.getvalue()
     lines = drawn.count("\n")
     view.tell("QM1 is there again.")
@@ -90,6 +90,6 @@ def test_the_table_is_drawn_in_its_place_and_sentences_stay(tmp_path: Path) -> N
 
 def test_lines_without_a_terminal(tmp_path: Path) -> None:
     out = StringIO()
-    WatchView(out, 5, is_drawn=False).show(BatchTold(2, 3, 1, 9, 0, lake_of(tmp_path)))
+    WatchView(out, 5, is_drawn=False).show(BatchSummary(2, 3, 1, 9, 0, lake_of(tmp_path)))
     expected = "2 messages of statistics, 3 of accounting, 1 that are no records: 9 records, version 1.\n"
     assert out.getvalue().partition(" ")[2] == expected

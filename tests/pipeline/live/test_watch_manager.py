@@ -10,8 +10,8 @@ from tests.pipeline.source.queue_stage import options
 
 from ostler.cli.pipeline import watch_options as pipeline_watch_options
 from ostler.cli.samples import connection as sample_connection
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.live.watch_manager import Looked, ManagerAway, look
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.live.watch_manager import ManagerUnreachable, WatchedManager, inspect_manager
 from ostler.testing import RunningQueueManager, queue_manager
 
 
@@ -21,8 +21,8 @@ def qm() -> Iterator[RunningQueueManager]:
         yield running
 
 
-def looked(qm: RunningQueueManager, **more: str) -> Looked:
-    return look(options(qm, queue="SYSTEM.ADMIN.ACCOUNTING.QUEUE", **more))
+def looked(qm: RunningQueueManager, **more: str) -> WatchedManager:
+    return inspect_manager(options(qm, queue="SYSTEM.ADMIN.ACCOUNTING.QUEUE", **more))
 
 
 def test_what_is_switched_off_is_told_with_the_command(qm: RunningQueueManager) -> None:
@@ -41,11 +41,11 @@ def test_what_is_switched_off_is_told_with_the_command(qm: RunningQueueManager) 
 
 
 def test_nobody_there(qm: RunningQueueManager) -> None:
-    with pytest.raises(ManagerAway, match="MQRC_HOST_NOT_AVAILABLE"):
+    with pytest.raises(ManagerUnreachable, match="MQRC_HOST_NOT_AVAILABLE"):
         looked(qm, port="1")
-    with pytest.raises(PipelineRefused, match="MQRC_Q_MGR_NAME_ERROR") as refused:
+    with pytest.raises(PipelineError, match="MQRC_Q_MGR_NAME_ERROR") as refused:
         looked(qm, queueManager="OTHER")
-    assert not isinstance(refused.value, ManagerAway), "a wrong name does not come right by waiting"
+    assert not isinstance(refused.value, ManagerUnreachable), "a wrong name does not come right by waiting"
 
 
 def test_a_user_who_may_not_read() -> None:
@@ -55,7 +55,7 @@ def test_a_user_who_may_not_read() -> None:
             "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('ann') AUTHADD(CONNECT)\n"
             "SET AUTHREC PROFILE(SYSTEM.ADMIN.STATISTICS.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(GET)"
         )
-        with pytest.raises(PipelineRefused) as refused:
+        with pytest.raises(PipelineError) as refused:
             looked(guarded, user="ann", password="secret")
         wanted = "SET AUTHREC PROFILE(SYSTEM.ADMIN.ACCOUNTING.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(GET)"
         assert str(refused.value).endswith(f"Let an administrator run: {wanted}")

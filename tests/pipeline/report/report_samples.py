@@ -11,7 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
-from ostler.pipeline.lake.lake import CURRENT, Part, Snapshot, as_json, table_directory
+from ostler.pipeline.lake.lake import CURRENT, LakePart, LakeSnapshot, as_json, table_directory
 from ostler.pipeline.lake.tables import TABLES
 from ostler.pipeline.report.rows import Tables, read_tables
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
@@ -137,7 +137,7 @@ def sample_tables(rows: Rows | None = None) -> Tables:
 
 def write_lake(root: Path, rows: Rows) -> None:
     """A lake with these rows, as the pipeline leaves one behind."""
-    parts: dict[str, tuple[Part, ...]] = {}
+    parts: dict[str, tuple[LakePart, ...]] = {}
     for name, table in arrow_tables(rows).items():
         partitions = TABLES[name].partitions
         groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
@@ -152,9 +152,9 @@ def write_lake(root: Path, rows: Rows) -> None:
             (root / path).mkdir(parents=True)
             stored = pa.Table.from_pylist(members, arrow_schema(TABLES[name])).drop_columns(list(partitions))
             pq.write_table(stored, root / path / "part-0.parquet")
-            found.append(Part(path, named, len(members)))
+            found.append(LakePart(path, named, len(members)))
         parts[name] = tuple(found)
-    (root / CURRENT).write_text(as_json(Snapshot(root, 1, parts=parts)))
+    (root / CURRENT).write_text(as_json(LakeSnapshot(root, 1, parts=parts)))
 
 
 def distance_rows() -> Rows:

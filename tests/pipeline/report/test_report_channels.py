@@ -11,14 +11,14 @@ from ostler.lab.families.channels import drain as channel_drain
 from ostler.pipeline.report.channel_figures import DRAIN, DRAINED, channel_figures
 from ostler.pipeline.report.charts.charts import BarChart, LineChart
 from ostler.pipeline.report.context import make_context
-from ostler.pipeline.report.html.document import Block, Figure
+from ostler.pipeline.report.html.document import Block, ReportFigure
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 RUN = "run-1"
 APART = {"near_cpu_us": 30.0, "far_cpu_us": 20.0, "near_log_cpu_us": 4.0, "log_cpu_us": 4.0, "broker_cpu_us": 50.0}
 
 
-def figures_of(scenario: str, points: list[dict[str, Any]]) -> tuple[list[Figure], list[Figure]]:
+def figures_of(scenario: str, points: list[dict[str, Any]]) -> tuple[list[ReportFigure], list[ReportFigure]]:
     """Points as a contestant, a series and more: figures of rates, and of times."""
     rows: Rows = {"run": [row("run", run=RUN, scenario=scenario, condition="complete")], "point": []}
     for step, each in enumerate(points):
@@ -28,16 +28,16 @@ def figures_of(scenario: str, points: list[dict[str, Any]]) -> tuple[list[Figure
     return only_figures(rates), only_figures(times)
 
 
-def only_figures(blocks: list[Block]) -> list[Figure]:
-    assert all(isinstance(each, Figure) for each in blocks)
-    return [each for each in blocks if isinstance(each, Figure)]
+def only_figures(blocks: list[Block]) -> list[ReportFigure]:
+    assert all(isinstance(each, ReportFigure) for each in blocks)
+    return [each for each in blocks if isinstance(each, ReportFigure)]
 
 
-def lines_of(figure: Figure) -> list[LineChart]:
+def lines_of(figure: ReportFigure) -> list[LineChart]:
     return [each for each in figure.charts if isinstance(each, LineChart)]
 
 
-def bars_of(figure: Figure) -> list[BarChart]:
+def bars_of(figure: ReportFigure) -> list[BarChart]:
     return [each for each in figure.charts if isinstance(each, BarChart)]
 
 

@@ -17,18 +17,18 @@ from ostler.pipeline.report.charts.charts import (
     Bar,
     BarChart,
     BarPart,
+    ChartLine,
     Dot,
     DotChart,
-    Line,
     LineChart,
-    Look,
     Strip,
+    Style,
     spans_decades,
 )
 from ostler.pipeline.report.charts.curves import choose_sweep, curves, group_name, series_words
 from ostler.pipeline.report.charts.scales import apart, evenly, linear, logarithmic, thinned, tick_text, ticks
 from ostler.pipeline.report.charts.spreads import spread
-from ostler.pipeline.report.charts.styles import contestant_looks
+from ostler.pipeline.report.charts.styles import contestant_styles
 from ostler.pipeline.report.charts.svg import chart_svg, wrap
 from ostler.pipeline.report.context import described
 from ostler.pipeline.report.rows import PointRow, read_tables
@@ -212,7 +212,7 @@ def test_series_and_titles_are_told_in_words_and_once() -> None:
 
 
 def test_ways_of_a_product_share_its_colour_and_limits_are_grey() -> None:
-    looks = contestant_looks(
+    looks = contestant_styles(
         [("RabbitMQ", "peer"), ("Ostler, in one process", "ostler"), ("Ostler", "ostler"), ("ping-pong", "limit")]
     )
     assert looks["Ostler"].colour == looks["Ostler, in one process"].colour == 0
@@ -224,7 +224,7 @@ def test_ways_of_a_product_share_its_colour_and_limits_are_grey() -> None:
 # -- drawings ----------------------------------------------------------------------------------------------------------
 
 
-def _line(name: str, *heights: float) -> Line:
+def _line(name: str, *heights: float) -> ChartLine:
     dots = tuple(
         Dot(
             2.0**number,
@@ -238,7 +238,7 @@ def _line(name: str, *heights: float) -> Line:
         )
         for number, height in enumerate(heights)
     )
-    return Line(name, Look(0, 0), dots)
+    return ChartLine(name, Style(0, 0), dots)
 
 
 @pytest.mark.parametrize("heights", [(5.0,), (1.0, 2.0, 4.0), (0.0, 0.0)])
@@ -261,7 +261,7 @@ def test_line_charts_are_drawings_with_a_value_in_every_dot(heights: tuple[float
 
 def test_dot_charts_have_a_row_for_each_name_and_a_key() -> None:
     dot = Dot(-5.0, 0.0, -8.0, -1.0, "old → new", "5 % less")
-    strips = tuple(Strip(name, (("worse", Look(1, 4), dot),)) for name in ("first", "second"))
+    strips = tuple(Strip(name, (("worse", Style(1, 4), dot),)) for name in ("first", "second"))
     drawn = ElementTree.fromstring(chart_svg(DotChart("Change", Axis("change, %"), strips, 0.0), "f-2"))
     words = [each.text for each in drawn.iter("text")]
     assert words.count("worse") == 1
@@ -270,7 +270,7 @@ def test_dot_charts_have_a_row_for_each_name_and_a_key() -> None:
 
 def test_long_names_of_rows_take_two_lines_and_are_not_cut() -> None:
     name = "Ostler, in one process to bare exchanges over a Unix socket, mqi-response-time, at the peak"
-    strips = (Strip(name, (("same", Look(0, 0), Dot(1.0, 0.0, None, None, "x", "1")),)),)
+    strips = (Strip(name, (("same", Style(0, 0), Dot(1.0, 0.0, None, None, "x", "1")),)),)
     drawn = ElementTree.fromstring(chart_svg(DotChart("Change", Axis("%"), strips), "f-4"))
     words = [each.text or "" for each in drawn.iter("text") if each.get("class") == "name"]
     assert len(words) == 2
@@ -279,7 +279,7 @@ def test_long_names_of_rows_take_two_lines_and_are_not_cut() -> None:
 
 def test_charts_side_by_side_share_an_axis() -> None:
     def drawn(value: float) -> list[str | None]:
-        strips = (Strip("row", (("Ostler", Look(0, 0), Dot(value, 0.0, None, None, "x", "1")),)),)
+        strips = (Strip("row", (("Ostler", Style(0, 0), Dot(value, 0.0, None, None, "x", "1")),)),)
         chart = DotChart("Peaks", Axis("a second", True, domain=(10.0, 10_000.0)), strips)
         words = ElementTree.fromstring(chart_svg(chart, "f-5")).iter("text")
         return [each.text for each in words if each.get("class") == "tick"]
@@ -309,7 +309,7 @@ def test_marks_of_an_even_axis_are_equally_far_apart(values: list[float], other:
 
 def test_a_flat_line_goes_all_along_the_axis() -> None:
     dot = Dot(4.0, 7.0, None, None, "4", "7")
-    lines = (Line("one", Look(0, 0), (dot,), is_flat=True), _line("other", 1.0, 2.0, 9.0))
+    lines = (ChartLine("one", Style(0, 0), (dot,), is_flat=True), _line("other", 1.0, 2.0, 9.0))
     chart = LineChart("Rate", Axis("x", ticks=(0.0, 1.0, 4.0), is_even=True), Axis("y"), lines)
     drawn = ElementTree.fromstring(chart_svg(chart, "f-6"))
     path = next(each.get("points", "") for each in drawn.iter("polyline"))
@@ -320,7 +320,7 @@ def test_a_flat_line_goes_all_along_the_axis() -> None:
 
 
 def test_bars_have_a_part_for_each_share_and_what_they_come_to() -> None:
-    shares = (BarPart("near <1>", Look(0, 1), 30.0, "30 us"), BarPart("far", Look(1, 1), 10.0, "10 us"))
+    shares = (BarPart("near <1>", Style(0, 1), 30.0, "30 us"), BarPart("far", Style(1, 1), 10.0, "10 us"))
     bars = (Bar("Ostler & co", shares, "40 us"), Bar("one", shares[:1], "30 us"))
     drawn = ElementTree.fromstring(chart_svg(BarChart("Time", Axis("us"), bars), "f-7"))
     rectangles = [each for each in drawn.iter("rect") if "dot" in each.get("class", "").split()]

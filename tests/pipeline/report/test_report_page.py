@@ -22,12 +22,12 @@ from tests.pipeline.report.report_samples import (
     write_lake,
 )
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.tables import TABLES
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.build import render, write_report
 from ostler.pipeline.report.html.pdf import NoPdf, find_browser, print_pdf
-from ostler.pipeline.report.reading import picked, read_lake
+from ostler.pipeline.report.reading import read_lake, select_rows
 from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
 
 
@@ -375,8 +375,8 @@ def test_a_run_without_a_point_is_told_and_cannot_be_picked_alone() -> None:
     found = _Page(render(tables))
     assert "1 run without a measured point" in found.text
     assert {each for each in found.links if each[1:] not in found.ids} == set()
-    with pytest.raises(PipelineRefused, match="Nothing was measured"):
-        picked(tables, [], ["appl-c1-1"])
+    with pytest.raises(PipelineError, match="Nothing was measured"):
+        select_rows(tables, [], ["appl-c1-1"])
 
 
 def test_names_of_runs_and_scenarios_are_text_wherever_they_stand() -> None:
@@ -416,14 +416,14 @@ def test_points_without_latencies_or_processor_time_are_told_as_unknown() -> Non
 def test_nothing_measured_is_refused_with_what_to_do() -> None:
     rows = sample_rows()
     rows["point"] = []
-    with pytest.raises(PipelineRefused, match="ostler pipeline run"):
+    with pytest.raises(PipelineError, match="ostler pipeline run"):
         sample_tables(rows)
 
 
 def test_a_table_of_another_version_is_refused() -> None:
     tables = arrow_tables(sample_rows())
     tables["peak"] = tables["peak"].drop_columns(["peak_rate"])
-    with pytest.raises(PipelineRefused, match="peak has no column peak_rate"):
+    with pytest.raises(PipelineError, match="peak has no column peak_rate"):
         read_tables(tables.get)
 
 
@@ -431,13 +431,13 @@ def test_a_table_of_another_version_is_refused() -> None:
 
 
 def test_scenarios_and_runs_are_picked(tables: Tables) -> None:
-    assert [each.run for each in picked(tables, ["local-rr-np"], []).runs] == [OLD, NEW]
-    assert {each.run for each in picked(tables, [], [LARGE]).points} == {LARGE}
-    assert picked(tables, [], []) is tables
-    with pytest.raises(PipelineRefused, match="Was local-rr-np meant"):
-        picked(tables, ["local-rr"], [])
-    with pytest.raises(PipelineRefused, match="leave out"):
-        picked(tables, ["local-rr-np"], [LARGE])
+    assert [each.run for each in select_rows(tables, ["local-rr-np"], []).runs] == [OLD, NEW]
+    assert {each.run for each in select_rows(tables, [], [LARGE]).points} == {LARGE}
+    assert select_rows(tables, [], []) is tables
+    with pytest.raises(PipelineError, match="Was local-rr-np meant"):
+        select_rows(tables, ["local-rr"], [])
+    with pytest.raises(PipelineError, match="leave out"):
+        select_rows(tables, ["local-rr-np"], [LARGE])
 
 
 # -- PDF ---------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from tests.pipeline.report.report_samples import Rows, point, row, sample_tables
 
 from ostler.pipeline.report.context import make_context
-from ostler.pipeline.report.html.document import Table
+from ostler.pipeline.report.html.document import ReportTable
 from ostler.pipeline.report.sections.results import result_table
 
 RUN, SCENARIO = "run-1", "dq-drain"
@@ -22,7 +22,7 @@ def told(results: list[dict[str, object]]) -> list[list[str]] | None:
     made = result_table(make_context(sample_tables(rows)), SCENARIO, RUN)
     if made is None:
         return None
-    assert isinstance(made, Table)
+    assert isinstance(made, ReportTable)
     return [[str(cell.text) for cell in cells] for cells in made.rows]
 
 

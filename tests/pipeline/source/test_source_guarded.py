@@ -9,9 +9,9 @@ from tests.pipeline.source.guarded_stage import KEY_PASSWORD, PASSWORD, guarded
 from tests.pipeline.source.queue_stage import put_all, texts
 
 from ostler.client.api.message import Message
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.browsing import browse, slices
-from ostler.pipeline.source.offsets import START, Limit, Progress
+from ostler.pipeline.source.offsets import START, Limit, StreamProgress
 from ostler.pipeline.source.options import read_options, write_options
 from ostler.pipeline.source.release import Releases, stage
 from ostler.pipeline.source.staging import read_pages
@@ -30,7 +30,7 @@ def test_the_user_of_ostler_dev_reads_and_writes(place: tuple[RunningQueueManage
     reading = read_options({**where, "queue": "DEV.QUEUE.1", "numPartitions": "2"})
     found = [read.message.text for part in slices(reading) for read in browse(reading, part)]
     assert sorted(found) == sorted(f"m{number}" for number in range(10))
-    progress = Progress(reading)
+    progress = StreamProgress(reading)
     try:
         progress.fix_target()
         end = progress.latest(START, Limit())
@@ -57,7 +57,7 @@ def test_the_user_of_ostler_dev_subscribes_and_publishes(place: tuple[RunningQue
         attempt = stage(writing, "job", iter([Message("one"), Message("two")]))
         assert releases.release("job", "", 0, [attempt], False)
     assert [read.message.text for part in slices(reading) for read in browse(reading, part)] == ["one", "two"]
-    progress = Progress(reading)
+    progress = StreamProgress(reading)
     try:
         end = progress.latest(START, Limit())
         assert [each.message.text for each in read_pages(reading, progress.pages(START, end))] == ["one", "two"]
@@ -83,7 +83,7 @@ def test_who_may_not_is_told_and_no_secret_is(
 ) -> None:
     _, where = place
     options = read_options({**where, "queue": "DEV.QUEUE.1", **changed})
-    with pytest.raises(PipelineRefused, match=words) as refused:
+    with pytest.raises(PipelineError, match=words) as refused:
         slices(options)
     for told in (str(refused.value), repr(refused.value.__cause__), repr(options)):
         assert PASSWORD not in told

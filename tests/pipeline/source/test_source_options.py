@@ -11,7 +11,7 @@ from ostler.client.api.get_options import message_of
 from ostler.client.api.message import Message
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.client.session.session import Taken
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.browsing import ranges
 from ostler.pipeline.source.options import read_options, write_options
 from ostler.pipeline.source.pages import collected, encode_page, head_of, stored_messages
@@ -68,7 +68,7 @@ def test_tls_and_users_reach_the_connection_and_passwords_are_not_shown() -> Non
     ],
 )
 def test_what_makes_no_sense_is_refused_with_words(changed: dict[str, str], words: str) -> None:
-    with pytest.raises(PipelineRefused, match=words):
+    with pytest.raises(PipelineError, match=words):
         read_options({**HERE, **changed})
 
 
@@ -83,7 +83,7 @@ def test_what_makes_no_sense_is_refused_with_words(changed: dict[str, str], word
     ],
 )
 def test_what_cannot_be_written_to_is_refused_with_words(changed: dict[str, str], words: str) -> None:
-    with pytest.raises(PipelineRefused, match=words):
+    with pytest.raises(PipelineError, match=words):
         write_options({**HERE, **changed})
 
 
@@ -127,7 +127,7 @@ def test_pages_hold_all_messages_in_order_and_keep_to_their_limits(
 
 
 def test_what_is_no_page_is_refused() -> None:
-    with pytest.raises(PipelineRefused, match="no page"):
+    with pytest.raises(PipelineError, match="no page"):
         head_of(b"something else")
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.pipeline.source.queue_stage import options, texts
 
 from ostler.client.api.message import Message
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.options import WriteOptions, write_options
-from ostler.pipeline.source.release import UNNAMED_SECONDS, Attempt, Releases, query_of, stage
+from ostler.pipeline.source.release import UNNAMED_SECONDS, Releases, WriteAttempt, query_of, stage
 from ostler.testing import RunningQueueManager, queue_manager
 
 STAGING = "SPARK.OUT.Q1"
@@ -37,19 +37,19 @@ def sink(qm: RunningQueueManager) -> WriteOptions:
     return write_options(given)
 
 
-def staged(sink: WriteOptions, *bodies: str) -> Attempt:
+def staged(sink: WriteOptions, *bodies: str) -> WriteAttempt:
     return stage(sink, SINK, iter([Message(body) for body in bodies]))
 
 
-def release(sink: WriteOptions, batch: int, *attempts: Attempt, query: str = "") -> bool:
+def release(sink: WriteOptions, batch: int, *attempts: WriteAttempt, query: str = "") -> bool:
     with Releases(sink) as releases:
         return releases.release(SINK, query, batch, attempts, True)
 
 
-def cut_off(qm: RunningQueueManager, sink: WriteOptions, batch: int, attempt: Attempt) -> None:
+def cut_off(qm: RunningQueueManager, sink: WriteOptions, batch: int, attempt: WriteAttempt) -> None:
     """Release a batch to a queue that takes only part of it, as a crash between two units of work would."""
     qm.mqsc("ALTER QLOCAL(Q1) MAXDEPTH(5)")
-    with pytest.raises(PipelineRefused, match=r"MQRC_Q_FULL \(2053\)"):
+    with pytest.raises(PipelineError, match=r"MQRC_Q_FULL \(2053\)"):
         release(sink, batch, attempt)
     qm.mqsc("ALTER QLOCAL(Q1) MAXDEPTH(100)")
 
@@ -134,7 +134,7 @@ def test_a_checkpoint_made_anew_begins_anew(qm: RunningQueueManager, sink: Write
 def test_pages_that_somebody_removed_stop_the_release(qm: RunningQueueManager, sink: WriteOptions) -> None:
     attempt = staged(sink, "a")
     qm.mqsc(f"CLEAR QLOCAL({STAGING})")
-    with pytest.raises(PipelineRefused, match="nothing was released"):
+    with pytest.raises(PipelineError, match="nothing was released"):
         release(sink, 0, attempt)
 
 

@@ -8,9 +8,9 @@ import pytest
 from tests.pipeline.source.queue_stage import options, put_all, texts
 
 from ostler.client.api.message import Message
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.browsing import browse, slices
-from ostler.pipeline.source.offsets import START, Limit, Offset, Progress, shared_out
+from ostler.pipeline.source.offsets import START, Limit, Offset, StreamProgress, share_out
 from ostler.pipeline.source.options import read_options
 from ostler.pipeline.source.pages import PageHead, read_page_id
 from ostler.pipeline.source.staging import CONTROL_ID, read_pages
@@ -37,7 +37,7 @@ class Life:
 
     def __init__(self, qm: RunningQueueManager, **more: str) -> None:
         self.options = read_options(options(qm, **{"queue": "Q1", "connectTimeoutSeconds": "0", **more}))
-        self.progress = Progress(self.options)
+        self.progress = StreamProgress(self.options)
 
     def __enter__(self) -> Life:
         return self
@@ -131,7 +131,7 @@ def test_a_queue_manager_that_is_restarted_still_has_what_was_staged() -> None:
         with Life(other) as life:
             end = life.latest(START)
             other.end("preemptive")
-            with pytest.raises(PipelineRefused, match=r"MQRC_CONNECTION_\w+ \(\d+\)|MQRC_Q_MGR_\w+ \(\d+\)"):
+            with pytest.raises(PipelineError, match=r"MQRC_CONNECTION_\w+ \(\d+\)|MQRC_Q_MGR_\w+ \(\d+\)"):
                 life.latest(end)
         other.start()
         with Life(other) as life:
@@ -196,7 +196,7 @@ def test_commit_alone_deletes_when_asked_so(qm: RunningQueueManager) -> None:
 
 
 def test_two_queries_cannot_share_a_staging_queue(qm: RunningQueueManager) -> None:
-    with Life(qm), pytest.raises(PipelineRefused, match=r"Another query uses .* MQRC_OBJECT_IN_USE \(2042\)"):
+    with Life(qm), pytest.raises(PipelineError, match=r"Another query uses .* MQRC_OBJECT_IN_USE \(2042\)"):
         Life(qm)
 
 
@@ -205,13 +205,13 @@ def test_pages_that_somebody_removed_are_missed(qm: RunningQueueManager) -> None
     with Life(qm) as life:
         end = life.latest(START)
     qm.mqsc(f"CLEAR QLOCAL({STAGING})")
-    with Life(qm) as life, pytest.raises(PipelineRefused, match=r"not on staging queue SPARK\.IN\.Q1 any more"):
+    with Life(qm) as life, pytest.raises(PipelineError, match=r"not on staging queue SPARK\.IN\.Q1 any more"):
         life.rows(START, end)
     put_all(qm, "Q1", ["new"])
     with Life(qm) as life:
         fresh = life.latest(START)
         assert fresh["page"] == end["page"], "a staging queue made anew counts from the beginning"
-        with pytest.raises(PipelineRefused, match="not on staging queue"):
+        with pytest.raises(PipelineError, match="not on staging queue"):
             life.rows(START, end)
         life.latest(fresh)
     with Life(qm, failOnDataLoss="false") as life:
@@ -228,7 +228,7 @@ def test_a_single_page_that_somebody_removed_is_missed(qm: RunningQueueManager) 
     with qm.connect() as connection, connection.open(STAGING, "r") as queue:
         epoch = bytes.fromhex(end["epoch"])
         assert queue.get(message_id=read_page_id(epoch, 2)) is not None
-    with Life(qm) as life, pytest.raises(PipelineRefused, match=r"any more: 2\. Somebody"):
+    with Life(qm) as life, pytest.raises(PipelineError, match=r"any more: 2\. Somebody"):
         life.rows(START, end)
     with Life(qm, failOnDataLoss="false") as life:
         assert life.rows(START, end) == ["a", "c"]
@@ -260,18 +260,18 @@ def test_several_queues_share_the_limit_and_stay_apart(qm: RunningQueueManager) 
         end = life.latest(START, Limit(messages=6))
         pages = life.progress.pages(START, end)
         assert sorted(life.rows(START, end)) == ["m0", "m1", "m2", "other"]
-        assert {len({page.queue for page in group}) for group in shared_out(pages, 2)} == {1}
+        assert {len({page.queue for page in group}) for group in share_out(pages, 2)} == {1}
 
 
 def test_a_message_too_big_to_be_staged_stays_where_it_is(qm: RunningQueueManager) -> None:
     qm.put("Q1", b"x" * 4_194_304)
-    with Life(qm) as life, pytest.raises(PipelineRefused, match=r"MQRC_MSG_TOO_BIG_\w+ \(\d+\).* MAXMSGL"):
+    with Life(qm) as life, pytest.raises(PipelineError, match=r"MQRC_MSG_TOO_BIG_\w+ \(\d+\).* MAXMSGL"):
         life.latest(START)
     assert qm.depth("Q1") == 1
 
 
 def test_staging_queue_that_cannot_be_made_is_told_with_its_definition(qm: RunningQueueManager) -> None:
-    with pytest.raises(PipelineRefused, match=r"Have it defined: DEFINE QLOCAL\(SPARK.IN.Q1\)"):
+    with pytest.raises(PipelineError, match=r"Have it defined: DEFINE QLOCAL\(SPARK.IN.Q1\)"):
         Life(qm, stagingModelQueue="NO.MODEL")
 
 
@@ -287,7 +287,7 @@ def test_staging_queue_that_cannot_be_made_is_told_with_its_definition(qm: Runni
 def test_what_cannot_be_reached_is_told_with_its_reason(
     qm: RunningQueueManager, changed: dict[str, str], words: str
 ) -> None:
-    with pytest.raises(PipelineRefused, match=words):
+    with pytest.raises(PipelineError, match=words):
         slices(read_options({**options(qm), "queue": "Q1", **changed}))
 
 
@@ -299,7 +299,7 @@ def test_an_empty_queue_has_no_messages_and_one_slice(qm: RunningQueueManager) -
 
 def test_pages_are_shared_out_evenly() -> None:
     pages = [PageHead(b"e" * 8, number, 10, 1000, "Q1") for number in range(1, 9)]
-    groups = shared_out(pages, 4)
+    groups = share_out(pages, 4)
     assert [len(group) for group in groups] == [2, 2, 2, 2]
     assert [page for group in groups for page in group] == pages
-    assert shared_out([], 4) == []
+    assert share_out([], 4) == []

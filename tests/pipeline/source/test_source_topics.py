@@ -11,12 +11,12 @@ from tests.pipeline.source.queue_stage import options
 from ostler.client.api.message import Message
 from ostler.client.api.topic import Subscription
 from ostler.engine.pubsub.publication_properties import TOPIC
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.browsing import browse, slices
 from ostler.pipeline.source.columns import Rows, messages_of
-from ostler.pipeline.source.offsets import START, Limit, Offset, Progress
+from ostler.pipeline.source.offsets import START, Limit, Offset, StreamProgress
 from ostler.pipeline.source.options import ReadOptions, WriteOptions, read_options, write_options
-from ostler.pipeline.source.release import Attempt, Releases, stage
+from ostler.pipeline.source.release import Releases, WriteAttempt, stage
 from ostler.pipeline.source.staging import read_pages
 from ostler.testing import RunningQueueManager, queue_manager
 
@@ -39,7 +39,7 @@ def publish(qm: RunningQueueManager, topic: str, *bodies: str, retain: bool = Fa
 
 def next_batch(wanted: ReadOptions, start: Offset) -> tuple[list[str], Offset]:
     """What a query that is started now reads first, and where that ends."""
-    progress = Progress(wanted)
+    progress = StreamProgress(wanted)
     try:
         end = progress.latest(start, Limit())
         return [each.message.text for each in read_pages(wanted, progress.pages(start, end))], end
@@ -69,7 +69,7 @@ def test_a_subscription_is_made_once_and_keeps_what_is_published_between_two_liv
     assert browsed(reading(qm)) == ["four"], "the subscription is found by its name alone"
     assert qm.depth("SPARK.SUB.prices") == 2, "the last page and the control record"
     qm.mqsc("DELETE SUB('prices')")
-    with pytest.raises(PipelineRefused, match="There is no subscription prices on QMTEST"):
+    with pytest.raises(PipelineError, match="There is no subscription prices on QMTEST"):
         next_batch(reading(qm), START)
 
 
@@ -123,17 +123,17 @@ def test_a_subscription_that_an_administrator_defined_is_read(qm: RunningQueueMa
     ],
 )
 def test_what_cannot_be_subscribed_to_is_told(qm: RunningQueueManager, more: dict[str, str], words: str) -> None:
-    with pytest.raises(PipelineRefused, match=words):
+    with pytest.raises(PipelineError, match=words):
         slices(reading(qm, **more))
 
 
 def test_a_subscription_in_use_or_to_another_topic_is_told(qm: RunningQueueManager) -> None:
     wanted = reading(qm, topic="prices/#")
-    progress = Progress(wanted)
-    with pytest.raises(PipelineRefused, match="Subscription prices of QMTEST is being read by somebody else"):
+    progress = StreamProgress(wanted)
+    with pytest.raises(PipelineError, match="Subscription prices of QMTEST is being read by somebody else"):
         slices(wanted)
     progress.staging.close()
-    with pytest.raises(PipelineRefused, match=r"MQRC_TOPIC_NOT_ALTERABLE .* Leave topic out to read it as it is"):
+    with pytest.raises(PipelineError, match=r"MQRC_TOPIC_NOT_ALTERABLE .* Leave topic out to read it as it is"):
         slices(reading(qm, topic="news"))
 
 
@@ -144,13 +144,13 @@ def writing(qm: RunningQueueManager, **more: str) -> WriteOptions:
     return write_options(options(qm, topic="prices/hay", sinkId="sink", connectTimeoutSeconds="0", **more))
 
 
-def staged(sink: WriteOptions, *texts: str) -> Attempt:
+def staged(sink: WriteOptions, *texts: str) -> WriteAttempt:
     """Rows as tasks stage them: those with a colon have a topic of their own."""
     parts = [text.rpartition(":") for text in texts]
     return stage(sink, "sink", iter([Message(body, properties={TOPIC: own or sink.topic}) for own, _, body in parts]))
 
 
-def release(sink: WriteOptions, batch: int, *attempts: Attempt) -> bool:
+def release(sink: WriteOptions, batch: int, *attempts: WriteAttempt) -> bool:
     with Releases(sink) as releases:
         return releases.release("sink", "", batch, attempts, True)
 
@@ -176,7 +176,7 @@ def test_a_release_cut_off_is_finished_by_the_next_one(qm: RunningQueueManager) 
     # Else what is not persistent, and finds the queue full, is not missed.
     qm.mqsc("ALTER TOPIC(SYSTEM.BASE.TOPIC) NPMSGDLV(ALL)")
     sink = writing(qm, pageMessages="2", unitMessages="8")
-    with pytest.raises(PipelineRefused, match="Releasing messages to topic prices/hay failed"):
+    with pytest.raises(PipelineError, match="Releasing messages to topic prices/hay failed"):
         release(sink, 0, staged(sink, *"abcdefgh"))
     assert [each.text for each in qm.browse("Q1")] == list("abcd")
     qm.mqsc("ALTER QLOCAL(Q1) MAXDEPTH(100)")
@@ -212,6 +212,6 @@ def test_rows_carry_their_topics_and_wrong_ones_are_told_where_they_are() -> Non
     assert [each.properties for each in made] == [{"colour": "red", TOPIC: "usual"}, {TOPIC: "own"}]
     for topic in ("", "$SYS/MQ/x", "t" * 10241):
         batch = pa.RecordBatch.from_pylist([{"text": "a", "topic": topic, "properties": None}], schema=kind)
-        with pytest.raises(PipelineRefused, match=r"A row cannot be published to topic .* MQRC_"):
+        with pytest.raises(PipelineError, match=r"A row cannot be published to topic .* MQRC_"):
             list(messages_of(batch, None, "usual"))
         assert [each.properties for each in messages_of(batch, None)] == [{}], "on a queue it means nothing"

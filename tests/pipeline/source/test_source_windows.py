@@ -16,7 +16,7 @@ from ostler.model.errors import MQError
 from ostler.pipeline.source.browsing import browse as browse_part
 from ostler.pipeline.source.browsing import slices
 from ostler.pipeline.source.columns import COLUMNS, Read, Rows
-from ostler.pipeline.source.links import connected, open_queue
+from ostler.pipeline.source.links import connect_with, open_queue
 from ostler.pipeline.source.options import read_options
 from ostler.pipeline.source.windows import browse, get_each, take
 from ostler.pipeline.source.windows import put_all as put_stored
@@ -56,7 +56,7 @@ def bodies(found: Iterator[Taken]) -> list[str]:
 def test_browsing_shows_all_and_as_much_of_each_as_is_asked_for(qm: RunningQueueManager) -> None:
     put_all(qm, "Q1", numbered(COUNT))
     reading = read_options(options(qm, queue="Q1"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
+    with connect_with(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
         assert bodies(browse(queue)) == numbered(COUNT)
         assert bodies(browse(queue, 1)) == ["m"] * COUNT
         few = browse(queue)
@@ -70,7 +70,7 @@ def test_browsing_shows_all_and_as_much_of_each_as_is_asked_for(qm: RunningQueue
 def test_taking_goes_as_far_as_it_may(qm: RunningQueueManager, messages_max: int, bytes_max: int, taken: int) -> None:
     put_all(qm, "Q1", numbered(COUNT))
     reading = read_options(options(qm, queue="Q1"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "s") as queue:
+    with connect_with(reading.connect) as connection, open_queue(connection, "Q1", "s") as queue:
         with suppress(RuntimeError), connection.transaction():
             assert bodies(take(queue, messages_max, bytes_max)) == numbered(taken)
             raise RuntimeError
@@ -83,7 +83,11 @@ def test_taking_goes_as_far_as_it_may(qm: RunningQueueManager, messages_max: int
 def test_taking_stops_soon_behind_the_bytes_it_may(qm: RunningQueueManager) -> None:
     put_all(qm, "Q1", ["x" * 1000] * COUNT)
     reading = read_options(options(qm, queue="Q1"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "s") as queue, connection.transaction():
+    with (
+        connect_with(reading.connect) as connection,
+        open_queue(connection, "Q1", "s") as queue,
+        connection.transaction(),
+    ):
         taken = sum(1 for _ in take(queue, COUNT, 20_000))
     assert 10 <= taken <= 24
     assert qm.depth("Q1") == COUNT - taken
@@ -94,7 +98,11 @@ def test_messages_are_got_by_their_identifiers(qm: RunningQueueManager) -> None:
     for each in ids[::2]:
         qm.put("Q1", each.hex(), message_id=each)
     reading = read_options(options(qm, queue="Q1"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "s") as queue, connection.transaction():
+    with (
+        connect_with(reading.connect) as connection,
+        open_queue(connection, "Q1", "s") as queue,
+        connection.transaction(),
+    ):
         found = [each.body.decode() if each else None for each in get_each(queue, ids)]
     assert found == [each.hex() if at % 2 == 0 else None for at, each in enumerate(ids)]
     assert qm.depth("Q1") == 0
@@ -102,7 +110,7 @@ def test_messages_are_got_by_their_identifiers(qm: RunningQueueManager) -> None:
 
 def test_a_put_that_fails_spoils_the_unit_of_work(qm: RunningQueueManager) -> None:
     reading = read_options(options(qm, queue="Q1"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q2", "w") as queue:
+    with connect_with(reading.connect) as connection, open_queue(connection, "Q2", "w") as queue:
         with pytest.raises(MQError) as full, connection.transaction():
             put_stored(queue, stored(Message("x")) * 150)
         assert full.value.reason == MQRC_Q_FULL
@@ -126,7 +134,7 @@ def test_rows_are_what_a_program_sees(qm: RunningQueueManager) -> None:
     for message in sent:
         qm.put("Q1", message)
     reading = read_options(options(qm, queue="Q1"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
+    with connect_with(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
         reads = [Read("Q1", at, taken) for at, taken in enumerate(browse(queue))]
     seen = {name: list(getter(Rows(reads))) for name, (_, getter) in COLUMNS.items()}
     messages = [read.message for read in reads]
@@ -147,7 +155,7 @@ def test_each_task_reads_its_part_of_the_queue(qm: RunningQueueManager) -> None:
     put_all(qm, "Q1", numbered(COUNT))
     reading = read_options(options(qm, queue="Q1", numPartitions="3"))
     parts = slices(reading)
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
+    with connect_with(reading.connect) as connection, open_queue(connection, "Q1", "b") as queue:
         assert bodies(browse(queue, start=parts[1].start)) == numbered(COUNT - 100, 100)
         assert bodies(browse(queue, start=b"?" * 24)) == []
     assert [[read.message.text for read in browse_part(reading, part)] for part in parts] == [
@@ -172,7 +180,7 @@ def test_a_message_that_the_channel_does_not_take_is_told_and_stays(qm: RunningQ
     qm.mqsc("DEFINE CHANNEL(NARROW) CHLTYPE(SVRCONN) MAXMSGL(2000)")
     put_all(qm, "Q1", ["short", "x" * 5000, "short"])
     reading = read_options(options(qm, queue="Q1", channel="NARROW"))
-    with connected(reading.connect) as connection, open_queue(connection, "Q1", "sb") as queue:
+    with connect_with(reading.connect) as connection, open_queue(connection, "Q1", "sb") as queue:
         with pytest.raises(MQError) as browsed:
             list(browse(queue))
         with pytest.raises(MQError) as taken, connection.transaction():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.spark.session import check_java, java_release, open_session
 
 needs_spark = pytest.mark.skipif(find_spec("pyspark") is None, reason="pyspark is not installed")
@@ -54,15 +54,15 @@ def test_a_new_enough_java_is_taken(tmp_path: Path) -> None:
     ],
 )
 def test_another_java_is_refused_with_what_to_do(tmp_path: Path, script: str, words: str) -> None:
-    with pytest.raises(PipelineRefused, match="Spark needs Java 17 or newer") as refused:
+    with pytest.raises(PipelineError, match="Spark needs Java 17 or newer") as refused:
         check_java(java_that(tmp_path, script))
     assert words in str(refused.value)
 
 
 def test_no_java_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(PipelineRefused, match=r"there is none on this machine\. Install one"):
+    with pytest.raises(PipelineError, match=r"there is none on this machine\. Install one"):
         check_java({"PATH": str(tmp_path)})
-    with pytest.raises(PipelineRefused, match="there is no java in it"):
+    with pytest.raises(PipelineError, match="there is no java in it"):
         check_java({"PATH": "/usr/bin", "JAVA_HOME": str(tmp_path)})
 
 
@@ -71,19 +71,19 @@ def test_no_java_is_refused_with_what_to_do(tmp_path: Path) -> None:
 def test_a_master_that_does_not_answer_is_told_at_once(scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(PipelineRefused, match=f"Nobody answers at 127.0.0.1:{port}"):
+    with pytest.raises(PipelineError, match=f"Nobody answers at 127.0.0.1:{port}"):
         open_session(f"{scheme}://127.0.0.1:{port}")
 
 
 @needs_spark
 @pytest.mark.parametrize("master", ["spark://", "sc://:12", "spark://host:port"])
 def test_what_is_no_address_is_told(master: str) -> None:
-    with pytest.raises(PipelineRefused, match="is not the address of a master"):
+    with pytest.raises(PipelineError, match="is not the address of a master"):
         open_session(master)
 
 
 @needs_spark
 def test_an_old_pyspark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostler.pipeline.spark.session.version", lambda name: "3.5.1")
-    with pytest.raises(PipelineRefused, match=r"needs PySpark 4\.2 or newer: .*This is 3\.5\.1"):
+    with pytest.raises(PipelineError, match=r"needs PySpark 4\.2 or newer: .*This is 3\.5\.1"):
         open_session()

@@ -6,8 +6,8 @@ import pytest
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.spark.spark_errors import spark_errors_told, spark_sentence
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.spark.spark_errors import spark_error_context, spark_sentence
 
 LOST_FILE = """\
 An error occurred while calling o69.collectToPython.
@@ -79,5 +79,5 @@ def test_the_cause_is_told_and_nothing_else(text: str, sentence: str) -> None:
 )
 def test_that_spark_has_ended_is_told(error: Exception) -> None:
     words = r"^Counting: Spark has ended\. Tables are as they were\. Run"
-    with pytest.raises(PipelineRefused, match=words), spark_errors_told("Counting"):
+    with pytest.raises(PipelineError, match=words), spark_error_context("Counting"):
         raise error

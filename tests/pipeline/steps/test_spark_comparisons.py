@@ -20,7 +20,7 @@ from ostler.lab.runner.shovel_peer import ENTRANT
 from ostler.pipeline.lake.tables import COMPARISON
 from ostler.pipeline.steps.comparisons import comparisons
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, TWO_NODES
-from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, judged, student_quantile
+from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, student_quantile, with_verdict
 
 _PAIRS = (
     "kind string, subject string, scenario string, series string, clients int, metric string, more_is_better boolean, "
@@ -61,7 +61,7 @@ def test_verdicts(spark: SparkSession) -> None:
         # By hand: logarithms are 0 and 2 on the right, 0 and 0 on the left. The error is 1, with one degree of freedom.
         _pair("Welch", (1, 1), (1, 7.38905609893065)),
     ]
-    found = {row["subject"]: row for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect()}
+    found = {row["subject"]: row for row in with_verdict(spark.createDataFrame(pairs, _PAIRS)).collect()}
     assert {name: row["verdict"] for name, row in found.items()} == {
         "same": "same",
         "better": "better",
@@ -105,7 +105,7 @@ def test_boundaries_of_the_tolerance(spark: SparkSession) -> None:
         # The interval is 0 % to 21 % or so: what may be nothing is nothing.
         _pair("unsure", (100, 100), (100, 121)),
     ]
-    found = {row["subject"]: row["verdict"] for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect()}
+    found = {row["subject"]: row["verdict"] for row in with_verdict(spark.createDataFrame(pairs, _PAIRS)).collect()}
     assert found == {
         "up": "same",
         "up, beyond": "better",
@@ -153,7 +153,7 @@ def test_intervals_have_the_true_ratio_in_them(spark: SparkSession, ratio: float
         for _ in range(_PAIRS_EACH)
     ]
     within: Counter[str] = Counter()
-    for row in judged(spark.createDataFrame(pairs, _PAIRS)).collect():
+    for row in with_verdict(spark.createDataFrame(pairs, _PAIRS)).collect():
         assert row["low_percent"] > -100
         within[row["subject"]] += row["low_percent"] <= 100 * (ratio - 1) <= row["high_percent"]
     # Four standard errors of such a share are 3.6 %. With two repetitions Welch is on the safe side.

@@ -12,7 +12,7 @@ from ostler.pipeline.steps.histograms import (
     PERCENTILES,
     highest_of,
     lowest_of,
-    merged,
+    merge_histograms,
     percentile_buckets,
     percentile_ns,
 )
@@ -52,7 +52,7 @@ def test_percentiles_are_those_of_the_laboratory(spark: SparkSession) -> None:
     latency = spark.createDataFrame(rows, "number int, bucket int, count bigint")
     limits = spark.createDataFrame(list(enumerate(highest)), "number int, highest_ns bigint")
     found = (
-        percentile_buckets(merged(latency, ["number"]), ["number"])
+        percentile_buckets(merge_histograms(latency, ["number"]), ["number"])
         .join(limits, "number")
         .select(
             "number",

@@ -19,7 +19,7 @@ from ostler.cli.lab.runs import add_runs_option, find_run
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ostler.lab.common.comparison import Compared, MetricChange, RunsCompared
+    from ostler.lab.common.comparison import MetricChange, RunComparison, StepComparison
     from ostler.lab.runner.step_results import StepResult
     from ostler.lab.store.run_reader import StoredRun
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from rich.console import Console
 
-    from ostler.lab.common.comparison import NothingInCommon
+    from ostler.lab.common.comparison import NothingToCompare
     from ostler.lab.store.manifest import RunUnreadable
 
     console = Console(highlight=False, emoji=False)
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             _check_same(loaded, arguments.against)
             told = _several_runs(loaded, None if arguments.is_json else console)
-    except (NothingInCommon, RunUnreadable) as refused:
+    except (NothingToCompare, RunUnreadable) as refused:
         print(f"ostler lab compare: {refused}", file=sys.stderr)
         return USAGE
     if arguments.is_json:
@@ -78,29 +78,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _load(name: str, arguments: argparse.Namespace) -> _Loaded:
-    from ostler.lab.common.comparison import NothingInCommon
+    from ostler.lab.common.comparison import NothingToCompare
     from ostler.lab.runner.step_results import noise_percent, step_results
     from ostler.lab.store.run_reader import read_run
 
     found = read_run(find_run(name, arguments.runs))
     results = step_results(found)
     if not results:
-        raise NothingInCommon(f"Nothing was measured in {found.directory.name}: {found.condition.value}.")
+        raise NothingToCompare(f"Nothing was measured in {found.directory.name}: {found.condition.value}.")
     return _Loaded(found, results, noise_percent(found))
 
 
 def _check_same(loaded: Sequence[_Loaded], against: str) -> None:
-    from ostler.lab.common.comparison import NothingInCommon
+    from ostler.lab.common.comparison import NothingToCompare
 
     if against:
-        raise NothingInCommon("--against is for the contestants of one run; several runs are compared with the first.")
+        raise NothingToCompare("--against is for the contestants of one run; several runs are compared with the first.")
     directories = [each.run.directory.resolve() for each in loaded]
     if len(set(directories)) != len(directories):
-        raise NothingInCommon("The same run is named twice.")
+        raise NothingToCompare("The same run is named twice.")
     first, *others = (each.run.manifest for each in loaded)
     for other in others:
         if other.scenario != first.scenario:
-            raise NothingInCommon(
+            raise NothingToCompare(
                 f"{other.run} is of another scenario than {first.run}: {other.scenario}, not {first.scenario}."
             )
 
@@ -149,7 +149,7 @@ def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[st
     return {"scenario": manifest.scenario, "base": manifest.run, "runs": told}
 
 
-def _as_json(other: _Loaded, noise: float, found: RunsCompared, differences: list[str]) -> dict[str, object]:
+def _as_json(other: _Loaded, noise: float, found: RunComparison, differences: list[str]) -> dict[str, object]:
     return {
         "run": other.run.manifest.run,
         "noise_percent": noise,
@@ -161,7 +161,7 @@ def _as_json(other: _Loaded, noise: float, found: RunsCompared, differences: lis
     }
 
 
-def _show_runs(first: _Loaded, other: _Loaded, found: RunsCompared, differences: list[str], console: Console) -> None:
+def _show_runs(first: _Loaded, other: _Loaded, found: RunComparison, differences: list[str], console: Console) -> None:
     from ostler.cli.lab.compare_text import show_runs
     from ostler.lab.runner.formatting import percent
 
@@ -208,12 +208,14 @@ def _facts(run: StoredRun) -> dict[str, object]:
     return found | dict(run.manifest.parameters)
 
 
-def _foot(changes: Sequence[Compared], loaded: Sequence[_Loaded], console: Console) -> None:
-    from ostler.lab.common.comparison import LEAST_PERCENT, RATE, Verdict, summary
+def _foot(changes: Sequence[StepComparison], loaded: Sequence[_Loaded], console: Console) -> None:
+    from ostler.lab.common.comparison import LEAST_PERCENT, RATE, ChangeVerdict, summary
     from ostler.lab.runner.formatting import percent
 
     counts = summary(changes)
-    rates = ", ".join(f"{counts[each]} {each.value}" for each in (Verdict.BETTER, Verdict.WORSE, Verdict.SAME))
+    rates = ", ".join(
+        f"{counts[each]} {each.value}" for each in (ChangeVerdict.BETTER, ChangeVerdict.WORSE, ChangeVerdict.SAME)
+    )
     _say(console, f"By {RATE}: {rates}.")
     thresholds = [change.threshold_percent for each in changes for change in each.changes]
     text = f"Called the same: differences below {percent(LEAST_PERCENT)}"

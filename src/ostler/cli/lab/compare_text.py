@@ -14,17 +14,17 @@ from ostler.lab.common.comparison import (
     NEAR_COST,
     P99,
     RATE,
-    Compared,
+    ChangeVerdict,
     MetricChange,
-    RunsCompared,
-    Verdict,
+    RunComparison,
+    StepComparison,
     place,
 )
 from ostler.lab.runner import formatting as formatting
 from ostler.lab.runner.contract import ContestantKind
 from ostler.lab.runner.run_table import constants, sweep_names
 from ostler.lab.runner.step_results import StepResult
-from ostler.lab.runner.text_table import Column, TextTable, show
+from ostler.lab.runner.text_table import TextColumn, TextTable, show
 from ostler.lab.store.run_reader import StoredRun
 
 _CHANGES: Final = (RATE, MEAN, P99, BROKER_COST, NEAR_COST, FAR_COST)
@@ -32,33 +32,33 @@ _CHANGES: Final = (RATE, MEAN, P99, BROKER_COST, NEAR_COST, FAR_COST)
 _PARTS: Final = (MEAN, NEAR_COST, FAR_COST)
 
 
-def change_text(compared: Compared, figure: str) -> str:
+def change_text(compared: StepComparison, figure: str) -> str:
     """In percent with its verdict; or that it is the same, whatever its digits are. A limit is not judged."""
     change = compared.change(figure)
     if change is None:
         return ""
-    if change.verdict is Verdict.SAME:
+    if change.verdict is ChangeVerdict.SAME:
         return "same"
     percent = formatting.percent(change.percent, signed=True)
     return percent if compared.other.kind is ContestantKind.LIMIT else f"{percent} {change.verdict.value}"
 
 
 def show_contestants(
-    run: StoredRun, base: str, results: Sequence[StepResult], changes: Sequence[Compared], console: Console
+    run: StoredRun, base: str, results: Sequence[StepResult], changes: Sequence[StepComparison], console: Console
 ) -> None:
     """For each step the one that the others are compared with, and then the others."""
     fixed = constants(results)
     sweeps = [name for name in sweep_names(results) if name not in fixed]
     columns = (
-        *(Column(name, group=True) for name in sweeps),
-        Column("contestant", right=False, least=16),
-        Column("rate/s"),
-        Column("p99", keep=1),
-        Column("broker us", keep=2),
-        Column("near us", keep=1),
-        Column("far us", keep=1),
-        *(Column(f"{name} change", keep=3 if name in _PARTS else 0) for name in _CHANGES),
-        Column("doubts", right=False, keep=4, least=16, style="yellow"),
+        *(TextColumn(name, group=True) for name in sweeps),
+        TextColumn("contestant", right=False, least=16),
+        TextColumn("rate/s"),
+        TextColumn("p99", keep=1),
+        TextColumn("broker us", keep=2),
+        TextColumn("near us", keep=1),
+        TextColumn("far us", keep=1),
+        *(TextColumn(f"{name} change", keep=3 if name in _PARTS else 0) for name in _CHANGES),
+        TextColumn("doubts", right=False, keep=4, least=16, style="yellow"),
     )
     rows: list[tuple[str, ...]] = []
     bases = {place(each): each for each in results if each.contestant == base and each.is_main}
@@ -90,20 +90,20 @@ def _head(each: StepResult, sweeps: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def show_runs(first: StoredRun, other: StoredRun, found: RunsCompared, console: Console) -> None:
+def show_runs(first: StoredRun, other: StoredRun, found: RunComparison, console: Console) -> None:
     """Each contestant with itself."""
     results = [each.base for each in found.changes]
     fixed = constants(results)
     sweeps = [name for name in sweep_names(results) if name not in fixed]
     has_operations = len({each.operation for each in results}) > 1
     columns = (
-        *(Column(name, group=True) for name in sweeps),
-        Column("contestant", right=False, least=16),
-        *((Column("operation", right=False),) if has_operations else ()),
-        Column("rate/s before", keep=2),
-        Column("rate/s after", keep=3),
-        *(Column(f"{name} change", keep=1 if name in _PARTS else 0) for name in _CHANGES),
-        Column("doubts", right=False, keep=4, least=16, style="yellow"),
+        *(TextColumn(name, group=True) for name in sweeps),
+        TextColumn("contestant", right=False, least=16),
+        *((TextColumn("operation", right=False),) if has_operations else ()),
+        TextColumn("rate/s before", keep=2),
+        TextColumn("rate/s after", keep=3),
+        *(TextColumn(f"{name} change", keep=1 if name in _PARTS else 0) for name in _CHANGES),
+        TextColumn("doubts", right=False, keep=4, least=16, style="yellow"),
     )
     rows = tuple(
         (
@@ -126,12 +126,12 @@ def show_figures(changes: Sequence[MetricChange], console: Console) -> None:
     """Figures that are no rates, before and after."""
     sweeps = sweep_names(each.base for each in changes)
     columns = (
-        *(Column(name, group=True) for name in sweeps),
-        Column("contestant", right=False, group=True, least=16),
-        Column("figure", right=False),
-        Column("before", keep=1),
-        Column("after", keep=2),
-        Column("change"),
+        *(TextColumn(name, group=True) for name in sweeps),
+        TextColumn("contestant", right=False, group=True, least=16),
+        TextColumn("figure", right=False),
+        TextColumn("before", keep=1),
+        TextColumn("after", keep=2),
+        TextColumn("change"),
     )
     rows = tuple(
         (

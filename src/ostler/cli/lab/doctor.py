@@ -51,7 +51,7 @@ def _seconds(text: str) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     from ostler.lab.sampling.clock import SystemClock
-    from ostler.lab.sampling.doctor import Verdict, examine, worst
+    from ostler.lab.sampling.doctor import Fitness, examine, worst
     from ostler.lab.sampling.facts import gather
 
     # Runs go below the directory one is in, unless told otherwise; one that is yet to be made is on its parent's disk.
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         show_table(findings, console)
     else:
         _show_lines(findings)
-    return 1 if verdict == Verdict.BAD else 0
+    return 1 if verdict == Fitness.BAD else 0
 
 
 def show_table(findings: list[Finding], console: Console) -> None:
@@ -98,10 +98,10 @@ def _show_lines(findings: list[Finding]) -> None:
 
 def summary(findings: list[Finding]) -> str:
     """One line for people."""
-    from ostler.lab.sampling.doctor import Verdict
+    from ostler.lab.sampling.doctor import Fitness
 
-    bad = [each.name for each in findings if each.verdict == Verdict.BAD]
-    limited = [each.name for each in findings if each.verdict == Verdict.LIMITED]
+    bad = [each.name for each in findings if each.verdict == Fitness.BAD]
+    limited = [each.name for each in findings if each.verdict == Fitness.LIMITED]
     if bad:
         return f"Not fit for measuring now: {', '.join(bad)}." + (f" Limited: {', '.join(limited)}." if limited else "")
     if limited:

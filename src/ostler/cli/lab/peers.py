@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from ostler.lab.peers.registry import Found, KnownPeer
+    from ostler.lab.peers.registry import KnownPeer, PeerStatus
 
 _DESCRIPTION = """\
 Show the brokers that scenarios can be run against beside Ostler: where they are, their version, what they have on disk
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if find_spec("psutil") is None:
         print("ostler lab needs the laboratory's packages: pip install 'ostler[lab]'", file=sys.stderr)
         return 1
-    from ostler.lab.peers.registry import KNOWN, NAMES, look
+    from ostler.lab.peers.registry import KNOWN, NAMES, inspect_peer
 
     for name in arguments.names:
         if name not in NAMES:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 2
     chosen = [each for each in KNOWN if not arguments.names or each.name in arguments.names]
     failures = _fetch(chosen) if arguments.fetch else {}
-    found = [look(each) for each in chosen]
+    found = [inspect_peer(each) for each in chosen]
     if arguments.is_json:
         print(json.dumps([each.as_json() for each in found], indent=2))
     else:
@@ -72,7 +72,7 @@ def _fetch(chosen: list[KnownPeer]) -> dict[str, str]:
     return failures
 
 
-def _show(found: list[Found]) -> None:
+def _show(found: list[PeerStatus]) -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         _show_plainly(found)
@@ -95,7 +95,7 @@ def _show(found: list[Found]) -> None:
             console.print(f" To do for {each.peer.name}: {each.advice}", style="yellow", markup=False, soft_wrap=True)
 
 
-def _show_plainly(found: list[Found]) -> None:
+def _show_plainly(found: list[PeerStatus]) -> None:
     for each in found:
         library = f"{each.peer.library} {each.library_version or 'missing'}"
         head = f"{each.peer.name:<11}{each.state:<11}{each.version:<10}{each.peer.protocol:<12}{library}"

@@ -231,7 +231,7 @@ def _plan(scenario: Scenario, settings: Settings, chosen: Mapping[str, Sequence[
 
 def _peers(text: str | None, fetch: bool, console: Console) -> tuple[str, ...]:
     """Returns the peers that take part. Peers that are named must be usable here; without names, those that are."""
-    from ostler.lab.peers.registry import KNOWN, NAMES, look
+    from ostler.lab.peers.registry import KNOWN, NAMES, inspect_peer
     from ostler.lab.scenarios.loader import near_names
 
     if text == "none":
@@ -247,7 +247,7 @@ def _peers(text: str | None, fetch: bool, console: Console) -> tuple[str, ...]:
         for peer in wanted:
             _fetch(peer.name, text not in (None, "all"), console)
     usable: list[str] = []
-    for found in map(look, wanted):
+    for found in map(inspect_peer, wanted):
         if found.is_usable:
             usable.append(found.peer.name)
         elif text not in (None, "all"):

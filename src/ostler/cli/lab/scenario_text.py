@@ -9,7 +9,7 @@ from ostler.lab.scenarios.families import FAMILIES
 
 if TYPE_CHECKING:
     from ostler.lab.scenarios.features import Readiness
-    from ostler.lab.scenarios.model import Load, Point, Role, Scenario, StopRule, Sweep
+    from ostler.lab.scenarios.model import Point, Role, Scenario, ScenarioLoad, StopRule, Sweep
 
 _LOADS: Final = {
     "closed": "the next request as soon as the reply is in",
@@ -92,7 +92,7 @@ def _points(sweep: Sweep, points: tuple[Point, ...]) -> str:
     return between.join(str(each) for each in points) + unit
 
 
-def _load(load: Load) -> str:
+def _load(load: ScenarioLoad) -> str:
     if load.kind != "rated":
         return _LOADS[load.kind.value]
     if load.per_second >= 1:

@@ -24,8 +24,8 @@ from ostler.cli.pipeline.statuses import JAVA_MISSING
 if TYPE_CHECKING:
     from ostler.lab.bench.result import Conditions, Result
     from ostler.lab.common.own_process import Report
-    from ostler.pipeline.bench.bench import Asked
-    from ostler.pipeline.bench.queue_bench import Asked as QueuesAsked
+    from ostler.pipeline.bench.bench import LakeBenchOptions
+    from ostler.pipeline.bench.queue_bench import QueueBenchOptions
 
 _ROWS: Final = 100_000_000
 _ROWS_MAX: Final = 10_000_000_000
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyspark", "pyarrow", "psutil"))
     from ostler.lab.bench.result import write_result
     from ostler.lab.common.own_process import MeasurementFailed
-    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.errors import PipelineError
 
     if arguments.master.startswith("sc://"):
         print(
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         result, conditions = _measured(_asked(arguments), arguments.scratch)
         path = write_result(arguments.output, result, conditions)
-    except (MeasurementFailed, PipelineRefused) as failure:
+    except (MeasurementFailed, PipelineError) as failure:
         print(f"ostler pipeline bench: {_sentence(str(failure))}", file=sys.stderr)
         return JAVA_MISSING if is_about_java(failure) else USAGE
     except OSError as error:
@@ -117,22 +117,22 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(arguments: argparse.Namespace) -> Asked | QueuesAsked:
-    from ostler.pipeline.bench.bench import Asked
-    from ostler.pipeline.bench.queue_bench import Asked as QueuesAsked
+def _asked(arguments: argparse.Namespace) -> LakeBenchOptions | QueueBenchOptions:
+    from ostler.pipeline.bench.bench import LakeBenchOptions
+    from ostler.pipeline.bench.queue_bench import QueueBenchOptions
 
     seconds, settings = 60.0 * arguments.minutes, dict(arguments.conf)
     if arguments.queues:
-        return QueuesAsked(
+        return QueueBenchOptions(
             arguments.messages, arguments.body_bytes, arguments.rounds, seconds, arguments.master, settings
         )
-    return Asked(arguments.rows, arguments.rounds, seconds, arguments.master, settings)
+    return LakeBenchOptions(arguments.rows, arguments.rounds, seconds, arguments.master, settings)
 
 
-def _work(asked: Asked | QueuesAsked, directory: Path) -> Callable[[Report], Result]:
+def _work(asked: LakeBenchOptions | QueueBenchOptions, directory: Path) -> Callable[[Report], Result]:
     from ostler.pipeline.bench import bench, queue_bench
 
-    if isinstance(asked, queue_bench.Asked):
+    if isinstance(asked, queue_bench.QueueBenchOptions):
         return partial(queue_bench.measure, asked, directory)
     return partial(bench.measure, asked, directory)
 
@@ -144,9 +144,9 @@ def _sentence(text: str) -> str:
     return told if is_refusal else text
 
 
-def _measured(asked: Asked | QueuesAsked, scratch: Path | None) -> tuple[Result, Conditions]:
+def _measured(asked: LakeBenchOptions | QueueBenchOptions, scratch: Path | None) -> tuple[Result, Conditions]:
     from ostler.lab.bench.result import Conditions
-    from ostler.lab.common.machine import between, cpu_moment, describe, flavour
+    from ostler.lab.common.machine import cpu_use_between, describe, flavour, read_cpu_times
     from ostler.lab.common.own_process import in_own_process
     from ostler.lab.common.probes import bare_pair_ns
     from ostler.pipeline.spark.session import check_java
@@ -156,7 +156,7 @@ def _measured(asked: Asked | QueuesAsked, scratch: Path | None) -> tuple[Result,
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ostler-pipeline-bench-", dir=scratch) as directory:
-        began, before, first = datetime.now(UTC), cpu_moment(), bare_pair_ns()
+        began, before, first = datetime.now(UTC), read_cpu_times(), bare_pair_ns()
         clock = time.monotonic()
         patience = _PATIENCE * asked.seconds_max + 600
         result = in_own_process(_work(asked, Path(directory)), patience, _progress())
@@ -166,7 +166,7 @@ def _measured(asked: Asked | QueuesAsked, scratch: Path | None) -> tuple[Result,
             describe(Path(directory)),
             began,
             seconds,
-            between(before, cpu_moment()),
+            cpu_use_between(before, read_cpu_times()),
             first,
             bare_pair_ns(),
         )

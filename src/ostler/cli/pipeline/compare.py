@@ -68,7 +68,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyarrow", "rich"))
-    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.lake.lake import open_lake
     from ostler.pipeline.lake.tables import COMPARISON, RUN
     from ostler.pipeline.report.reading import check_names
@@ -76,14 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         lake = open_lake(arguments.lake)
         if not lake.version:
-            raise PipelineRefused(f"There is no lake in {arguments.lake}. Make one: ostler pipeline run RUNS")
+            raise PipelineError(f"There is no lake in {arguments.lake}. Make one: ostler pipeline run RUNS")
         rows = lake.read(COMPARISON).to_pylist()
         listed = lake.read(RUN, ["run", "scenario"]).to_pylist()
         check_names("scenario", arguments.scenario, tuple(row["scenario"] for row in [*listed, *rows]))
         named = [row[side] for row in rows for side in ("left_run", "right_run")]
         check_names("run", arguments.runs, (*(row["run"] for row in listed), *named))
         found = chosen(rows, arguments)
-    except PipelineRefused as refused:
+    except PipelineError as refused:
         print(f"ostler pipeline compare: {refused}", file=sys.stderr)
         return USAGE
     releases = [row for row in found.rows if row["kind"] == RELEASE and row["verdict"] != NOT_COMPARABLE]

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ostler.cli.pipeline.compare import KINDS, NOT_COMPARABLE, RATIO, WORSE, Choice, Row
 from ostler.lab.runner.formatting import figure, percent
-from ostler.lab.runner.text_table import Column, TextTable, show
+from ostler.lab.runner.text_table import TextColumn, TextTable, show
 from ostler.pipeline.errors import counted
 
 _WIDTH_WITHOUT_TERMINAL: Final = 220
@@ -59,19 +59,19 @@ def _them(number: int) -> str:
 
 def _table(title: str, rows: Sequence[Row]) -> TextTable:
     columns = (
-        Column("what", right=False, group=True, least=20),
-        Column("scenario", right=False, group=True),
-        Column("series", right=False, keep=4, least=16),
-        Column("runs", right=False, keep=1, least=21),
-        Column("clients"),
-        Column("figure", right=False, least=12),
-        Column("first", keep=5),
-        Column("second", keep=5),
-        Column("change"),
-        Column("95 % interval", right=False, keep=3),
-        Column("times", keep=2),
-        Column("tolerance", keep=2),
-        Column("verdict", right=False),
+        TextColumn("what", right=False, group=True, least=20),
+        TextColumn("scenario", right=False, group=True),
+        TextColumn("series", right=False, keep=4, least=16),
+        TextColumn("runs", right=False, keep=1, least=21),
+        TextColumn("clients"),
+        TextColumn("figure", right=False, least=12),
+        TextColumn("first", keep=5),
+        TextColumn("second", keep=5),
+        TextColumn("change"),
+        TextColumn("95 % interval", right=False, keep=3),
+        TextColumn("times", keep=2),
+        TextColumn("tolerance", keep=2),
+        TextColumn("verdict", right=False),
     )
     cells = tuple(
         (
@@ -132,15 +132,15 @@ def _times(row: Row) -> str:
 
 def _ratio_table(title: str, rows: Sequence[Row]) -> TextTable:
     columns = (
-        Column("what", right=False, group=True, least=20),
-        Column("scenario", right=False, group=True),
-        Column("series", right=False, least=16),
-        Column("published"),
-        Column("ours"),
-        Column("verdict", right=False),
-        Column("runs", right=False, keep=2, least=21),
-        Column("times", keep=2),
-        Column("source", right=False, keep=1, least=24),
+        TextColumn("what", right=False, group=True, least=20),
+        TextColumn("scenario", right=False, group=True),
+        TextColumn("series", right=False, least=16),
+        TextColumn("published"),
+        TextColumn("ours"),
+        TextColumn("verdict", right=False),
+        TextColumn("runs", right=False, keep=2, least=21),
+        TextColumn("times", keep=2),
+        TextColumn("source", right=False, keep=1, least=24),
     )
     cells = tuple(
         (

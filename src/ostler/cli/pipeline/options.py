@@ -50,12 +50,12 @@ def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
     """Opens the session that the options ask for, when it is needed. TaskFailed when there is no Java for it."""
 
     def opened() -> SparkSession:
-        from ostler.pipeline.errors import PipelineRefused
+        from ostler.pipeline.errors import PipelineError
         from ostler.pipeline.spark.session import open_session
 
         try:
             return open_session(arguments.master, settings=dict(arguments.conf))
-        except PipelineRefused as refused:
+        except PipelineError as refused:
             if is_about_java(refused):
                 raise TaskFailed(JAVA_MISSING, str(refused)) from refused
             raise
@@ -65,12 +65,12 @@ def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
 
 def is_about_java(refused: Exception) -> bool:
     """Whether Java was the reason: then it is missing or too old now as well."""
-    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.spark.session import check_java
 
     try:
         check_java(os.environ)
-    except PipelineRefused as told:
+    except PipelineError as told:
         return str(told) == str(refused)
     return False
 

@@ -41,16 +41,16 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyarrow",))
-    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.report.build import TITLE, write_report
-    from ostler.pipeline.report.reading import picked, read_lake
+    from ostler.pipeline.report.reading import read_lake, select_rows
 
     try:
-        tables = picked(read_lake(arguments.lake), arguments.scenario, arguments.runs)
+        tables = select_rows(read_lake(arguments.lake), arguments.scenario, arguments.runs)
         written = write_report(
             tables, arguments.output, arguments.title or TITLE, pdf=not arguments.no_pdf, browser=arguments.browser
         )
-    except PipelineRefused as refused:
+    except PipelineError as refused:
         print(f"ostler pipeline report: {refused}", file=sys.stderr)
         return USAGE
     except OSError as error:

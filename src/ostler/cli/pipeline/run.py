@@ -18,7 +18,7 @@ from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_option
 from ostler.pipeline.errors import counted
 
 if TYPE_CHECKING:
-    from ostler.pipeline.run import Outcome
+    from ostler.pipeline.run import PipelineOutcome
 
 _DESCRIPTION: Final = """\
 Take runs of the laboratory into the lake and make all tables of a report. Only runs that are new or have changed are
@@ -38,19 +38,19 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyspark", "pyarrow"))
-    from ostler.pipeline.errors import PipelineRefused
-    from ostler.pipeline.run import conduct
+    from ostler.pipeline.errors import PipelineError
+    from ostler.pipeline.run import run_pipeline
 
     said = sys.stderr if arguments.is_json else sys.stdout
     try:
-        outcome = conduct(
+        outcome = run_pipeline(
             spark_opener(arguments),
             arguments.lake,
             arguments.places or [RUNS],
             arguments.rebuild,
             lambda text: print(text, file=said, flush=True),
         )
-    except PipelineRefused as refused:
+    except PipelineError as refused:
         print(f"ostler pipeline run: {refused}", file=sys.stderr)
         return USAGE
     for each in outcome.refused:
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if outcome.refused or outcome.rejected else 0
 
 
-def _account(outcome: Outcome, lake: Path) -> str:
+def _account(outcome: PipelineOutcome, lake: Path) -> str:
     known = len(outcome.known)
     if not outcome.is_changed:
         has = f"the {counted(known, 'run')}" if known == 1 else f"all {counted(known, 'run')}"
@@ -74,7 +74,7 @@ def _account(outcome: Outcome, lake: Path) -> str:
     return f"Taken: {taken}{others}. The tables are in {lake}, version {outcome.snapshot.version}."
 
 
-def _as_json(outcome: Outcome) -> dict[str, object]:
+def _as_json(outcome: PipelineOutcome) -> dict[str, object]:
     from ostler.pipeline.lake.tables import TABLES
 
     return {

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         _show_rules(arguments.is_json)
         return 0
     need_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
-    from ostler.pipeline.errors import PipelineRefused
+    from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.lake.lake import open_lake
     from ostler.pipeline.lake.validation import validate_runs, violations_in
 
@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             lake = open_lake(arguments.lake)
             if not lake.version:
-                raise PipelineRefused(f"There is no lake in {arguments.lake}. Name one, or runs to be checked.")
+                raise PipelineError(f"There is no lake in {arguments.lake}. Name one, or runs to be checked.")
             found = violations_in(lake, arguments.limit)
-    except PipelineRefused as refused:
+    except PipelineError as refused:
         print(f"ostler pipeline validate: {refused}", file=sys.stderr)
         return USAGE
     if arguments.is_json:

@@ -25,7 +25,7 @@ from ostler.cli.samples.bodies import seconds
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ostler.pipeline.live.watch import Watch
+    from ostler.pipeline.live.watch import LiveWatch
 
 _INTERVAL: Final = 5.0
 _CONNECT: Final = "sc://"
@@ -69,20 +69,20 @@ def _rows(text: str) -> int:
 def run(arguments: argparse.Namespace) -> int:
     need_packages(("pyspark", "pyarrow"))
     from ostler.model.errors import MQError
-    from ostler.pipeline.errors import PipelineRefused
-    from ostler.pipeline.live.watch import Watch
+    from ostler.pipeline.errors import PipelineError
+    from ostler.pipeline.live.watch import LiveWatch
 
     if arguments.master.startswith(_CONNECT):
         print(f"ostler pipeline watch: {_NO_CONNECT}", file=sys.stderr)
         return USAGE
     view = WatchView(sys.stdout, arguments.rows, sys.stdout.isatty() and not arguments.plain)
     try:
-        watch = Watch(
+        watch = LiveWatch(
             _opener(arguments), arguments.lake, source_options(arguments), view.tell, view.show, arguments.wait
         )
         with _told_to_end(watch.over):
             watch.go_on(arguments.seconds, arguments.interval)
-    except (sample_connection.UsageError, MQError, PipelineRefused) as error:
+    except (sample_connection.UsageError, MQError, PipelineError) as error:
         print(f"ostler pipeline watch: {error}", file=sys.stderr)
         return USAGE
     view.tell(_account(watch, arguments))
@@ -106,7 +106,7 @@ def _opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
     return opened_quietly
 
 
-def _account(watch: Watch, arguments: argparse.Namespace) -> str:
+def _account(watch: LiveWatch, arguments: argparse.Namespace) -> str:
     again = f", {watch.known} were there already" if watch.known else ""
     odd = f", {watch.unreadable} of them no records and set aside" if watch.unreadable else ""
     return f"Taken: {watch.messages} messages{odd}{again}. The tables are in {arguments.lake}."

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ostler.pipeline.lake.lake import Snapshot
-    from ostler.pipeline.live.watch import BatchTold
+    from ostler.pipeline.lake.lake import LakeSnapshot
+    from ostler.pipeline.live.watch import BatchSummary
 
 _UP_AND_CLEAR: Final = "\x1b[{}F\x1b[J"
 _APPLICATIONS: Final = 5
@@ -32,7 +32,7 @@ class WatchView:
         """A sentence for people, above the table."""
         self._write([f"{datetime.now(UTC):%H:%M:%S} {text}"], self._drawn)
 
-    def show(self, told: BatchTold) -> None:
+    def show(self, told: BatchSummary) -> None:
         """A batch that changed the lake."""
         odd = f", {told.unreadable} that are no records" if told.unreadable else ""
         line = (
@@ -54,7 +54,7 @@ class WatchView:
         self._out.flush()
 
 
-def table_lines(lake: Snapshot, rows: int) -> list[str]:
+def table_lines(lake: LakeSnapshot, rows: int) -> list[str]:
     """The last interval of the last hour: the queue manager, its busiest queues, and the dearest applications."""
     from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY, QUEUE, QUEUE_MANAGER
 

@@ -29,7 +29,7 @@ from ostler.lab.bench import (
     topic_matching,
 )
 from ostler.lab.bench.result import Conditions, Result
-from ostler.lab.common.machine import between, cpu_moment, describe, flavour
+from ostler.lab.common.machine import cpu_use_between, describe, flavour, read_cpu_times
 from ostler.lab.common.own_process import Report, in_own_process
 from ostler.lab.common.probes import bare_pair_ns
 
@@ -81,7 +81,7 @@ def measure(benchmark: Benchmark, quick: bool, scratch: Path, report: Report) ->
     """Run a benchmark. Raises MeasurementFailed when it has no result."""
     chosen = benchmark.quick if quick else benchmark.full
     began = datetime.now(UTC)
-    before = cpu_moment()
+    before = read_cpu_times()
     probe_first = bare_pair_ns()
     clock = time.monotonic()
     result = in_own_process(partial(chosen, scratch), benchmark.seconds_max, report)
@@ -93,7 +93,7 @@ def measure(benchmark: Benchmark, quick: bool, scratch: Path, report: Report) ->
         describe(scratch),
         began,
         seconds,
-        between(before, cpu_moment()),
+        cpu_use_between(before, read_cpu_times()),
         probe_first,
         probe_last,
     )

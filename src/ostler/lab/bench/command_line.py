@@ -17,7 +17,7 @@ import psutil
 from ostler.client.link.control import control
 from ostler.client.locate.embedded import start
 from ostler.command.admin.objects import put_in_place
-from ostler.lab.common.own_process import MeasurementFailed, Report, in_own_process, silent
+from ostler.lab.common.own_process import MeasurementFailed, Report, ignore_report, in_own_process
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.server.config.directories import QueueManagerDirectory
@@ -48,7 +48,7 @@ def run_quietly(root: Path, *words: str) -> None:
         raise MeasurementFailed(f"ostler {' '.join(words)} ended with {done.returncode}: {done.stderr.decode()[-500:]}")
 
 
-def create(root: Path, queues: int, report: Report = silent) -> None:
+def create(root: Path, queues: int, report: Report = ignore_report) -> None:
     """A queue manager with so many local queues, made in a process of its own."""
     in_own_process(partial(_create, root, queues), _SECONDS_MAX, report)
 

@@ -15,7 +15,7 @@ from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.drivers.driver_process import Load, new_load
 from ostler.lab.load.drivers.epoll_driver import Address
 from ostler.lab.load.mq.ostler_server import CHANNEL, OstlerServer
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, Usage, usage
 from ostler.lab.peers.packages import PeerUnavailable
@@ -62,8 +62,8 @@ class Contestant:
         how = "" if self.client == LEAN else f", {self.client}"
         return f"{self.broker}{how}, {self.transport}"
 
-    def plan(self, requesters: int, responders: int, pairs: int, body_bytes: int, persistent: bool) -> Plan:
-        return Plan(
+    def plan(self, requesters: int, responders: int, pairs: int, body_bytes: int, persistent: bool) -> LoadSpec:
+        return LoadSpec(
             self.protocol,
             self.address,
             range(requesters),

@@ -19,7 +19,15 @@ import psutil
 
 from ostler.client.mqi.put_get import get_message, put_message
 from ostler.lab.bench.result import Aim, Chart, Result
-from ostler.lab.common.embedded import QUEUE, Application, define_queue, descriptor, fresh, get_options, put_options
+from ostler.lab.common.embedded import (
+    QUEUE,
+    EmbeddedApplication,
+    define_queue,
+    descriptor,
+    fresh,
+    get_options,
+    put_options,
+)
 from ostler.lab.common.own_process import Report, part_of
 from ostler.lab.common.probes import BarePair
 from ostler.lab.common.samples import Measurement, ratio
@@ -60,7 +68,7 @@ QUICK = Parameters(depths=(10, 1000, 100_000), rounds=15)
 class NumberedQueue:
     """A queue of messages whose correlation ids are the numbers from 0 on."""
 
-    def __init__(self, application: Application, name: str, body: bytes) -> None:
+    def __init__(self, application: EmbeddedApplication, name: str, body: bytes) -> None:
         self._hconn = application.hconn
         self._output = application.open(name, MQOO_OUTPUT)
         self._intake = application.open(name, MQOO_INPUT_SHARED)
@@ -127,7 +135,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result = Result("depth", TITLE, asdict(parameters))
     body = bytes(parameters.body_bytes)
     with fresh(scratch, LogSection(file_pages=64)) as manager:
-        application = Application(manager)
+        application = EmbeddedApplication(manager)
         queues: list[NumberedQueue] = []
         for depth in parameters.depths:
             define_queue(manager, f"{QUEUE}.{depth}")

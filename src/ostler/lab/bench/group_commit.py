@@ -21,7 +21,15 @@ from ostler.client.mqi.put_get import get_message, put_message
 from ostler.engine import syncpoint
 from ostler.lab.bench.group_commit_probe import GroupCommitProbe, Round, keep_in_flight
 from ostler.lab.bench.result import Aim, Result
-from ostler.lab.common.embedded import QUEUE, Application, define_queue, descriptor, fresh, get_options, put_options
+from ostler.lab.common.embedded import (
+    QUEUE,
+    EmbeddedApplication,
+    define_queue,
+    descriptor,
+    fresh,
+    get_options,
+    put_options,
+)
 from ostler.lab.common.own_process import Report, part_of
 from ostler.lab.common.samples import Label, Measurement, ratio
 from ostler.model.constants import MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT
@@ -77,7 +85,7 @@ class Submitter:
         self._pmo, self._gmo = put_options(syncpoint=True), get_options(syncpoint=True)
         self._gets = work == STEADY
         self.told: SimpleQueue[int] = SimpleQueue()
-        self._applications = [Application(manager) for _ in range(count)]
+        self._applications = [EmbeddedApplication(manager) for _ in range(count)]
         names = [f"{QUEUE}.{number if self._gets else 0}" for number in range(count)]
         for name in sorted(set(names)):
             define_queue(manager, name)

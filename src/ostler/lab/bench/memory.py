@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from ostler.lab.bench.result import Aim, Result
-from ostler.lab.common.embedded import PUTS_PER_COMMIT, QUEUE, Application, fresh
+from ostler.lab.common.embedded import PUTS_PER_COMMIT, QUEUE, EmbeddedApplication, fresh
 from ostler.lab.common.own_process import Report, in_own_process, part_of
 from ostler.lab.common.samples import Measurement, ratio
 from ostler.model.constants import MQOO_OUTPUT
@@ -61,7 +61,7 @@ def load(parameters: Parameters, root: Path, persistent: bool, report: Report) -
     """Fill a queue in this process, and see how large it grows."""
     process = psutil.Process()
     with fresh(root) as manager:
-        application = Application(manager)
+        application = EmbeddedApplication(manager)
         output = application.open(QUEUE, MQOO_OUTPUT)
         body = bytes(parameters.body_bytes)
         application.load(output, min(PUTS_PER_COMMIT, parameters.messages), body, persistent)

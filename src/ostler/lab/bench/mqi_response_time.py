@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ostler.lab.bench.latency import Latency
 from ostler.lab.bench.result import Chart, Result
-from ostler.lab.common.embedded import QUEUE, Application, fresh
+from ostler.lab.common.embedded import QUEUE, EmbeddedApplication, fresh
 from ostler.lab.common.own_process import Report
 from ostler.lab.common.probes import BarePair, ForcedFile
 from ostler.lab.common.put_and_get import PutAndGet
@@ -51,7 +51,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result = Result("mqi-response-time", TITLE, asdict(parameters))
     report(0.0, "making the log")
     with fresh(scratch, _LOG) as manager:
-        application = Application(manager)
+        application = EmbeddedApplication(manager)
         file = ForcedFile(scratch / "probe", _PROBE_FILE_BYTES)
         points = [(size, persistent) for persistent in (False, True) for size in parameters.body_bytes]
         gc.collect()
@@ -71,7 +71,7 @@ def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
 class Point:
     """All timings of one size and persistence."""
 
-    def __init__(self, application: Application, file: ForcedFile, size: int, persistent: bool) -> None:
+    def __init__(self, application: EmbeddedApplication, file: ForcedFile, size: int, persistent: bool) -> None:
         self._application = PutAndGet(application.hconn, QUEUE, size, persistent)
         self._file = file
         self._body = self._application.body

@@ -14,7 +14,7 @@ from pathlib import Path
 from ostler.client.api.connection import connect
 from ostler.client.mqi.put_get import MQGET, MQPUT, get_message, put_message
 from ostler.lab.bench.result import Aim, Result
-from ostler.lab.common.embedded import QUEUE, Application, descriptor, fresh, get_options, put_options
+from ostler.lab.common.embedded import QUEUE, EmbeddedApplication, descriptor, fresh, get_options, put_options
 from ostler.lab.common.own_process import Report
 from ostler.lab.common.probes import BarePair
 from ostler.lab.common.samples import Measurement, ratio
@@ -47,7 +47,7 @@ QUICK = Parameters(rounds=31)
 def run(parameters: Parameters, scratch: Path, report: Report) -> Result:
     result = Result("put-get-cost", TITLE, asdict(parameters))
     with fresh(scratch, LogSection(file_pages=64)) as manager:
-        application = Application(manager)
+        application = EmbeddedApplication(manager)
         body = bytes(parameters.body_bytes)
         contestants: dict[str, Contestant] = {
             "bare deque and dictionary": BarePair(body).run,
@@ -82,7 +82,7 @@ def _alternate(contestants: dict[str, Contestant], parameters: Parameters, repor
     return taken
 
 
-def _values(application: Application, body: bytes) -> Contestant:
+def _values(application: EmbeddedApplication, body: bytes) -> Contestant:
     """The verbs with values: descriptor and options go in as they are, and come back as others."""
     hconn = application.hconn
     output = application.open(QUEUE, MQOO_OUTPUT)
@@ -101,7 +101,7 @@ def _values(application: Application, body: bytes) -> Contestant:
     return contestant
 
 
-def _buffers(application: Application, body: bytes) -> Contestant:
+def _buffers(application: EmbeddedApplication, body: bytes) -> Contestant:
     """The verbs as C has them: descriptor and options are filled in where they are."""
     hconn = application.hconn
     output = application.open(QUEUE, MQOO_OUTPUT)

@@ -27,7 +27,7 @@ from ostler.lab.bench.group_commit_probe import GroupCommitProbe
 from ostler.lab.bench.latency import Latency
 from ostler.lab.bench.request_reply_table import HEADINGS, LOG_PROBE, note_aims, row, title_row
 from ostler.lab.bench.result import Chart, Result
-from ostler.lab.common.machine import between, cpu_moment
+from ostler.lab.common.machine import cpu_use_between, read_cpu_times
 from ostler.lab.common.own_process import Report
 from ostler.lab.common.samples import Label, Measurement, ratio
 from ostler.lab.load.drivers.driver_process import LoadRound
@@ -137,9 +137,9 @@ def _measure(
             load.open(each.plan(case.requesters, responders, parameters.pairs, parameters.body_bytes, case.persistent))
             load.round(parameters.warm_up_seconds)
             log_before = each.server.log_moment() if each.server else None
-            before, moment = each.usage(), cpu_moment()
+            before, moment = each.usage(), read_cpu_times()
             done = load.round(parameters.seconds_per_round)
-            after, steal = each.usage(), between(moment, cpu_moment())["steal_percent"]
+            after, steal = each.usage(), cpu_use_between(moment, read_cpu_times())["steal_percent"]
             log_after = each.server.log_moment() if each.server else None
             sample = Sample(
                 done,

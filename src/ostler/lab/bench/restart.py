@@ -19,7 +19,7 @@ from ostler.lab.common.embedded import (
     NAME,
     PUTS_PER_COMMIT,
     QUEUE,
-    Application,
+    EmbeddedApplication,
     descriptor,
     fresh,
     get_options,
@@ -121,7 +121,7 @@ def load(parameters: Parameters, root: Path, log: LogSection, report: Report) ->
     """Put the messages, numbered, and end as in a crash."""
     report(0.0, f"making a log of {log.file_bytes() * log.primary_files >> 20:,} MB")
     with fresh(root, log) as manager:
-        application = Application(manager)
+        application = EmbeddedApplication(manager)
         output = application.open(QUEUE, MQOO_OUTPUT)
         md, pmo = descriptor(True), put_options(syncpoint=True)
         body = bytes(parameters.body_bytes)
@@ -139,7 +139,7 @@ def start_again(directory: QueueManagerDirectory, end: str, report: Report) -> S
     began = time.perf_counter()
     manager = start(directory.name, directory.root, progress=partial(_replaying, report))
     seconds = time.perf_counter() - began
-    application = Application(manager)
+    application = EmbeddedApplication(manager)
     browse = application.open(QUEUE, MQOO_BROWSE)
     gmo = bytearray(get_options())
     MQGMO.patch(gmo, "Options", MQGMO_BROWSE_FIRST)

@@ -17,7 +17,7 @@ from pathlib import Path
 from ostler.client.mqi.objects import MQCLOSE, MQPUT1
 from ostler.client.mqi.topics import MQSUB
 from ostler.lab.bench.result import Aim, Result
-from ostler.lab.common.embedded import QUEUE, Application, descriptor, fresh, put_options
+from ostler.lab.common.embedded import QUEUE, EmbeddedApplication, descriptor, fresh, put_options
 from ostler.lab.common.own_process import MeasurementFailed, Report, part_of
 from ostler.lab.common.samples import Measurement, ratio
 from ostler.lab.runner.queue_managers.child import run_commands
@@ -102,7 +102,7 @@ class _Subscribed:
     def __init__(self, manager: QueueManager, size: int, report: Report) -> None:
         run_commands(manager, ["ALTER QMGR MAXHANDS(999999999)"])
         self.manager = manager
-        self.application = Application(manager)
+        self.application = EmbeddedApplication(manager)
         self._queue = self.application.open(QUEUE, MQOO_INPUT_SHARED)
         self._patterns = patterns()
         for topic, is_character in _MATCHING:

@@ -24,13 +24,13 @@ Place = tuple[tuple[str, str], ...]
 """The values of all sweeps: what makes two steps the same, whatever their numbers are."""
 
 
-class Verdict(StrEnum):
+class ChangeVerdict(StrEnum):
     SAME = "same"
     BETTER = "better"
     WORSE = "worse"
 
 
-class NothingInCommon(Exception):
+class NothingToCompare(Exception):
     """There is nothing to compare; the words say why, and what there is."""
 
 
@@ -45,7 +45,7 @@ class Change:
     threshold_percent: float
     overlaps: bool
     """Whether repetitions of both lie in the same range."""
-    verdict: Verdict
+    verdict: ChangeVerdict
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -60,7 +60,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Compared:
+class StepComparison:
     """Two results of the same operation at the same place, and the changes from `base` to `other`."""
 
     base: StepResult
@@ -125,9 +125,9 @@ def change_of(figure: str, base: Series, other: Series, threshold_percent: float
     smaller, larger = sorted((before, after))
     apart = 100 * (larger - smaller) / smaller if smaller > 0 else inf
     overlaps = _overlap(base, other)
-    verdict = Verdict.SAME
+    verdict = ChangeVerdict.SAME
     if apart > threshold_percent and not overlaps:
-        verdict = Verdict.BETTER if (after > before) == more_is_better else Verdict.WORSE
+        verdict = ChangeVerdict.BETTER if (after > before) == more_is_better else ChangeVerdict.WORSE
     percent = 100 * (after - before) / before
     return Change(figure, before, after, percent, threshold_percent, overlaps, verdict)
 
@@ -147,7 +147,7 @@ def _range(series: Series) -> tuple[float, float]:
     return min(series.values), max(series.values)
 
 
-def compared(base: StepResult, other: StepResult, noise_percent: float) -> Compared:
+def compare_results(base: StepResult, other: StepResult, noise_percent: float) -> StepComparison:
     """All figures that both have."""
     threshold = max(LEAST_PERCENT, noise_percent)
     changes = []
@@ -155,7 +155,7 @@ def compared(base: StepResult, other: StepResult, noise_percent: float) -> Compa
         before, after = figure.of(base), figure.of(other)
         if before.median and after.values:
             changes.append(change_of(figure.name, before, after, threshold, figure.more_is_better))
-    return Compared(base, other, tuple(changes))
+    return StepComparison(base, other, tuple(changes))
 
 
 # -- contestants of one run --------------------------------------------------------------------------------------------
@@ -166,24 +166,24 @@ def reference(results: Sequence[StepResult], name: str = "") -> str:
     names = list(dict.fromkeys(each.contestant for each in results))
     if name:
         if name not in names:
-            raise NothingInCommon(f"There is no contestant {name!r} in this run; there are {'; '.join(names)}.")
+            raise NothingToCompare(f"There is no contestant {name!r} in this run; there are {'; '.join(names)}.")
         return name
     for each in results:
         if each.kind is ContestantKind.OSTLER:
             return each.contestant
-    raise NothingInCommon("Ostler was not measured in this run; say against whom to compare.")
+    raise NothingToCompare("Ostler was not measured in this run; say against whom to compare.")
 
 
-def compare_contestants(results: Sequence[StepResult], base: str, noise_percent: float) -> list[Compared]:
+def compare_contestants(results: Sequence[StepResult], base: str, noise_percent: float) -> list[StepComparison]:
     """Every other contestant against one of them, step by step, by what the point is about."""
     mains = [each for each in results if each.is_main]
     bases = {place(each): each for each in mains if each.contestant == base}
     others = [each for each in mains if each.contestant != base]
     if not others:
-        raise NothingInCommon(f"{base} is alone in this run: there is nobody to compare it with. Name another run.")
-    found = [compared(bases[place(each)], each, noise_percent) for each in others if place(each) in bases]
+        raise NothingToCompare(f"{base} is alone in this run: there is nobody to compare it with. Name another run.")
+    found = [compare_results(bases[place(each)], each, noise_percent) for each in others if place(each) in bases]
     if not found:
-        raise NothingInCommon(f"No step was measured both with {base} and with another contestant.")
+        raise NothingToCompare(f"No step was measured both with {base} and with another contestant.")
     return found
 
 
@@ -191,29 +191,31 @@ def compare_contestants(results: Sequence[StepResult], base: str, noise_percent:
 
 
 @dataclass(frozen=True)
-class RunsCompared:
+class RunComparison:
     """`limits` say how the machine itself changed: by the name of the probe, the median change of its rate in percent.
     `only_base` and `only_other` count results that have no counterpart."""
 
-    changes: tuple[Compared, ...]
+    changes: tuple[StepComparison, ...]
     limits: Mapping[str, float]
     only_base: int
     only_other: int
 
 
-def compare_runs(base: Sequence[StepResult], other: Sequence[StepResult], noise_percent: float) -> RunsCompared:
+def compare_runs(base: Sequence[StepResult], other: Sequence[StepResult], noise_percent: float) -> RunComparison:
     """The same contestants at the same steps, in the order of the first run."""
     others = {_identity(each): each for each in other}
     pairs = [(each, others[_identity(each)]) for each in base if _identity(each) in others]
     if not pairs:
-        raise NothingInCommon(_nothing_in_common(base, other))
+        raise NothingToCompare(_nothing_in_common(base, other))
     limits = _limit_changes(pairs)
     moved = max((abs(percent) for percent in limits.values()), default=0.0)
     changes = tuple(
-        compared(before, after, noise_percent if before.kind is ContestantKind.LIMIT else max(noise_percent, moved))
+        compare_results(
+            before, after, noise_percent if before.kind is ContestantKind.LIMIT else max(noise_percent, moved)
+        )
         for before, after in pairs
     )
-    return RunsCompared(changes, limits, len(base) - len(pairs), len(other) - len(pairs))
+    return RunComparison(changes, limits, len(base) - len(pairs), len(other) - len(pairs))
 
 
 def _identity(result: StepResult) -> tuple[str, str, Place]:
@@ -271,15 +273,15 @@ def compare_metrics(base: Sequence[StepMetric], other: Sequence[StepMetric]) -> 
             continue
         if before > 0:
             change = change_of(each.name, each.values, match.values, LEAST_PERCENT, True)
-            found.append(MetricChange(each, match, change.percent, change.verdict is Verdict.SAME))
+            found.append(MetricChange(each, match, change.percent, change.verdict is ChangeVerdict.SAME))
         else:
             found.append(MetricChange(each, match, None, before == after))
     return found
 
 
-def summary(changes: Iterable[Compared], figure: str = RATE) -> dict[Verdict, int]:
+def summary(changes: Iterable[StepComparison], figure: str = RATE) -> dict[ChangeVerdict, int]:
     """How many are better, worse and the same, by one figure. Limits are no contestants."""
-    counts = dict.fromkeys(Verdict, 0)
+    counts = dict.fromkeys(ChangeVerdict, 0)
     for each in changes:
         change = each.change(figure)
         if change is not None and each.other.kind is not ContestantKind.LIMIT:

@@ -92,7 +92,7 @@ def number_of(body: bytes) -> int:
     return found
 
 
-class Application:
+class EmbeddedApplication:
     """One connection. Its methods are for setting the scene; what is timed calls the verbs itself."""
 
     def __init__(self, manager: QueueManager, name: str = "ostler-lab") -> None:

@@ -55,7 +55,7 @@ def file_system(directory: Path) -> str:
 
 
 @dataclass(frozen=True)
-class CpuMoment:
+class CpuTimes:
     """The machine's processor seconds so far, of all cores together."""
 
     clock: float
@@ -66,7 +66,7 @@ class CpuMoment:
     load: float
 
 
-def cpu_moment() -> CpuMoment:
+def read_cpu_times() -> CpuTimes:
     times = psutil.cpu_times()
     idle = times.idle + getattr(times, "iowait", 0.0)
     steal = getattr(times, "steal", 0.0)
@@ -74,10 +74,10 @@ def cpu_moment() -> CpuMoment:
     own = used.user + used.system + used.children_user + used.children_system
     # Time of virtual processors is already counted in user.
     total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    return CpuMoment(time.monotonic(), total, idle, steal, own, os.getloadavg()[0])
+    return CpuTimes(time.monotonic(), total, idle, steal, own, os.getloadavg()[0])
 
 
-def between(before: CpuMoment, after: CpuMoment) -> dict[str, float]:
+def cpu_use_between(before: CpuTimes, after: CpuTimes) -> dict[str, float]:
     """What the machine did between two moments, as shares of all its cores in percent."""
     total = max(after.total - before.total, 0.01)
     steal = after.steal - before.steal

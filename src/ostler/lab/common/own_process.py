@@ -27,7 +27,7 @@ class MeasurementFailed(Exception):
     """A measurement ended without a result; the words say why."""
 
 
-def silent(fraction: float, what: str) -> None:
+def ignore_report(fraction: float, what: str) -> None:
     """A report to nobody."""
 
 
@@ -40,7 +40,7 @@ def part_of(report: Report, begin: float, end: float) -> Report:
     return told
 
 
-def in_own_process(function: Callable[[Report], T], seconds_max: float, report: Report = silent) -> T:
+def in_own_process(function: Callable[[Report], T], seconds_max: float, report: Report = ignore_report) -> T:
     """What the function returns when a new process calls it. It, its arguments and its result must be picklable."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

@@ -13,12 +13,12 @@ from typing import Final
 
 from ostler import __version__
 from ostler.lab.families.held_connections import (
-    BareServer,
+    BareConnectionServer,
+    ConnectionServer,
+    HoldSpec,
     HoldTask,
     OnFreshServers,
-    Plan,
     QueueManagerServer,
-    Server,
 )
 from ostler.lab.families.task import Task
 from ostler.lab.load.drivers.connection_flood import sockets_max
@@ -63,10 +63,10 @@ class ConnectionScaling(Experiment):
         clients = sockets if is_limit else sockets * conversations
         point_spec = PointSpec(clients, 0, False, parameters=parameters, main_operation=CONNECT)
         if is_limit:
-            return OnFreshServers(point_spec, partial(BareServer, partial(_bare, sockets)))
+            return OnFreshServers(point_spec, partial(BareConnectionServer, partial(_bare, sockets)))
         return OnFreshServers(point_spec, partial(self._server, sockets, conversations))
 
-    def _server(self, sockets: int, conversations: int) -> Server:
+    def _server(self, sockets: int, conversations: int) -> ConnectionServer:
         self._made += 1
         root = self._context.scratch / f"connections-{self._made}"
         return QueueManagerServer(root, self._plan, partial(_clients, sockets, conversations))
@@ -81,8 +81,8 @@ def shared_by(requesters: int) -> int:
 
 
 def _clients(sockets: int, conversations: int, manager: LabQueueManager) -> Callable[[], Task]:
-    return partial(HoldTask, Plan(manager.address, manager.pid, sockets, conversations, CHANNEL, goes_on=True))
+    return partial(HoldTask, HoldSpec(manager.address, manager.pid, sockets, conversations, CHANNEL, goes_on=True))
 
 
 def _bare(sockets: int, address: Address, pid: int) -> Callable[[], Task]:
-    return partial(HoldTask, Plan(address, pid, sockets, is_bare=True, goes_on=True))
+    return partial(HoldTask, HoldSpec(address, pid, sockets, is_bare=True, goes_on=True))

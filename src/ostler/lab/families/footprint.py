@@ -17,7 +17,7 @@ from ostler.lab.families.held_connections import (
 )
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.families.task_process import Agreement
-from ostler.lab.load.progress import ProgressReporter, Tell
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import CONNECT, GET, PUT, Metric
 from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME
@@ -59,7 +59,7 @@ class FootprintTask(Task):
         self._pmo, self._gmo = bytearray(put_options()), bytearray(get_options())
         self._hconns: list[int] = []
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         progress = ProgressReporter(recorder, CONNECT, 0, tell)
         at_start = resident_bytes(self._server_pid)
         wait_until(recorder.timeline.begin_ns)

@@ -20,7 +20,7 @@ from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadClient, Pace
 from ostler.lab.load.drivers.connection_flood import ConnectingClient, ConnectionFlood, sockets_max
 from ostler.lab.load.link import Address
-from ostler.lab.load.progress import ProgressReporter, Tell
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.contract import (
@@ -56,7 +56,7 @@ def resident_bytes(pid: int) -> int:
 
 
 @dataclass(frozen=True)
-class Plan:
+class HoldSpec:
     """How many sockets, with how many conversations on each. Without a channel it is the queue manager's own socket.
 
     `is_bare`: the other side is no queue manager. `goes_on`: all are closed and opened again until the window is over.
@@ -74,13 +74,13 @@ class Plan:
 class HoldTask(Task):
     """Makes the connections, and keeps them until the window is over."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: HoldSpec) -> None:
         self._plan = plan
         if plan.sockets > sockets_max():
             raise PointFailed(f"a process may have {sockets_max():,} sockets here, not {plan.sockets:,}")
         self._flood = ConnectionFlood(plan.address)
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         plan, timeline = self._plan, recorder.timeline
         operation = recorder.operation(CONNECT)
         progress = ProgressReporter(recorder, CONNECT, 0, tell)
@@ -133,7 +133,7 @@ class HoldTask(Task):
         self._flood.close()
 
 
-class Server(ABC):
+class ConnectionServer(ABC):
     """What is connected to. Made for one run."""
 
     @abstractmethod
@@ -146,7 +146,7 @@ class Server(ABC):
 MakeTask = Callable[[LabQueueManager], Callable[[], Task]]
 
 
-class QueueManagerServer(Server):
+class QueueManagerServer(ConnectionServer):
     """A new queue manager, and the driver for it."""
 
     def __init__(
@@ -165,7 +165,7 @@ class QueueManagerServer(Server):
         self._manager.end()
 
 
-class BareServer(Server):
+class BareConnectionServer(ConnectionServer):
     """A server that accepts, answers once and keeps the connection."""
 
     def __init__(self, make: Callable[[Address, int], Callable[[], Task]]) -> None:
@@ -187,7 +187,7 @@ class BareServer(Server):
 class OnFreshServers(ReadyLoad):
     """Every run has a server that nobody has used, and a driver that has seen no other."""
 
-    def __init__(self, point_spec: PointSpec, make: Callable[[], Server]) -> None:
+    def __init__(self, point_spec: PointSpec, make: Callable[[], ConnectionServer]) -> None:
         self.point_spec = point_spec
         self._make = make
         self._is_used = False

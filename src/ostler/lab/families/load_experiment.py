@@ -23,7 +23,7 @@ from ostler.lab.load import spec as plan
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
-from ostler.lab.load.spec import Plan, TlsSpec
+from ostler.lab.load.spec import LoadSpec, TlsSpec
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import (
     GET,
@@ -84,7 +84,7 @@ _NO_PROMISE: Final = "answered when the message is queued in memory, nothing for
 class AnyLoad(Protocol):
     """Clients of a contestant, in driver processes or inside the queue manager."""
 
-    def open(self, plan: Plan) -> None: ...
+    def open(self, plan: LoadSpec) -> None: ...
 
     def run(self, timeline: Timeline, watcher: Watcher) -> list[WorkerCounts]: ...
 
@@ -300,7 +300,7 @@ class LoadExperiment(Experiment):
             return []
         return self._limits.contestants({number: self._bare_plan(point) for number, point in self._points.items()})
 
-    def _bare_plan(self, point: LoadPoint) -> Plan:
+    def _bare_plan(self, point: LoadPoint) -> LoadSpec:
         """The load that limits are probed with: as much as there can be, whatever the contestants' rate is."""
         made = self._plan(point, VERB_BY_VERB, ())
         kind = plan.REQUEST_REPLY if point.kind == plan.SESSIONS else point.kind
@@ -332,7 +332,7 @@ class LoadExperiment(Experiment):
             if ended:
                 raise PointFailed(ended)
             load = self._load(contestant.name, 1 if peer.is_library else self._context.settings.drivers)
-            opened(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
+            open_load(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
             return ReadyDriverLoad(load, self._point_spec(point), peer.watched(point.persistent))
         return self._prepare_ostler(self._ostler_contestants[contestant.name], point)
 
@@ -340,7 +340,7 @@ class LoadExperiment(Experiment):
         managers = self._started(point)
         loads: list[AnyLoad] = []
         for load, made in self._shared_out(ours, point, managers):
-            opened(load, made)
+            open_load(load, made)
             # Whoever asks is opened last, and is the one whose operations are counted.
             loads.insert(0, load)
         prepared = ReadyOstlerLoad(loads[0], loads[1:], self._point_spec(point), managers, point.kind)
@@ -350,7 +350,7 @@ class LoadExperiment(Experiment):
 
     def _shared_out(
         self, ours: OstlerContestant, point: LoadPoint, managers: Sequence[LabQueueManager]
-    ) -> list[tuple[AnyLoad, Plan]]:
+    ) -> list[tuple[AnyLoad, LoadSpec]]:
         """Who runs which clients: drivers those that have a connection, the queue manager itself the trusted ones."""
         made = self._plan(point, ours, managers)
         driver = self._load(ours.name, 1 if ours.is_library else self._context.settings.drivers)
@@ -364,14 +364,14 @@ class LoadExperiment(Experiment):
         nobody = range(0)
         return [(answering, replace(made, requesters=nobody)), (asking, replace(made, responders=nobody))]
 
-    def _plan(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> Plan:
+    def _plan(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> LoadSpec:
         first = managers[0] if managers else None
         is_client = point.requester_binding is Binding.CLIENT or ours.is_library
         others_local = point.responder_binding is not Binding.CLIENT and is_client and not ours.is_library
         tls = None
         if first is not None and point.manager.cipher_spec:
             tls = TlsSpec(point.manager.cipher_spec, first.authority_file)
-        return Plan(
+        return LoadSpec(
             protocol=ours.protocol,
             address=("", 0) if first is None else first.address if is_client else first.local_path,
             requesters=range(point.requesters),
@@ -476,7 +476,7 @@ class LoadExperiment(Experiment):
         self._stack.close()
 
 
-def opened(load: AnyLoad, made: Plan) -> None:
+def open_load(load: AnyLoad, made: LoadSpec) -> None:
     """Open a load. Raises PointFailed."""
     try:
         load.open(made)

@@ -17,7 +17,7 @@ from ostler.lab.common.channel_rules import channel_rules
 from ostler.lab.common.embedded import NAME
 from ostler.lab.families.held_connections import resident_bytes
 from ostler.lab.families.task import RESULT, Task, wait_until
-from ostler.lab.load.progress import ProgressReporter, Tell
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import Metric
 from ostler.lab.runner.queue_managers.child import read_metrics
@@ -69,7 +69,7 @@ class DefineTask(Task):
         self._count = count
         self._definitions = definitions(object_type)
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         operation = recorder.operation(DEFINE)
         progress = ProgressReporter(recorder, DEFINE, 0, tell)
         wait_until(recorder.timeline.begin_ns)
@@ -143,7 +143,7 @@ class KeepTask(Task):
         self._count = count
         self._kept: dict[str, bytes] = {}
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         operation = recorder.operation(DEFINE)
         for _ in self._keep(_BATCH):
             pass

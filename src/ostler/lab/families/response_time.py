@@ -85,7 +85,7 @@ class ResponseTime(Experiment):
 
     def _limit(self, contestant: Contestant, step: Step, size: int) -> Callable[[], Task]:
         if contestant.name == _BARE:
-            return partial(BareLoop, size)
+            return partial(BareRoundTripLoop, size)
         if contestant.name == _EXCHANGES:
             return partial(BareExchange, size, (PUT, GET), PAIR)
         return partial(ForceLoop, self._context.scratch / f"forced-{step.number}", size)
@@ -141,7 +141,7 @@ class PutAndGetLoop(Loop):
         self._host.close()
 
 
-class BareLoop(Loop):
+class BareRoundTripLoop(Loop):
     """What keeping a message and finding it again takes at least, in Python."""
 
     main_operation = PAIR

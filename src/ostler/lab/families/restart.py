@@ -27,7 +27,7 @@ _LIMIT_SECONDS_MAX: Final = 60.0
 _LENGTH: Final = struct.Struct("<I")
 
 
-class Taken(NamedTuple):
+class RestartTimes(NamedTuple):
     """Seconds of one restart: of what was to be done, and of the process that did it."""
 
     restart: float
@@ -46,7 +46,7 @@ class Restarts(ReadyLoad):
         self.is_closed = False
         """Set by another thread when it is closed while it runs, as by control-C: nothing is started any more."""
 
-    def restart(self) -> Taken:
+    def restart(self) -> RestartTimes:
         """Do it once."""
         raise NotImplementedError
 
@@ -111,12 +111,12 @@ class QueueManagerRestarts(Restarts):
         self._expected = expected
         self._count_objects = counted
 
-    def restart(self) -> Taken:
+    def restart(self) -> RestartTimes:
         self._manager.kill()
         self._manager = self._manager.again()
         if self.is_closed:
             self._manager.kill()
-        return Taken(self._manager.restart.seconds, self._manager.start_seconds)
+        return RestartTimes(self._manager.restart.seconds, self._manager.start_seconds)
 
     def found(self) -> list[Metric]:
         return [Metric(RESULT, RECORDS, self._manager.restart.records, position=len(self._results))]
@@ -140,7 +140,7 @@ class BareReading(Restarts):
         program = f"from {__name__} import read_definitions; print(read_definitions({str(path)!r}))"
         self._command = [sys.executable, "-c", program]
 
-    def restart(self) -> Taken:
+    def restart(self) -> RestartTimes:
         began = time.perf_counter()
         try:
             done = subprocess.run(
@@ -150,7 +150,7 @@ class BareReading(Restarts):
             raise PointFailed("reading definitions took too long") from None
         if done.returncode:
             raise PointFailed(f"reading definitions ended with status {done.returncode}")
-        return Taken(float(done.stdout), time.perf_counter() - began)
+        return RestartTimes(float(done.stdout), time.perf_counter() - began)
 
 
 def read_definitions(path: str) -> float:

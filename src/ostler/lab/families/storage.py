@@ -14,13 +14,13 @@ from ostler import __version__
 from ostler.lab.families import footprint
 from ostler.lab.families.channels.memory import ChannelMemory
 from ostler.lab.families.held_connections import (
-    BareServer,
+    BareConnectionServer,
+    ConnectionServer,
+    HoldSpec,
     HoldTask,
     MakeTask,
     OnFreshServers,
-    Plan,
     QueueManagerServer,
-    Server,
 )
 from ostler.lab.families.object_storage import DEFINE, DefineTask, KeepTask
 from ostler.lab.families.task import Task
@@ -70,7 +70,7 @@ class _OnQueueManagers(Experiment):
         self._context = context
         self._made = 0
 
-    def _server(self, sharing: int, make: MakeTask, agreements: Sequence[Agreement]) -> Server:
+    def _server(self, sharing: int, make: MakeTask, agreements: Sequence[Agreement]) -> ConnectionServer:
         """`sharing` is SHARECNV of the channel."""
         self._made += 1
         commands = (f"DEFINE QLOCAL({footprint.QUEUE}) MAXDEPTH(999999999)",)
@@ -85,7 +85,7 @@ class _OnQueueManagers(Experiment):
         """The limit of every kind of connection: a socket that is kept."""
         sockets = self._connections()
         point_spec = PointSpec(sockets, 0, False, main_operation=CONNECT)
-        return OnFreshServers(point_spec, partial(BareServer, partial(_bare, sockets)))
+        return OnFreshServers(point_spec, partial(BareConnectionServer, partial(_bare, sockets)))
 
     def close(self) -> None:
         return
@@ -128,15 +128,15 @@ def _sharing(step: Step) -> int:
 
 
 def _local(sockets: int, conversations: int, manager: LabQueueManager) -> Callable[[], Task]:
-    return partial(HoldTask, Plan(manager.local_path, manager.pid, sockets, conversations))
+    return partial(HoldTask, HoldSpec(manager.local_path, manager.pid, sockets, conversations))
 
 
 def _clients(sockets: int, conversations: int, manager: LabQueueManager) -> Callable[[], Task]:
-    return partial(HoldTask, Plan(manager.address, manager.pid, sockets, conversations, CHANNEL))
+    return partial(HoldTask, HoldSpec(manager.address, manager.pid, sockets, conversations, CHANNEL))
 
 
 def _bare(sockets: int, address: Address, pid: int) -> Callable[[], Task]:
-    return partial(HoldTask, Plan(address, pid, sockets, is_bare=True))
+    return partial(HoldTask, HoldSpec(address, pid, sockets, is_bare=True))
 
 
 class ChannelStorage(_OnQueueManagers):

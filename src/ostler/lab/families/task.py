@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import Final
 
-from ostler.lab.load.progress import ProgressReporter, Tell
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder
 from ostler.lab.runner.contract import Metric
 
@@ -24,7 +24,7 @@ class Task(ABC):
     """Made, run once for each repetition, and closed in one process. All but `metrics` in its main thread."""
 
     @abstractmethod
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         """Do it, count it, and say what it came to beyond that."""
 
     def metrics(self) -> list[Metric]:
@@ -55,7 +55,7 @@ class Loop(Task):
     def results(self) -> list[Metric]:
         return []
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         self.begin(recorder)
         progress = ProgressReporter(recorder, self.main_operation, 0, tell)

@@ -20,7 +20,7 @@ from typing import Final
 from ostler.lab.families.task import Task
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.sigint_blocked import start_sigint_blocked
-from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
+from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpack_phases
 from ostler.lab.runner.contract import (
     CountCheck,
     Metric,
@@ -79,7 +79,7 @@ class TaskProcess:
             self._orders.send(timeline)
         seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
         lines, results = self._answer(seconds, watcher)
-        return WorkerCounts(worker, unpacked_phases(lines)), results
+        return WorkerCounts(worker, unpack_phases(lines)), results
 
     def metrics(self) -> list[Metric]:
         """From any thread; nothing when the process has ended."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class Gathering:
+class ReplyBatch:
     """Keeps the beginning of something. A large message comes with many reads, and is put together only once."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ _ADDRESSES_MAX: Final = 200
 _BIND_ADDRESS_NO_PORT: Final = 24  # of Linux; Python 3.11 has no name for it
 
 
-class Link:
+class LoadLink:
     """A client, its socket while it has one, and what the socket did not take yet."""
 
     def __init__(self, client: LoadClient, address: Address) -> None:
@@ -62,7 +62,7 @@ class Link:
             self.read_bytes = min(4 * received, READ_BYTES_MAX)
 
 
-def begin_connecting(link: Link, number: int) -> bool:
+def begin_connecting(link: LoadLink, number: int) -> bool:
     """Give a link a socket that connects, the nth of a driver. False: the listener's queue is full, try later."""
     address = link.address
     sock = _new_socket(address, number)
@@ -80,7 +80,7 @@ def begin_connecting(link: Link, number: int) -> bool:
     return True
 
 
-def check_connected(link: Link) -> None:
+def check_connected(link: LoadLink) -> None:
     """The socket can be written to, or has failed. Raises LoadFailed when it is not connected."""
     assert link.sock is not None
     told = link.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)

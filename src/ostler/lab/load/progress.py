@@ -11,17 +11,17 @@ from ostler.lab.store.histogram import percentile_ns
 
 _SECOND_NS: Final = 1_000_000_000
 
-Tell = Callable[[ProgressSample], None]
+ReportProgress = Callable[[ProgressSample], None]
 
 
-def unheard(moment: ProgressSample) -> None:
+def ignore_progress(moment: ProgressSample) -> None:
     """For who wants to know nothing before the end."""
 
 
 class ProgressReporter:
     """Tells what a recorder holds. `next_ns` is when it should be asked to."""
 
-    def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, tell: Tell) -> None:
+    def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, tell: ReportProgress) -> None:
         self._recorder = recorder
         self._main_operation = main_operation
         self._tell = tell

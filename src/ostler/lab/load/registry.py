@@ -39,7 +39,7 @@ from ostler.lab.load.spec import (
     STOMP,
     STOMP_PY,
     TRUSTED,
-    Plan,
+    LoadSpec,
 )
 from ostler.lab.load.stomp.client import StompClient
 from ostler.lab.load.stomp.one_way import StompOneWayClient
@@ -61,7 +61,7 @@ PROBE_DRIVERS: Final = {
 }
 
 
-def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
+def lean_clients(plan: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
     """Requesters or responders, one for each connection: those of Ostler may be several conversations."""
     if plan.protocol in MQ_PROTOCOLS:
         return mq_clients(plan, pace, is_requester, numbers)
@@ -71,41 +71,41 @@ def lean_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> 
     return [make(plan, pace, is_requester, number) for number in numbers]
 
 
-def _bare(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _bare(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return BareClient(pace, is_requester, number, plan.body_bytes)
 
 
-def _nats(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _nats(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return NatsClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
 
 
-def _jetstream(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _jetstream(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return JetStreamClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
 
 
-def amqp_routes(plan: Plan) -> AmqpRoutes:
+def amqp_routes(plan: LoadSpec) -> AmqpRoutes:
     return AmqpRoutes(plan.routes, plan.line.encode())
 
 
-def _amqp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _amqp(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     terms = (plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
     return AmqpClient(pace, is_requester, number, *terms, amqp_routes(plan))
 
 
-def _mqtt(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _mqtt(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     qos = 1 if plan.persistent else 0
     return MqttClient(pace, is_requester, number, plan.pairs, plan.body_bytes, qos, plan.goes_round)
 
 
-def _redis(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _redis(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return RedisClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
 
 
-def _stomp(plan: Plan, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+def _stomp(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
     return StompClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
 
 
-MakeClient = Callable[[Plan, Pace, bool, int], LoadClient]
+MakeClient = Callable[[LoadSpec, Pace, bool, int], LoadClient]
 MQ_PROTOCOLS: Final = (MQ_VERBS, MQ_PIPELINED)
 LEAN_CLIENTS: Final[dict[str, MakeClient]] = {
     BARE: _bare,
@@ -118,7 +118,7 @@ LEAN_CLIENTS: Final[dict[str, MakeClient]] = {
 }
 
 
-def one_way_client(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def one_way_client(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     """A producer or a consumer of a plan. Raises LoadFailed for a protocol that has none."""
     make = _ONE_WAY_CLIENTS.get(plan.protocol)
     if make is None or (plan.kind == PUBLISH and plan.protocol not in PUBLISHING):
@@ -126,33 +126,33 @@ def one_way_client(plan: Plan, pace: Pace, is_producer: bool, number: int) -> Lo
     return make(plan, pace, is_producer, number)
 
 
-def _bare_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _bare_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     return BareOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
 
 
-def _amqp_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _amqp_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     routes = amqp_routes(plan)
     return AmqpOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent, routes)
 
 
-def _nats_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _nats_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     return NatsOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.subscribers)
 
 
-def _jetstream_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _jetstream_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     return JetStreamOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
 
 
-def _mqtt_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _mqtt_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     qos = 1 if plan.persistent else 0
     return MqttOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, qos, plan.subscribers)
 
 
-def _redis_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _redis_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     return RedisOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
 
 
-def _stomp_one_way(plan: Plan, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def _stomp_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     return StompOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
 
 

@@ -57,7 +57,7 @@ class TlsSpec:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoadSpec:
     """A load of one contestant. Clients have numbers, so that several drivers can share a load.
 
     In a load of `kind` ONE_WAY the requesters are producers and the responders consumers, and producer and consumer
@@ -114,7 +114,7 @@ class Plan:
     """How many one-way messages may be on their way before producers wait; 0: any number. Not with several drivers, of
     which none knows what others get."""
 
-    def part(self, number: int, parts: int) -> Plan:
+    def part(self, number: int, parts: int) -> LoadSpec:
         """What the driver with this number does, of so many."""
         return replace(
             self,
@@ -134,12 +134,12 @@ class Plan:
         return (self.address, *self.other_addresses)[number % (1 + len(self.other_addresses))]
 
 
-def pair_of(plan: Plan, number: int, turn: int) -> int:
+def pair_of(plan: LoadSpec, number: int, turn: int) -> int:
     """Which pair of queues a requester uses for the nth time."""
     return (number + turn if plan.goes_round else number) % plan.pairs
 
 
-def host_and_port(plan: Plan) -> tuple[str, int]:
+def host_and_port(plan: LoadSpec) -> tuple[str, int]:
     """The address of a load that must go over TCP."""
     if isinstance(plan.address, str):
         raise ValueError(f"{plan.protocol} is driven over TCP only")

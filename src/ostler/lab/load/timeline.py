@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.lab.store.recorder import LatencyRecorder, OperationRecorder, unpacked
+from ostler.lab.store.recorder import LatencyRecorder, OperationRecorder, unpack
 
 WARMING_UP: Final = 0
 MEASURED: Final = 1
@@ -92,6 +92,6 @@ class PhaseRecorder:
         return [each.packed() for each in self.phases]
 
 
-def unpacked_phases(lines: list[str]) -> list[LatencyRecorder]:
+def unpack_phases(lines: list[str]) -> list[LatencyRecorder]:
     """What another process counted, by phase: `WARMING_UP`, `MEASURED`, `COOLING_DOWN`."""
-    return [unpacked(line) for line in lines]
+    return [unpack(line) for line in lines]

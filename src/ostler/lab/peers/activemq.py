@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
-from ostler.lab.peers.packages import PeerUnavailable, unpacked
+from ostler.lab.peers.packages import PeerUnavailable, unpack_packages
 
 NAME = "activemq"
 PACKAGES = (
@@ -39,7 +39,7 @@ _START_SECONDS_MAX = 60.0
 def start(scratch: Path) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
     program = java()
-    root = unpacked(NAME, PACKAGES, PROOF)
+    root = unpack_packages(NAME, PACKAGES, PROOF)
     scratch.mkdir(parents=True, exist_ok=True)
     port = free_port()
     peer = Peer(NAME, version(root), port, scratch / "activemq.log", durability=DURABILITY)

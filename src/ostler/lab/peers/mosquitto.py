@@ -11,7 +11,7 @@ import pwd
 from pathlib import Path
 
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
-from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by, unpacked
+from ostler.lab.peers.packages import PeerUnavailable, environment_for, output_of, unpack_packages
 
 NAME = "mosquitto"
 PACKAGES = ("mosquitto", "libcjson1", "libdlt2", "libmosquitto1", "libnsl2", "libtirpc3", "libwrap0")
@@ -23,7 +23,7 @@ _MESSAGES_WAITING_MAX = 100_000
 
 def start(scratch: Path) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
-    root = unpacked(NAME, PACKAGES, PROOF)
+    root = unpack_packages(NAME, PACKAGES, PROOF)
     scratch.mkdir(parents=True, exist_ok=True)
     port = free_port()
     peer = Peer(NAME, version(root), port, scratch / "mosquitto.log", durability=DURABILITY)
@@ -36,7 +36,7 @@ def start(scratch: Path) -> Peer:
 
 def version(root: Path) -> str:
     """As in `mosquitto version 2.0.11`."""
-    words = said_by(NAME, [str(root / PROOF), "-h"], environment_for(root)).split()
+    words = output_of(NAME, [str(root / PROOF), "-h"], environment_for(root)).split()
     if words[:2] != [NAME, "version"]:
         raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {' '.join(words)[:80]}")
     return words[2]

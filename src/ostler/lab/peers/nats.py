@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
-from ostler.lab.peers.packages import environment_for, said_by, unpacked
+from ostler.lab.peers.packages import environment_for, output_of, unpack_packages
 
 NAME = "nats"
 PACKAGES = ("nats-server",)
@@ -21,7 +21,7 @@ _PENDING_BYTES_MAX = 512 << 20
 
 def start(scratch: Path, jetstream: bool = False) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
-    root = unpacked(NAME, PACKAGES, PROOF)
+    root = unpack_packages(NAME, PACKAGES, PROOF)
     program = str(root / PROOF)
     scratch.mkdir(parents=True, exist_ok=True)
     port = free_port()
@@ -38,4 +38,4 @@ def start(scratch: Path, jetstream: bool = False) -> Peer:
 
 def version(root: Path) -> str:
     """As in `nats-server: v2.9.10`."""
-    return said_by(NAME, [str(root / PROOF), "--version"], environment_for(root)).split("v")[-1].strip()
+    return output_of(NAME, [str(root / PROOF), "--version"], environment_for(root)).split("v")[-1].strip()

@@ -39,7 +39,7 @@ def _home() -> Path:
         return Path.cwd()
 
 
-def already_there(name: str, proof: str) -> Path | None:
+def find_unpacked(name: str, proof: str) -> Path | None:
     """Where the packages' files lie now, installed or in the cache; nothing is fetched."""
     for root in (Path("/"), cache_directory() / name):
         if any(root.glob(proof)):
@@ -47,13 +47,13 @@ def already_there(name: str, proof: str) -> Path | None:
     return None
 
 
-def unpacked(name: str, packages: tuple[str, ...], proof: str) -> Path:
+def unpack_packages(name: str, packages: tuple[str, ...], proof: str) -> Path:
     """A directory with the packages' files below it, as they would lie below `/`.
 
     `proof` is a file that shows that they are there, by its path in the packages; it may be a pattern. What is
     installed is preferred, then what is in the cache, and only then is anything downloaded.
     """
-    found = already_there(name, proof)
+    found = find_unpacked(name, proof)
     if found is not None:
         return found
     root = cache_directory() / name
@@ -80,7 +80,7 @@ def environment_for(root: Path) -> dict[str, str]:
     return environment
 
 
-def said_by(name: str, command: list[str], environment: dict[str, str]) -> str:
+def output_of(name: str, command: list[str], environment: dict[str, str]) -> str:
     """What a program says of itself, in short. Raises PeerUnavailable when it cannot be run here.
 
     The status is not looked at: some programs end with another than 0 when they show their help.

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
-from ostler.lab.peers.packages import PeerUnavailable, unpacked
+from ostler.lab.peers.packages import PeerUnavailable, unpack_packages
 
 NAME = "rabbitmq"
 PACKAGES = (
@@ -45,7 +45,7 @@ def start_node(scratch: Path, port: int, plugins: tuple[str, ...] = (), definiti
 
     Raises PeerUnavailable.
     """
-    root = unpacked(NAME, PACKAGES, PROOF)
+    root = unpack_packages(NAME, PACKAGES, PROOF)
     emulators = sorted(root.glob(_EMULATOR))
     if not emulators:
         raise PeerUnavailable(f"{NAME}: there is no Erlang below {root}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostler.lab.peers.broker_process import LOOPBACK, Peer, free_port
-from ostler.lab.peers.packages import PeerUnavailable, environment_for, said_by, unpacked
+from ostler.lab.peers.packages import PeerUnavailable, environment_for, output_of, unpack_packages
 
 NAME = "redis"
 PACKAGES = ("redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1")
@@ -17,7 +17,7 @@ _START_SECONDS_MAX = 20.0
 
 def start(scratch: Path, forced: bool = False) -> Peer:
     """Start it with its state in `scratch`. Raises PeerUnavailable."""
-    root = unpacked(NAME, PACKAGES, PROOF)
+    root = unpack_packages(NAME, PACKAGES, PROOF)
     scratch.mkdir(parents=True, exist_ok=True)
     port = free_port()
     peer = Peer(NAME, version(root), port, scratch / "redis.log", durability=FORCED if forced else IN_MEMORY)
@@ -40,7 +40,7 @@ def start(scratch: Path, forced: bool = False) -> Peer:
 
 def version(root: Path) -> str:
     """As in `Redis server v=7.0.15 sha=...`."""
-    said = said_by(NAME, [str(root / PROOF), "--version"], environment_for(root))
+    said = output_of(NAME, [str(root / PROOF), "--version"], environment_for(root))
     for word in said.split():
         if word.startswith("v="):
             return word[2:]

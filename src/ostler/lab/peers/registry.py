@@ -11,7 +11,7 @@ from pathlib import Path
 from ostler.lab.load import spec as plan
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.broker_process import Peer
-from ostler.lab.peers.packages import PeerUnavailable, already_there, unpacked
+from ostler.lab.peers.packages import PeerUnavailable, find_unpacked, unpack_packages
 
 INSTALLED = "installed"
 UNPACKED = "unpacked"
@@ -132,7 +132,7 @@ NAMES: tuple[str, ...] = tuple(each.name for each in KNOWN)
 
 
 @dataclass(frozen=True)
-class Found:
+class PeerStatus:
     """How it is with a peer on this machine."""
 
     peer: KnownPeer
@@ -165,10 +165,10 @@ class Found:
         }
 
 
-def look(peer: KnownPeer) -> Found:
+def inspect_peer(peer: KnownPeer) -> PeerStatus:
     """What is there of a peer. Nothing is fetched, and nothing of it stays running."""
     library = _library_version(peer.library)
-    root = already_there(peer.name, peer.proof)
+    root = find_unpacked(peer.name, peer.proof)
     advice = [] if library else [f"pip install {peer.library}"]
     state, version = NOT_HERE, ""
     if root is None:
@@ -186,12 +186,12 @@ def look(peer: KnownPeer) -> Found:
     except PeerUnavailable as reason:
         state = UNUSABLE if root is not None else state
         advice.insert(0, str(reason))
-    return Found(peer, state, "" if root is None else str(root), version, library, "; ".join(advice))
+    return PeerStatus(peer, state, "" if root is None else str(root), version, library, "; ".join(advice))
 
 
 def fetch(peer: KnownPeer) -> Path:
     """Its packages, downloaded and unpacked into the cache unless they are there. Raises PeerUnavailable."""
-    return unpacked(peer.name, peer.packages, peer.proof)
+    return unpack_packages(peer.name, peer.packages, peer.proof)
 
 
 def _library_version(distribution: str) -> str:

@@ -1,8 +1,8 @@
-"""What the runner asks of an experiment, and what it tells those who watch.
+"""The contract between the runner and the experiments, and the events that a view of a run receives.
 
-A family of scenarios is a function `experiment(context: RunContext) -> Experiment`, named in `scenarios/families.py`. The
-runner plans the points, lets entrants take turns, measures noise, observes, decides when to stop, and stores. The
-experiment knows what is to be started, and how a load is put on it.
+A family of scenarios is a function `experiment(context: RunContext) -> Experiment`, named in `scenarios/families.py`.
+The runner plans the points, gives contestants their turns, measures noise, samples processes, applies stop rules and
+stores the results. The experiment starts the systems under test and puts the load on them.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Settings:
 QUICK = Settings(is_quick=True, warm_up_seconds=0.3, measured_seconds=1.0, cool_down_seconds=0.1, repetitions=2)
 
 
-def _unheard(text: str) -> None:
+def _ignore_note(text: str) -> None:
     """Nobody listens."""
 
 
@@ -96,7 +96,7 @@ class RunContext:
     settings: Settings
     steps: tuple[Step, ...]
     scratch: Path
-    say: Callable[[str], None] = _unheard
+    say: Callable[[str], None] = _ignore_note
 
 
 @dataclass(frozen=True)

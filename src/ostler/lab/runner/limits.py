@@ -16,7 +16,7 @@ from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import Load, new_load
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, blocks_of_copy
-from ostler.lab.load.spec import BARE, GROUP_COMMIT, MEMORY_COPY, ONE_WAY, REQUEST_REPLY, SESSIONS, Plan
+from ostler.lab.load.spec import BARE, GROUP_COMMIT, MEMORY_COPY, ONE_WAY, REQUEST_REPLY, SESSIONS, LoadSpec
 from ostler.lab.load.timeline import MEASURED, Timeline
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.contract import (
@@ -80,7 +80,7 @@ class LimitProbes:
         # Servers and drivers inherit it, and have a connection for each client.
         raise_descriptor_limit()
 
-    def contestants(self, plans: Mapping[int, Plan]) -> list[Contestant]:
+    def contestants(self, plans: Mapping[int, LoadSpec]) -> list[Contestant]:
         """Limits of loads, given by step: those of the network, and those of a log where messages are persistent.
 
         The relay and copies of memory are not among them: they say little more, or the same in every step. `prepare`
@@ -94,7 +94,7 @@ class LimitProbes:
         return [replace(contestant_of(limit), steps=steps) for limit, steps in wanted if steps]
 
     def prepare(
-        self, contestant: Contestant, like: Plan, point_spec: PointSpec, log_directory: Path | None = None
+        self, contestant: Contestant, like: LoadSpec, point_spec: PointSpec, log_directory: Path | None = None
     ) -> ReadyLoad:
         """A limit, ready for a load like that of a contestant. Raises PointFailed.
 
@@ -177,9 +177,9 @@ def contestant_of(limit: _Limit) -> Contestant:
     return Contestant(limit.name, ContestantKind.LIMIT, limit.promise)
 
 
-def _bare_plan(like: Plan, limit: _Limit, address: tuple[str, int] | str) -> Plan:
+def _bare_plan(like: LoadSpec, limit: _Limit, address: tuple[str, int] | str) -> LoadSpec:
     """As many connections, waiters, bytes and messages a second, and nothing else."""
-    return Plan(
+    return LoadSpec(
         limit.protocol,
         address,
         like.requesters,

@@ -41,7 +41,7 @@ _BAR_WIDTH: Final = 32
 _TABLE_WIDTH_MAX: Final = 120
 
 
-class Progress:
+class PointProgress:
     """How many points are behind us, told from what a view hears."""
 
     def __init__(self, repetitions: int) -> None:
@@ -72,7 +72,7 @@ class Progress:
         self.behind = min(self.behind + points, self.points)
 
 
-class Pace:
+class TimeEstimate:
     """How long it will take: as planned, or as much longer as it has taken so far, for starting and connecting."""
 
     def __init__(self, began: float) -> None:
@@ -120,7 +120,7 @@ class PlainView:
     def __init__(self, console: Console, repetitions: int) -> None:
         self._console = console
         self._repetitions = repetitions
-        self._progress = Progress(repetitions)
+        self._progress = PointProgress(repetitions)
         self._widths: dict[str, int] = {}
 
     def __enter__(self) -> PlainView:
@@ -214,8 +214,8 @@ class LiveView:
         self._repetitions = repetitions
         self._clock = clock
         self._began = clock()
-        self._progress = Progress(repetitions)
-        self._pace = Pace(self._began)
+        self._progress = PointProgress(repetitions)
+        self._pace = TimeEstimate(self._began)
         self._current: tuple[Contestant, Step, int] | None = None
         self._now: LiveStatus | None = None
         self._doing = "Starting."

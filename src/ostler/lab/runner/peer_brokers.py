@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Final
 
 from ostler.lab.load import spec as plan
-from ostler.lab.load.spec import ONE_WAY, PUBLISH, REQUEST_REPLY, Plan
+from ostler.lab.load.spec import ONE_WAY, PUBLISH, REQUEST_REPLY, LoadSpec
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers import registry as known
 from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
-from ostler.lab.peers.registry import Found, KnownPeer
+from ostler.lab.peers.registry import KnownPeer, PeerStatus
 from ostler.lab.runner.contract import Contestant, ContestantKind
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import PEER
@@ -104,7 +104,7 @@ class PeerContestant:
     """Through a library: with one thread for each client, which says nothing about a broker when there are many."""
     delivery_modes: Mapping[bool, DeliveryMode]
 
-    def plan(self, like: Plan) -> Plan:
+    def plan(self, like: LoadSpec) -> LoadSpec:
         """The same load as another contestant's, for this one."""
         way = self.delivery_modes[like.persistent]
         return replace(
@@ -140,7 +140,7 @@ class PeerBrokers:
         self._scratch = scratch
         self._libraries = libraries
         self._stack = ExitStack()
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, PeerStatus] = {}
         self._brokers: dict[tuple[str, bool], Peer] = {}
         self.absent: dict[str, str] = {}
         # Brokers inherit it, and some take it for the number of connections they may have.
@@ -181,7 +181,7 @@ class PeerBrokers:
             if not peers:
                 self.absent[name] = f"there is no such peer; known are {', '.join(known.NAMES)}"
                 return None
-            found = self._found[name] = known.look(peers[0])
+            found = self._found[name] = known.inspect_peer(peers[0])
         if not found.is_usable:
             self.absent[found.peer.title] = found.advice or f"it is {found.state}"
         return found.peer if found.is_usable else None

@@ -18,8 +18,8 @@ from ostler.lab.load.timeline import MEASURED as IN_WINDOW
 from ostler.lab.runner.contract import (
     Contestant,
     CountCheck,
-    Metric,
     LiveStatus,
+    Metric,
     PointFailed,
     PointResult,
     PointSpec,
@@ -33,10 +33,10 @@ from ostler.lab.sampling.noise import Noise
 from ostler.lab.sampling.observer import Observer
 from ostler.lab.sampling.row_sink import RowSink, flag_rows
 from ostler.lab.sampling.samples import Several
-from ostler.lab.sampling.window import Window
+from ostler.lab.sampling.window import SampleWindow
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.histogram import merge, percentile_ns
-from ostler.lab.store.manifest import Point
+from ostler.lab.store.manifest import PlannedPoint
 from ostler.lab.store.rows import EventRow, PhaseRow, StatisticRow
 from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import COOL_DOWN, MEASURED, WARM_UP, SegmentWriter
@@ -108,7 +108,7 @@ class PointMeasurement:
         self._seconds_left = seconds_left
         self._samples: dict[int, ProgressSample] = {}
 
-    def measure(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: Point) -> PointResult:
+    def measure(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> PointResult:
         """Raises PointFailed; nothing of the point is kept then."""
         watched = list(prepared.processes())
         for each in watched:
@@ -118,14 +118,19 @@ class PointMeasurement:
             return self._measure(prepared, contestant, step, point, segments)
         finally:
             # What the observer sees from now on belongs to no phase; those that were not committed are forgotten.
-            self._observer.enter("between", Window())
+            self._observer.enter("between", SampleWindow())
             for segment in segments:
                 segment.abandon()
             for each in watched:
                 self._observer.forget(each.pid)
 
     def _measure(
-        self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: Point, segments: list[SegmentWriter]
+        self,
+        prepared: ReadyLoad,
+        contestant: Contestant,
+        step: Step,
+        point: PlannedPoint,
+        segments: list[SegmentWriter],
     ) -> PointResult:
         settings = self._settings
         timeline = Timeline.starting(
@@ -135,18 +140,18 @@ class PointMeasurement:
             settings.cool_down_seconds,
         )
         began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
-        window = Window()
+        window = SampleWindow()
         self._samples.clear()
         load = _Load(prepared, timeline, self._hear)
         if load.wait_until(timeline.begin_ns):
             self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
-        self._watch(load, prepared, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, Window())
+        self._watch(load, prepared, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, SampleWindow())
         self._observer.enter(MEASURED, Several(RowSink(segments[IN_WINDOW].add), window))
         self._watch(load, prepared, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
         self._observer.enter(COOL_DOWN, RowSink(segments[COOLING_DOWN].add))
         counted = load.counted()
         ended_ns = max(time.perf_counter_ns(), timeline.end_ns)
-        self._observer.enter("between", Window())
+        self._observer.enter("between", SampleWindow())
         for number, segment in enumerate(segments):
             for each in counted:
                 segment.add(each.phases[number].rows(each.worker))
@@ -156,11 +161,11 @@ class PointMeasurement:
         doubts += _agreement(prepared.settled(counted), last_second)
         doubts += _emptiness(prepared.point_spec, counted, last_second)
         segments[IN_WINDOW].add(doubts)
-        progress = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
+        edges = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
         # The measured phase goes last: a point is finished when its measured phase is there.
         for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
-            at = began + timedelta(microseconds=(progress[number] - timeline.begin_ns) / 1000)
-            seconds = (progress[number + 1] - progress[number]) / _SECOND_NS
+            at = began + timedelta(microseconds=(edges[number] - timeline.begin_ns) / 1000)
+            seconds = (edges[number + 1] - edges[number]) / _SECOND_NS
             segments[number].commit(self._row(prepared.point_spec, step, at, seconds))
         names = tuple(dict.fromkeys(each.name.partition(":")[0] for each in doubts if each.kind == "flag"))
         return _outcome(prepared.point_spec, contestant, step, point, counted, timeline.measured_seconds, names)
@@ -188,7 +193,7 @@ class PointMeasurement:
         from_ns: int,
         to_ns: int,
         segment: SegmentWriter | None,
-        window: Window,
+        window: SampleWindow,
     ) -> None:
         """Until the phase is over, or the load is: figures into the segment, and the view told, once a second."""
         second = 0
@@ -208,15 +213,15 @@ class PointMeasurement:
     def _hear(self, moment: ProgressSample) -> None:
         self._samples[moment.worker] = moment
 
-    def _show(self, phase: str, window: Window) -> None:
-        progress = list(self._samples.values())
+    def _show(self, phase: str, window: SampleWindow) -> None:
+        samples = list(self._samples.values())
         machine = window.machines[-1] if window.machines else None
         self._view.now(
             LiveStatus(
                 phase,
-                sum(each.rate_per_second for each in progress),
-                max((each.p50_ns for each in progress), default=0),
-                max((each.p99_ns for each in progress), default=0),
+                sum(each.rate_per_second for each in samples),
+                max((each.p50_ns for each in samples), default=0),
+                max((each.p99_ns for each in samples), default=0),
                 window.core_percent_now(),
                 machine.steal_percent if machine is not None else 0.0,
                 self._seconds_left(),
@@ -262,7 +267,7 @@ def _outcome(
     point_spec: PointSpec,
     contestant: Contestant,
     step: Step,
-    point: Point,
+    point: PlannedPoint,
     counted: Sequence[WorkerCounts],
     seconds: float,
     flags: tuple[str, ...],

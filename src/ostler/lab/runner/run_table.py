@@ -12,26 +12,26 @@ from rich.text import Text
 from ostler.lab.runner import formatting as formatting
 from ostler.lab.runner.contract import ContestantKind
 from ostler.lab.runner.step_results import StepMetric, StepResult, noise_percent, step_metrics, step_results
-from ostler.lab.runner.text_table import Column, TextTable, show
+from ostler.lab.runner.text_table import TextColumn, TextTable, show
 from ostler.lab.store.run_reader import StoredRun
 
 _NUMBER_COLUMNS = (
-    Column("rate/s"),
-    Column("asked/s", keep=6),
-    Column("±", keep=5),
-    Column("mean", keep=1),
-    Column("p50", keep=3),
-    Column("p99", keep=9),
-    Column("p99.9", keep=7),
-    Column("highest", keep=9),
-    Column("aim", right=False),
-    Column("broker us", keep=7),
-    Column("near us", keep=6),
-    Column("far us", keep=6),
-    Column("log us", keep=5),
-    Column("driver us", keep=2),
-    Column("of limit", keep=8),
-    Column("failed", keep=4),
+    TextColumn("rate/s"),
+    TextColumn("asked/s", keep=6),
+    TextColumn("±", keep=5),
+    TextColumn("mean", keep=1),
+    TextColumn("p50", keep=3),
+    TextColumn("p99", keep=9),
+    TextColumn("p99.9", keep=7),
+    TextColumn("highest", keep=9),
+    TextColumn("aim", right=False),
+    TextColumn("broker us", keep=7),
+    TextColumn("near us", keep=6),
+    TextColumn("far us", keep=6),
+    TextColumn("log us", keep=5),
+    TextColumn("driver us", keep=2),
+    TextColumn("of limit", keep=8),
+    TextColumn("failed", keep=4),
 )
 
 
@@ -70,11 +70,11 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
     has_operations = len({each.operation for each in results}) > 1
     everywhere = common_flags(results)
     columns = (
-        *(Column(name, group=True) for name in sweeps),
-        Column("contestant", right=False, group=True, least=16),
-        *((Column("operation", right=False),) if has_operations else ()),
+        *(TextColumn(name, group=True) for name in sweeps),
+        TextColumn("contestant", right=False, group=True, least=16),
+        *((TextColumn("operation", right=False),) if has_operations else ()),
         *_NUMBER_COLUMNS,
-        Column("doubts", right=False, least=16, style="yellow"),
+        TextColumn("doubts", right=False, least=16, style="yellow"),
     )
     rows = tuple(
         (
@@ -93,11 +93,11 @@ def metric_table(scenario: str, metrics: Sequence[StepMetric]) -> TextTable:
     """A row for each figure that is no rate."""
     sweeps = sweep_names(metrics)
     columns = (
-        *(Column(name, group=True) for name in sweeps),
-        Column("contestant", right=False, group=True),
-        Column("figure", right=False),
-        Column("median"),
-        Column("±", keep=1),
+        *(TextColumn(name, group=True) for name in sweeps),
+        TextColumn("contestant", right=False, group=True),
+        TextColumn("figure", right=False),
+        TextColumn("median"),
+        TextColumn("±", keep=1),
     )
     rows = tuple(
         (

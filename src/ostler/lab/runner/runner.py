@@ -31,20 +31,20 @@ from ostler.lab.runner.contract import (
 )
 from ostler.lab.runner.point_measurement import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
-from ostler.lab.runner.stop_rules import Outcome, reason_to_stop
+from ostler.lab.runner.stop_rules import StepOutcome, reason_to_stop
 from ostler.lab.sampling.clock import SystemClock
 from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.noise import PIECES, NoiseMeter
 from ostler.lab.sampling.observer import Observer, observing
 from ostler.lab.sampling.process_sampler import ProcessSampler
-from ostler.lab.sampling.window import Window
+from ostler.lab.sampling.window import SampleWindow
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.features import Readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import ParametersError, Step, steps
 from ostler.lab.store.environment import describe_environment
-from ostler.lab.store.manifest import Manifest, Point, RunUnreadable
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name, now_text
@@ -169,7 +169,7 @@ def _run(
             run.flag("absent", f"{name}: {why}")
         run.amend_environment({"entrants": [_described(each) for each in contestants]})
         run.plan(_points(contestants, planned, settings))
-        observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), Window(), "between")
+        observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), SampleWindow(), "between")
         stack.enter_context(observing(observer))
         sweep = _Sweep(run, scenario, settings, experiment, contestants, observer, noise, view)
         sweep.go(planned)
@@ -187,13 +187,13 @@ def _described(contestant: Contestant) -> dict[str, object]:
     }
 
 
-def _points(contestants: Sequence[Contestant], planned: Sequence[Step], settings: Settings) -> Iterator[Point]:
+def _points(contestants: Sequence[Contestant], planned: Sequence[Step], settings: Settings) -> Iterator[PlannedPoint]:
     """In the order in which they are measured: contestants take turns within a step."""
     for step in planned:
         for repetition in range(settings.repetitions):
             for contestant in contestants:
                 if contestant.does(step.number):
-                    yield Point(contestant.name, step.number, repetition, dict(step.points))
+                    yield PlannedPoint(contestant.name, step.number, repetition, dict(step.points))
 
 
 class _Noise:
@@ -252,9 +252,9 @@ class _Sweep:
         self._observer = observer
         self._noise = noise
         self._view = view
-        self._remaining: dict[Key, Point] = {point.key: point for point in run.remaining()}
+        self._remaining: dict[Key, PlannedPoint] = {point.key: point for point in run.remaining()}
         self._standing = {each.name: _Standing() for each in contestants}
-        self._outcomes: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
+        self._outcomes: dict[tuple[str, int], list[StepOutcome]] = defaultdict(list)
         self._found: dict[tuple[str, int], list[tuple[float, float | None, float]]] = defaultdict(list)
 
     def go(self, planned: Sequence[Step]) -> None:
@@ -288,8 +288,8 @@ class _Sweep:
         sizes = sorted({int(size) for size in self._scenario.message_bytes} or {2048})
         found = {f"{size}": round(memory_limit(size).uncached_bytes_per_second) for size in sizes}
         known = self._run.manifest.environment.get("memory_copy_bytes_per_second")
-        contexts = [*known, found] if isinstance(known, list) else [found]
-        self._run.amend_environment({"memory_copy_bytes_per_second": contexts})
+        measured = [*known, found] if isinstance(known, list) else [found]
+        self._run.amend_environment({"memory_copy_bytes_per_second": measured})
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
@@ -304,7 +304,7 @@ class _Sweep:
             if contestant.does(step.number) and not self._standing[contestant.name].given_up:
                 self._judge(contestant, step, behind)
 
-    def _turn(self, contestant: Contestant, step: Step, point: Point) -> None:
+    def _turn(self, contestant: Contestant, step: Step, point: PlannedPoint) -> None:
         self._view.begun(contestant, step, point.repetition)
         try:
             prepared = self._experiment.prepare(contestant, step)
@@ -321,7 +321,7 @@ class _Sweep:
             except PointFailed as failure:
                 self._view.note(f"{contestant.name} did not end well: {failure}")
 
-    def _point(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: Point) -> None:
+    def _point(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> None:
         measurement = PointMeasurement(
             self._run, self._observer, self._settings, self._view, self._noise.meter.measured, self._seconds_left
         )
@@ -339,7 +339,7 @@ class _Sweep:
         self._run.flag("point-failed", f"{contestant.name} at {_label(step)}: {why}")
         standing = self._standing[contestant.name]
         standing.failures += 1
-        self._outcomes[contestant.name, step.group].append(Outcome(_label(step), 0.0, None, 0.0, why))
+        self._outcomes[contestant.name, step.group].append(StepOutcome(_label(step), 0.0, None, 0.0, why))
 
     # -- what follows from it ------------------------------------------------------------------------------------------
 
@@ -349,7 +349,7 @@ class _Sweep:
         if found and not (outcomes and outcomes[-1].label == _label(step)):
             means = [mean for _, mean, _ in found if mean is not None]
             rate = median([rate for rate, _, _ in found])
-            outcomes.append(Outcome(_label(step), rate, median(means) if means else None, found[-1][2]))
+            outcomes.append(StepOutcome(_label(step), rate, median(means) if means else None, found[-1][2]))
         why = reason_to_stop(self._scenario.stop, outcomes)
         # Limits are probed as far as anybody goes.
         if why and contestant.kind is not ContestantKind.LIMIT:

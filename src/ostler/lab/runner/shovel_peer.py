@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler.lab.load import spec as plan
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import rabbitmq
 from ostler.lab.peers import registry as known
 from ostler.lab.peers.broker_process import LOOPBACK, free_port
@@ -60,7 +60,7 @@ class ShovelPeer:
     ) -> ShovelPeer | None:
         """None when it cannot be had, with why in `absent`. Nothing is fetched for it."""
         peer = next(each for each in known.KNOWN if each.name == rabbitmq.NAME)
-        found = known.look(peer)
+        found = known.inspect_peer(peer)
         if not found.is_usable:
             absent[_TITLE] = found.advice or f"it is {found.state}"
             return None
@@ -82,7 +82,7 @@ class ShovelPeer:
         self._relays.append(relay)
         return relay.port
 
-    def plan(self, like: Plan, wiring: Wiring) -> Plan:
+    def plan(self, like: LoadSpec, wiring: Wiring) -> LoadSpec:
         """The same load as another contestant's, for this one."""
         return replace(
             like,

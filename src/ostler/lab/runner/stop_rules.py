@@ -16,7 +16,7 @@ BEHIND: Final = 0.95
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StepOutcome:
     """What a step of a sweep came to, by the median of its repetitions. `asked_rate` is 0 unless a rate was fixed."""
 
     label: str
@@ -26,7 +26,7 @@ class Outcome:
     failure: str = ""
 
 
-def reason_to_stop(rule: StopRule | None, outcomes: Sequence[Outcome]) -> str:
+def reason_to_stop(rule: StopRule | None, outcomes: Sequence[StepOutcome]) -> str:
     """Why the sweep ends after these steps, in words; empty while it goes on."""
     if rule is None or not outcomes:
         return ""
@@ -42,7 +42,7 @@ def reason_to_stop(rule: StopRule | None, outcomes: Sequence[Outcome]) -> str:
     return ""
 
 
-def _capacity(last: Outcome) -> str:
+def _capacity(last: StepOutcome) -> str:
     if last.failure:
         return f"no more could be had at {last.label}: {last.failure}"
     if last.asked_rate and last.rate_per_second < BEHIND * last.asked_rate:
@@ -50,7 +50,7 @@ def _capacity(last: Outcome) -> str:
     return ""
 
 
-def _peak(outcomes: Sequence[Outcome]) -> str:
+def _peak(outcomes: Sequence[StepOutcome]) -> str:
     measured = [each for each in outcomes if not each.failure]
     best = 0
     for number, each in enumerate(measured):

@@ -14,7 +14,7 @@ _GAP = 2
 
 
 @dataclass(frozen=True)
-class Column:
+class TextColumn:
     """`keep` says how long a column stays when there is no room: those with the lowest go first, 0 is never left out.
     A `group` column is not repeated on a terminal while it and those before stay the same. One with `least` may be
     made as narrow as that, its words going on in the next line, before a column is left out."""
@@ -30,7 +30,7 @@ class Column:
 @dataclass(frozen=True)
 class TextTable:
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TextColumn, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def widths(self) -> list[int]:

@@ -13,7 +13,7 @@ from ostler.lab.sampling.samples import Interval, MachineSample
 
 
 @dataclass(frozen=True)
-class _Moment:
+class _Reading:
     stat: MachineStat
     loopback: NetworkUse
     network: NetworkUse
@@ -76,9 +76,9 @@ class MachineSampler:
             swapped_pages=now.swapped_pages - before.swapped_pages,
         )
 
-    def _moment(self) -> _Moment:
+    def _moment(self) -> _Reading:
         network = self._text("net/dev")
-        return _Moment(
+        return _Reading(
             stat=kernel_text.machine_stat(self._text("stat")),
             loopback=kernel_text.network_use(network, loopback=True),
             network=kernel_text.network_use(network, loopback=False),

@@ -47,7 +47,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class Look:
+class ProcessSamples:
     """What one look found."""
 
     processes: list[ProcessSample]
@@ -79,9 +79,9 @@ class ProcessSampler:
         for each in [number for number, seen in self._seen.items() if seen.watched is watched]:
             del self._seen[each]
 
-    def look(self, interval: Interval) -> Look:
+    def look(self, interval: Interval) -> ProcessSamples:
         """What the processes used within the interval, which ends now."""
-        look = Look([], [], [])
+        look = ProcessSamples([], [], [])
         now: dict[int, _Seen] = {}
         for pid, watched in self._family().items():
             found = self._read(pid, watched)
@@ -108,7 +108,7 @@ class ProcessSampler:
         self._seen = {pid: seen for pid, seen in now.items() if not seen.stat.is_over}
         return look
 
-    def _tell(self, what: str, seen: _Seen, interval: Interval, look: Look) -> None:
+    def _tell(self, what: str, seen: _Seen, interval: Interval, look: ProcessSamples) -> None:
         pid = seen.stat.pid
         if what == ENDED and seen.watched.pid == pid:
             self._watched.pop(pid, None)

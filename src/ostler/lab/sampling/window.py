@@ -26,7 +26,7 @@ class RoleUse:
         return self.user_us + self.system_us
 
 
-class Window(Collected):
+class SampleWindow(Collected):
     """A sink for one phase, or for a few that belong together. It keeps a few rows for each second."""
 
     @property

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ostler.lab.scenarios.families import FAMILIES
-from ostler.lab.scenarios.model import Part, Scenario
+from ostler.lab.scenarios.model import Scenario, ScenarioPart
 
 
-class State(StrEnum):
+class FeatureState(StrEnum):
     """`STAND_IN`: something of this platform takes its place. `FOREIGN`: it belongs to another platform and will not
     come. `MISSING`: it comes with a part of the product that is not built yet."""
 
@@ -26,16 +26,16 @@ class Feature:
 
     id: str
     name: str
-    state: State
+    state: FeatureState
     note: str
     part: str = ""
 
     @property
     def is_usable(self) -> bool:
-        return self.state in (State.HERE, State.STAND_IN)
+        return self.state in (FeatureState.HERE, FeatureState.STAND_IN)
 
 
-class Verdict(StrEnum):
+class ReadinessVerdict(StrEnum):
     """What `ostler lab list` says of a scenario."""
 
     READY = "ready"
@@ -50,35 +50,35 @@ class Readiness:
     """Whether a scenario can run today. `missing` are the features that are not there; `stand_ins` those that something
     else takes the place of, which is to be said beside every figure; `left_out` are points that have to be left out."""
 
-    verdict: Verdict
+    verdict: ReadinessVerdict
     missing: tuple[Feature, ...]
     stand_ins: tuple[Feature, ...]
-    left_out: tuple[Part, ...]
+    left_out: tuple[ScenarioPart, ...]
 
     @property
     def can_run(self) -> bool:
-        return self.verdict is Verdict.READY
+        return self.verdict is ReadinessVerdict.READY
 
     def needs(self) -> tuple[str, ...]:
         """What has to come first, in words: parts of the product, then the driver of the family."""
         parts = dict.fromkeys(each.part or each.name for each in self.missing)
-        return (*parts, "a driver") if self.verdict is Verdict.NEEDS_DRIVER else tuple(parts)
+        return (*parts, "a driver") if self.verdict is ReadinessVerdict.NEEDS_DRIVER else tuple(parts)
 
 
 def readiness(scenario: Scenario, features: Mapping[str, Feature]) -> Readiness:
     """What a scenario lacks today: nothing, the driver of its family, or features of the product."""
     needed = [features[name] for name in scenario.needs]
     missing = tuple(each for each in needed if not each.is_usable)
-    stand_ins = tuple(each for each in needed if each.state is State.STAND_IN)
+    stand_ins = tuple(each for each in needed if each.state is FeatureState.STAND_IN)
     left_out = tuple(part for part in scenario.parts if not all(features[name].is_usable for name in part.needs))
     return Readiness(_verdict(scenario, missing), missing, stand_ins, left_out)
 
 
-def _verdict(scenario: Scenario, missing: tuple[Feature, ...]) -> Verdict:
+def _verdict(scenario: Scenario, missing: tuple[Feature, ...]) -> ReadinessVerdict:
     if not scenario.is_measured:
-        return Verdict.NOT_MEASURED
-    if any(each.state is State.FOREIGN for each in missing):
-        return Verdict.FOREIGN
+        return ReadinessVerdict.NOT_MEASURED
+    if any(each.state is FeatureState.FOREIGN for each in missing):
+        return ReadinessVerdict.FOREIGN
     if missing:
-        return Verdict.NEEDS_FEATURES
-    return Verdict.READY if FAMILIES[scenario.family].runner else Verdict.NEEDS_DRIVER
+        return ReadinessVerdict.NEEDS_FEATURES
+    return ReadinessVerdict.READY if FAMILIES[scenario.family].runner else ReadinessVerdict.NEEDS_DRIVER

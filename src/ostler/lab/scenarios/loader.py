@@ -14,18 +14,18 @@ from types import MappingProxyType
 from typing import Final
 
 from ostler.lab.scenarios.families import FAMILIES
-from ostler.lab.scenarios.features import Feature, Readiness, State, readiness
+from ostler.lab.scenarios.features import Feature, FeatureState, Readiness, readiness
 from ostler.lab.scenarios.fields import CatalogueError, Fields
 from ostler.lab.scenarios.model import (
     Binding,
-    Kind,
-    Load,
     LoadKind,
-    Part,
     Persistence,
     Report,
     Role,
     Scenario,
+    ScenarioKind,
+    ScenarioLoad,
+    ScenarioPart,
     Source,
     StopKind,
     StopRule,
@@ -105,9 +105,9 @@ def read_features(document: Mapping[str, object]) -> dict[str, Feature]:
     for name, table in document.items():
         fields = Fields(table, f"{FEATURES_FILE}: {name}")
         _check_name(name, fields)
-        feature = Feature(name, fields.text("name"), fields.word("state", State), fields.text("note"))
+        feature = Feature(name, fields.text("name"), fields.word("state", FeatureState), fields.text("note"))
         part = fields.text("part", "")
-        if bool(part) != (feature.state is State.MISSING):
+        if bool(part) != (feature.state is FeatureState.MISSING):
             raise fields.wrong("part", "it is for features that are missing, and for all of them.")
         fields.end()
         found[name] = Feature(feature.id, feature.name, feature.state, feature.note, part)
@@ -143,7 +143,7 @@ def _scenario(fields: Fields, file_name: str, report: Report, features: Mapping[
     _check_name(name, fields)
     scenario = Scenario(
         id=name,
-        kind=fields.word("kind", Kind),
+        kind=fields.word("kind", ScenarioKind),
         title=fields.text("title"),
         summary=fields.text("summary"),
         report=report,
@@ -178,11 +178,11 @@ def _source(fields: Fields) -> Source:
     return source
 
 
-def _load(fields: Fields) -> Load | None:
+def _load(fields: Fields) -> ScenarioLoad | None:
     table = fields.table("load")
     if table is None:
         return None
-    load = Load(table.word("kind", LoadKind), table.number("per_second", 0.0))
+    load = ScenarioLoad(table.word("kind", LoadKind), table.number("per_second", 0.0))
     if (load.per_second > 0) != (load.kind is LoadKind.RATED):
         raise table.wrong("per_second", "it is for rated load, and for all of it.")
     table.end()
@@ -252,8 +252,8 @@ def _needs(fields: Fields, features: Mapping[str, Feature]) -> tuple[str, ...]:
     return needs
 
 
-def _part(fields: Fields, features: Mapping[str, Feature]) -> Part:
-    part = Part(fields.text("name"), _needs(fields, features))
+def _part(fields: Fields, features: Mapping[str, Feature]) -> ScenarioPart:
+    part = ScenarioPart(fields.text("name"), _needs(fields, features))
     if not part.needs:
         raise fields.wrong("needs", "without needs of its own it is no part.")
     fields.end()

@@ -16,7 +16,7 @@ Point = int | str
 Value = int | float | str | bool | tuple[Point, ...]
 
 
-class Kind(StrEnum):
+class ScenarioKind(StrEnum):
     """Most entries are measured; the others are kept because the measured ones refer to them."""
 
     SCENARIO = "scenario"
@@ -142,7 +142,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Load:
+class ScenarioLoad:
     kind: LoadKind
     per_second: float = 0.0
 
@@ -155,7 +155,7 @@ class StopRule:
 
 
 @dataclass(frozen=True)
-class Part:
+class ScenarioPart:
     """Some points of a scenario that need more than the rest of it."""
 
     name: str
@@ -167,7 +167,7 @@ class Scenario:
     """One scenario, in our own words. `compared` is what the report varies and one machine cannot: releases, models."""
 
     id: str
-    kind: Kind
+    kind: ScenarioKind
     title: str
     summary: str
     report: Report
@@ -178,7 +178,7 @@ class Scenario:
     syncpoint: tuple[Syncpoint, ...] = ()
     message_bytes: tuple[int, ...] = ()
     queue_managers: tuple[int, ...] = ()
-    load: Load | None = None
+    load: ScenarioLoad | None = None
     stop: StopRule | None = None
     roles: tuple[Role, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
@@ -186,11 +186,11 @@ class Scenario:
     metrics: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ScenarioPart, ...] = ()
 
     @property
     def is_measured(self) -> bool:
-        return self.kind is Kind.SCENARIO
+        return self.kind is ScenarioKind.SCENARIO
 
     def sweep(self, name: str) -> Sweep:
         """The sweep of that name; KeyError when it has none."""

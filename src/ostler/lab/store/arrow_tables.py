@@ -8,23 +8,23 @@ from typing import BinaryIO
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-from ostler.lab.store.schema import KEY, SCHEMA_VERSION, Kind, Table
+from ostler.lab.store.schema import KEY, SCHEMA_VERSION, ColumnKind, SampleTable
 
 VERSION_NAME = b"ostler.schema_version"
 TABLE_NAME = b"ostler.table"
 
 _TYPES = {
-    Kind.TEXT: pa.string(),
-    Kind.INTEGER: pa.int32(),
-    Kind.LONG: pa.int64(),
-    Kind.REAL: pa.float64(),
-    Kind.FLAG: pa.bool_(),
-    Kind.TIME: pa.timestamp("us", tz="UTC"),
-    Kind.MAP: pa.map_(pa.string(), pa.field("value", pa.string(), nullable=False)),
+    ColumnKind.TEXT: pa.string(),
+    ColumnKind.INTEGER: pa.int32(),
+    ColumnKind.LONG: pa.int64(),
+    ColumnKind.REAL: pa.float64(),
+    ColumnKind.FLAG: pa.bool_(),
+    ColumnKind.TIME: pa.timestamp("us", tz="UTC"),
+    ColumnKind.MAP: pa.map_(pa.string(), pa.field("value", pa.string(), nullable=False)),
 }
 
 
-def arrow_schema(table: Table) -> pa.Schema:
+def arrow_schema(table: SampleTable) -> pa.Schema:
     """The exact schema of each Parquet file of a table; its metadata names table and schema version."""
     listed = [pa.field(each.name, _TYPES[each.kind], nullable=each.optional) for each in table.columns]
     return pa.schema(listed, {TABLE_NAME: table.name.encode(), VERSION_NAME: str(SCHEMA_VERSION).encode()})
@@ -33,7 +33,7 @@ def arrow_schema(table: Table) -> pa.Schema:
 class TableFile:
     """A Parquet file of one table, to which rows of one segment are appended."""
 
-    def __init__(self, table: Table, key: Sequence[object], file: BinaryIO) -> None:
+    def __init__(self, table: SampleTable, key: Sequence[object], file: BinaryIO) -> None:
         self._schema = arrow_schema(table)
         self._key = key
         self._file = file
@@ -48,7 +48,7 @@ class TableFile:
         ]
         types = [field.type for field in self._schema][len(KEY) :]
         own = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)]
-        self._writer.write_table(pa.Table.from_arrays(constant + own, schema=self._schema))
+        self._writer.write_table(pa.SampleTable.from_arrays(constant + own, schema=self._schema))
         self.rows += len(rows)
 
     def close(self) -> None:

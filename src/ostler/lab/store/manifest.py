@@ -24,14 +24,14 @@ class RunUnreadable(Exception):
     """A directory is no run, or one this version cannot read. The text says what to do."""
 
 
-class State(StrEnum):
+class RunState(StrEnum):
     RUNNING = "running"
     COMPLETE = "complete"
     PARTIAL = "partial"
 
 
 @dataclass(frozen=True)
-class Point:
+class PlannedPoint:
     """What is measured as one: a contestant in a step of the sweep, for the first, second, ... time."""
 
     contestant: str
@@ -45,7 +45,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedPoint:
     """A point that was planned and is not wanted any more, because of a stop rule."""
 
     contestant: str
@@ -59,7 +59,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Flag:
+class RunFlag:
     """Why figures of the whole run are doubtful. Flags of one phase are rows of the table of events."""
 
     name: str
@@ -76,10 +76,10 @@ class Manifest:
     environment: Mapping[str, object]
     command: tuple[str, ...] = ()
     parameters: Mapping[str, Value] = field(default_factory=dict)
-    points: tuple[Point, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    flags: tuple[Flag, ...] = ()
-    state: State = State.RUNNING
+    points: tuple[PlannedPoint, ...] = ()
+    skipped: tuple[SkippedPoint, ...] = ()
+    flags: tuple[RunFlag, ...] = ()
+    state: RunState = RunState.RUNNING
     reason: str = ""
     ended: str = ""
     resumed: tuple[str, ...] = ()
@@ -87,14 +87,14 @@ class Manifest:
 
     def flagged(self, name: str, text: str) -> Manifest:
         """With one more flag; the same flag is not raised twice."""
-        flag = Flag(name, text)
+        flag = RunFlag(name, text)
         return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
 
 
 def _from_json(content: dict[str, object]) -> Manifest:
     known = {each.name for each in fields(Manifest)}
     found: dict[str, object] = {name: value for name, value in content.items() if name in known}
-    for name, kind in (("points", Point), ("skipped", Skipped), ("flags", Flag)):
+    for name, kind in (("points", PlannedPoint), ("skipped", SkippedPoint), ("flags", RunFlag)):
         listed = found.get(name, [])
         assert isinstance(listed, list)
         found[name] = tuple(kind(**each) for each in listed)
@@ -102,7 +102,7 @@ def _from_json(content: dict[str, object]) -> Manifest:
         listed = found.get(name, [])
         assert isinstance(listed, list)
         found[name] = tuple(str(each) for each in listed)
-    found["state"] = State(str(found.get("state")))
+    found["state"] = RunState(str(found.get("state")))
     for name in ("run", "scenario", "began"):
         assert isinstance(found[name], str)
     for name in ("environment", "parameters"):

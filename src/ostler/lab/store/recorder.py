@@ -124,7 +124,7 @@ class LatencyRecorder:
         return json.dumps([self._began_ns, lines], separators=(",", ":"))
 
 
-def unpacked(line: str) -> LatencyRecorder:
+def unpack(line: str) -> LatencyRecorder:
     """What another process counted. Refuses a line that does not add up: it was cut, or is of something else."""
     began_ns, lines = json.loads(line)
     recorder = LatencyRecorder(began_ns)

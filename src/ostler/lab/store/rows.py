@@ -124,7 +124,7 @@ class EventRow(NamedTuple):
 Row = OperationRow | LatencyRow | ProcessRow | ThreadRow | MachineRow | StatisticRow | EventRow
 """What may be added to a segment; its one `PhaseRow` is given when it is committed."""
 
-TABLE_OF: dict[type[PhaseRow] | type[Row], schema.Table] = {
+TABLE_OF: dict[type[PhaseRow] | type[Row], schema.SampleTable] = {
     PhaseRow: schema.PHASE,
     OperationRow: schema.OPERATION,
     LatencyRow: schema.LATENCY,

@@ -14,13 +14,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.lab.store.arrow_tables import arrow_schema
-from ostler.lab.store.manifest import Manifest, Point, RunUnreadable, read_manifest
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable, read_manifest
 from ostler.lab.store.run_writer import committed_segments, is_owned
 from ostler.lab.store.schema import TABLES
 from ostler.lab.store.segments import MEASURED, SEGMENTS, SegmentKey, SegmentNote, read_note
 
 
-class Condition(StrEnum):
+class RunCondition(StrEnum):
     """How a run is to be taken."""
 
     RUNNING = "running"
@@ -44,19 +44,19 @@ class StoredRun:
 
     directory: Path
     manifest: Manifest
-    condition: Condition
+    condition: RunCondition
     segments: tuple[Segment, ...]
 
     @property
     def is_partial(self) -> bool:
-        return self.condition != Condition.COMPLETE
+        return self.condition != RunCondition.COMPLETE
 
     @property
     def keys(self) -> list[SegmentKey]:
         """The phases that were measured, in the order they were begun."""
         return [segment.note.key for segment in self.segments if segment.note is not None]
 
-    def remaining(self) -> list[Point]:
+    def remaining(self) -> list[PlannedPoint]:
         """Planned points that are neither measured nor skipped."""
         settled = {key.point for key in self.keys if key.phase == MEASURED}
         settled |= {each.key for each in self.manifest.skipped}
@@ -108,9 +108,9 @@ def read_run(directory: Path) -> StoredRun:
     # Asked first: a run that ends meanwhile is then seen as running, never as interrupted.
     owned = is_owned(directory)
     manifest = read_manifest(directory)
-    condition = Condition(manifest.state)
-    if condition == Condition.RUNNING and not owned:
-        condition = Condition.INTERRUPTED
+    condition = RunCondition(manifest.state)
+    if condition == RunCondition.RUNNING and not owned:
+        condition = RunCondition.INTERRUPTED
     if not (directory / SEGMENTS).is_dir():
         raise RunUnreadable(f"{directory} has lost its directory {SEGMENTS}. Restore it from a copy.")
     segments = tuple(_segment(path, manifest.run) for path in committed_segments(directory))

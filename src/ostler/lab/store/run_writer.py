@@ -25,10 +25,10 @@ from types import TracebackType
 
 from ostler.lab.store.manifest import (
     Manifest,
-    Point,
+    PlannedPoint,
+    RunState,
     RunUnreadable,
-    Skipped,
-    State,
+    SkippedPoint,
     read_manifest,
     sync_directory,
     write_manifest,
@@ -44,7 +44,7 @@ from ostler.lab.store.segments import (
     SegmentKey,
     SegmentWriter,
     damage_of,
-    explained,
+    explain_errors,
     read_note,
 )
 
@@ -107,12 +107,12 @@ class RunWriter:
         fresh = runs / f".{manifest.run}.new"
         if directory.exists():
             raise FileExistsError(f"There is a run {manifest.run} already in {runs}.")
-        with explained(directory):
+        with explain_errors(directory):
             for name in (SEGMENTS, UNFINISHED, ABANDONED):
                 (fresh / name).mkdir(parents=True, exist_ok=True)
             lock = _locked(fresh)
         try:
-            with explained(directory):
+            with explain_errors(directory):
                 write_manifest(fresh, manifest)
                 os.rename(fresh, directory)
                 sync_directory(runs)
@@ -125,14 +125,14 @@ class RunWriter:
     def resume(cls, directory: Path, durable: bool = True) -> RunWriter:
         """Go on with a run that is not complete. Phases of points that were not finished are set aside."""
         manifest = read_manifest(directory)
-        if manifest.state == State.COMPLETE:
+        if manifest.state == RunState.COMPLETE:
             raise RunUnreadable(f"{directory.name} is complete: there is nothing to resume. Start a new run.")
         if manifest.schema_version != SCHEMA_VERSION:
             raise RunUnreadable(
                 f"{directory.name} has samples of schema version {manifest.schema_version}, which this version of "
                 f"ostler reads but does not write (it writes {SCHEMA_VERSION}). Start a new run."
             )
-        with explained(directory):
+        with explain_errors(directory):
             for name in (SEGMENTS, UNFINISHED, ABANDONED):
                 (directory / name).mkdir(exist_ok=True)
             lock = _locked(directory)
@@ -157,8 +157,8 @@ class RunWriter:
                 again += 1
             else:
                 self._done[key] = path
-        was_killed = self.manifest.state == State.RUNNING
-        manifest = replace(self.manifest, state=State.RUNNING, reason="", ended="")
+        was_killed = self.manifest.state == RunState.RUNNING
+        manifest = replace(self.manifest, state=RunState.RUNNING, reason="", ended="")
         manifest = replace(manifest, resumed=(*manifest.resumed, now_text()))
         if was_killed:
             manifest = manifest.flagged(INTERRUPTED, "The run was interrupted without warning, and resumed.")
@@ -180,22 +180,22 @@ class RunWriter:
         return [path for place in places for path in place.iterdir() if path.name.isdecimal()]
 
     def _write(self, manifest: Manifest) -> None:
-        with explained(self.directory):
+        with explain_errors(self.directory):
             write_manifest(self.directory, manifest)
         self.manifest = manifest
 
-    def plan(self, points: Iterable[Point]) -> None:
+    def plan(self, points: Iterable[PlannedPoint]) -> None:
         """Add points that are to be measured; those already planned stay as they are."""
         known = {point.key for point in self.manifest.points}
         fresh = [point for point in points if point.key not in known]
         self._write(replace(self.manifest, points=(*self.manifest.points, *fresh)))
 
-    def skip(self, point: Point, reason: str) -> None:
+    def skip(self, point: PlannedPoint, reason: str) -> None:
         """A planned point need not be measured, because a stop rule ended the sweep before."""
-        skipped = Skipped(point.contestant, point.step, point.repetition, reason)
+        skipped = SkippedPoint(point.contestant, point.step, point.repetition, reason)
         self._write(replace(self.manifest, skipped=(*self.manifest.skipped, skipped)))
 
-    def remaining(self) -> list[Point]:
+    def remaining(self) -> list[PlannedPoint]:
         """Planned points that are neither measured nor skipped, as planned."""
         settled = {key.point for key in self._done if key.phase == MEASURED}
         settled |= {each.key for each in self.manifest.skipped}
@@ -209,7 +209,7 @@ class RunWriter:
         """Add what became known only later: versions of peers, noise."""
         self._write(replace(self.manifest, environment={**self.manifest.environment, **found}))
 
-    def begin(self, point: Point, phase: str) -> SegmentWriter:
+    def begin(self, point: PlannedPoint, phase: str) -> SegmentWriter:
         """A segment for a phase of a point. Several may be open; each phase of a point is committed once."""
         assert not self._ended
         key = SegmentKey(*point.key, phase)
@@ -227,12 +227,12 @@ class RunWriter:
         if remaining:
             self.stop(f"{len(remaining)} of {len(self.manifest.points)} points were not measured")
         else:
-            self._end(replace(self.manifest, state=State.COMPLETE, reason=""))
+            self._end(replace(self.manifest, state=RunState.COMPLETE, reason=""))
 
     def stop(self, reason: str) -> None:
         """End before everything is measured. The run is valid, flagged and can be resumed."""
         manifest = self.manifest.flagged(PARTIAL, f"The run ended early: {reason}.")
-        self._end(replace(manifest, state=State.PARTIAL, reason=reason))
+        self._end(replace(manifest, state=RunState.PARTIAL, reason=reason))
 
     def _end(self, manifest: Manifest) -> None:
         assert not self._ended

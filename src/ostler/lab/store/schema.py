@@ -13,7 +13,7 @@ from enum import StrEnum
 SCHEMA_VERSION = 1
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What a column holds."""
 
     TEXT = "string"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
     MAP = "map"
 
 
-class Adding(StrEnum):
+class Aggregation(StrEnum):
     """How values of one column are put together over rows: workers, processes, seconds."""
 
     KEY = "key"
@@ -36,67 +36,69 @@ class Adding(StrEnum):
 
 
 @dataclass(frozen=True)
-class Column:
+class SampleColumn:
     name: str
-    kind: Kind
-    adding: Adding
+    kind: ColumnKind
+    adding: Aggregation
     text: str
     # May be empty, where the system does not tell.
     optional: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class SampleTable:
     name: str
     text: str
-    columns: tuple[Column, ...]
+    columns: tuple[SampleColumn, ...]
 
     @property
-    def own_columns(self) -> tuple[Column, ...]:
+    def own_columns(self) -> tuple[SampleColumn, ...]:
         """Those that are not the same in all rows of a segment."""
         return self.columns[len(KEY) :]
 
 
-def _key(name: str, text: str, kind: Kind = Kind.TEXT) -> Column:
-    return Column(name, kind, Adding.KEY, text)
+def _key(name: str, text: str, kind: ColumnKind = ColumnKind.TEXT) -> SampleColumn:
+    return SampleColumn(name, kind, Aggregation.KEY, text)
 
 
-def _sum(name: str, text: str, optional: bool = False) -> Column:
-    return Column(name, Kind.LONG, Adding.SUM, text, optional)
+def _sum(name: str, text: str, optional: bool = False) -> SampleColumn:
+    return SampleColumn(name, ColumnKind.LONG, Aggregation.SUM, text, optional)
 
 
-def _last(name: str, text: str, kind: Kind = Kind.LONG, optional: bool = False) -> Column:
-    return Column(name, kind, Adding.LATEST, text, optional)
+def _last(name: str, text: str, kind: ColumnKind = ColumnKind.LONG, optional: bool = False) -> SampleColumn:
+    return SampleColumn(name, kind, Aggregation.LATEST, text, optional)
 
 
 KEY = (
     _key("run", "identity of the run, the name of its directory"),
     _key("contestant", "what was driven: a product with its settings, or a limit probe"),
-    _key("step", "step of the sweep, from 0", Kind.INTEGER),
-    _key("repetition", "which time this step was measured with this contestant, from 0", Kind.INTEGER),
+    _key("step", "step of the sweep, from 0", ColumnKind.INTEGER),
+    _key("repetition", "which time this step was measured with this contestant, from 0", ColumnKind.INTEGER),
     _key("phase", "calibration, warm-up, measured or cool-down"),
 )
-_SECOND = _key("second", "whole seconds since the phase began, from 0", Kind.INTEGER)
+_SECOND = _key("second", "whole seconds since the phase began, from 0", ColumnKind.INTEGER)
 _INTERVAL = _sum("interval_us", "how long the sample covers: a second, or less where a phase ended")
-_WORKER = _key("worker", "driver process or thread, from 0", Kind.INTEGER)
+_WORKER = _key("worker", "driver process or thread, from 0", ColumnKind.INTEGER)
 _OPERATION = _key("operation", "what was timed: round-trip, MQPUT, connect, ...")
 
-PHASE = Table(
+PHASE = SampleTable(
     "phase",
     "One row for each phase: what was run, when and for how long. Rates divide by `seconds`.",
     (
         *KEY,
-        Column("scenario", Kind.TEXT, Adding.LATEST, "id in the catalogue"),
-        Column("began", Kind.TIME, Adding.LOWEST, "when the phase began, UTC, microseconds"),
-        Column("seconds", Kind.REAL, Adding.SUM, "how long it took, by the monotonic clock"),
-        _last("clients", "clients that made requests", Kind.INTEGER),
-        _last("message_bytes", "length of a request", Kind.LONG),
-        _last("persistent", "whether messages were persistent", Kind.FLAG),
-        _last("rate_per_second", "rate that was asked for; empty when as fast as it goes", Kind.REAL, optional=True),
-        _last("parameters", "all other parameters of the step, name to text", Kind.MAP),
+        SampleColumn("scenario", ColumnKind.TEXT, Aggregation.LATEST, "id in the catalogue"),
+        SampleColumn("began", ColumnKind.TIME, Aggregation.LOWEST, "when the phase began, UTC, microseconds"),
+        SampleColumn("seconds", ColumnKind.REAL, Aggregation.SUM, "how long it took, by the monotonic clock"),
+        _last("clients", "clients that made requests", ColumnKind.INTEGER),
+        _last("message_bytes", "length of a request", ColumnKind.LONG),
+        _last("persistent", "whether messages were persistent", ColumnKind.FLAG),
+        _last(
+            "rate_per_second", "rate that was asked for; empty when as fast as it goes", ColumnKind.REAL, optional=True
+        ),
+        _last("parameters", "all other parameters of the step, name to text", ColumnKind.MAP),
     ),
 )
-OPERATION = Table(
+OPERATION = SampleTable(
     "operation",
     "How many operations each worker completed in each second, and their exact extremes.",
     (
@@ -107,14 +109,24 @@ OPERATION = Table(
         _sum("count", "completed and timed; equals the sum of `latency.count` of the same key"),
         _sum("failed", "ended with an error or without an answer; not timed"),
         _sum("late", "begun later than they were due; timed from when they were due"),
-        Column("lowest_ns", Kind.LONG, Adding.LOWEST, "exact lowest latency; empty when `count` is 0", optional=True),
-        Column(
-            "highest_ns", Kind.LONG, Adding.HIGHEST, "exact highest latency; empty when `count` is 0", optional=True
+        SampleColumn(
+            "lowest_ns",
+            ColumnKind.LONG,
+            Aggregation.LOWEST,
+            "exact lowest latency; empty when `count` is 0",
+            optional=True,
+        ),
+        SampleColumn(
+            "highest_ns",
+            ColumnKind.LONG,
+            Aggregation.HIGHEST,
+            "exact highest latency; empty when `count` is 0",
+            optional=True,
         ),
         _sum("total_ns", "sum of all latencies: divided by `count`, the exact mean"),
     ),
 )
-LATENCY = Table(
+LATENCY = SampleTable(
     "latency",
     "Sparse latency histograms: only buckets that were hit. Merged by summing `count` for each `bucket`.",
     (
@@ -122,11 +134,11 @@ LATENCY = Table(
         _WORKER,
         _SECOND,
         _OPERATION,
-        _key("bucket", "number of the bucket in the fixed layout", Kind.INTEGER),
+        _key("bucket", "number of the bucket in the fixed layout", ColumnKind.INTEGER),
         _sum("count", "values that fell into the bucket, at least 1"),
     ),
 )
-PROCESS = Table(
+PROCESS = SampleTable(
     "process",
     "What each process used in each second.",
     (
@@ -136,8 +148,8 @@ PROCESS = Table(
             "role",
             "driver, queue-manager, peer, probe, neighbour, ...; of two that are joined with /near or /far behind it",
         ),
-        _key("pid", "process id", Kind.INTEGER),
-        _last("name", "name of the program", Kind.TEXT),
+        _key("pid", "process id", ColumnKind.INTEGER),
+        _last("name", "name of the program", ColumnKind.TEXT),
         _INTERVAL,
         _sum("user_us", "processor time in user mode"),
         _sum("system_us", "processor time in the kernel"),
@@ -145,36 +157,36 @@ PROCESS = Table(
         _sum("voluntary_switches", "context switches while waiting", optional=True),
         _sum("involuntary_switches", "context switches forced upon it", optional=True),
         _last("resident_bytes", "resident memory"),
-        _last("threads", "threads", Kind.INTEGER),
+        _last("threads", "threads", ColumnKind.INTEGER),
         _sum("read_bytes", "read from storage", optional=True),
         _sum("written_bytes", "written to storage", optional=True),
         _sum("read_calls", "calls that read", optional=True),
         _sum("write_calls", "calls that wrote", optional=True),
     ),
 )
-THREAD = Table(
+THREAD = SampleTable(
     "thread",
     "Processor time by thread, where a process does several jobs: the log writer, trusted applications.",
     (
         *KEY,
         _SECOND,
         _key("role", "role of the process"),
-        _key("pid", "process id", Kind.INTEGER),
-        _key("thread", "thread id", Kind.INTEGER),
-        _last("name", "name of the thread", Kind.TEXT),
+        _key("pid", "process id", ColumnKind.INTEGER),
+        _key("thread", "thread id", ColumnKind.INTEGER),
+        _last("name", "name of the thread", ColumnKind.TEXT),
         _INTERVAL,
         _sum("user_us", "processor time in user mode; part of the process's"),
         _sum("system_us", "processor time in the kernel; part of the process's"),
     ),
 )
-MACHINE = Table(
+MACHINE = SampleTable(
     "machine",
     "The whole machine in each second; processor time of all cores together.",
     (
         *KEY,
         _SECOND,
         _INTERVAL,
-        _last("cores", "cores that were online", Kind.INTEGER),
+        _last("cores", "cores that were online", ColumnKind.INTEGER),
         _sum("user_us", "processor time in user mode"),
         _sum("nice_us", "processor time in user mode at low priority"),
         _sum("system_us", "processor time in the kernel"),
@@ -183,16 +195,16 @@ MACHINE = Table(
         _sum("irq_us", "processor time in hardware interrupts"),
         _sum("softirq_us", "processor time in soft interrupts: most of the loopback network"),
         _sum("steal_us", "taken by the hypervisor for others"),
-        Column("busiest_core_percent", Kind.REAL, Adding.HIGHEST, "how busy the busiest core was"),
-        _last("load", "load average of one minute", Kind.REAL),
-        _last("running", "tasks that ran or wanted to", Kind.INTEGER),
+        SampleColumn("busiest_core_percent", ColumnKind.REAL, Aggregation.HIGHEST, "how busy the busiest core was"),
+        _last("load", "load average of one minute", ColumnKind.REAL),
+        _last("running", "tasks that ran or wanted to", ColumnKind.INTEGER),
         _sum("context_switches", "context switches of all processes"),
         _sum("loopback_bytes", "sent through the loopback interface"),
         _sum("loopback_packets", "packets sent through the loopback interface"),
         _sum("network_received_bytes", "received by the other interfaces"),
         _sum("network_sent_bytes", "sent by the other interfaces"),
         _sum("dropped_packets", "packets dropped by any interface"),
-        _last("disk", "device with the queue managers' files; empty when they are in memory", Kind.TEXT),
+        _last("disk", "device with the queue managers' files; empty when they are in memory", ColumnKind.TEXT),
         _sum("disk_reads", "reads that device completed"),
         _sum("disk_read_bytes", "read from it"),
         _sum("disk_writes", "writes it completed"),
@@ -205,24 +217,24 @@ MACHINE = Table(
         _sum("swapped_pages", "pages swapped in or out"),
     ),
 )
-STATISTIC = Table(
+STATISTIC = SampleTable(
     "statistic",
     "Named figures from elsewhere: the log, statistics and accounting of the queue manager, peers, probes.",
     (
         *KEY,
         _SECOND,
         _key("source", "queue-manager, log, statistics, accounting, peer, probe, ..."),
-        _key("record", "which message or record of this source, from 0", Kind.INTEGER),
+        _key("record", "which message or record of this source, from 0", ColumnKind.INTEGER),
         _key(
             "object",
             "queue, channel or connection it is about, or empty; of several queue managers as NAME/object",
         ),
         _key("name", "name of the figure"),
-        _key("position", "place in an array, from 0; 0 for a single figure", Kind.INTEGER),
-        _last("value", "the figure", Kind.REAL),
+        _key("position", "place in an array, from 0; 0 for a single figure", ColumnKind.INTEGER),
+        _last("value", "the figure", ColumnKind.REAL),
     ),
 )
-EVENT = Table(
+EVENT = SampleTable(
     "event",
     "What happened meanwhile, and what makes figures doubtful.",
     (
@@ -233,8 +245,8 @@ EVENT = Table(
             "name",
             "short name: driver-saturated, steal, noise, ...; what it is about may follow a colon",
         ),
-        _last("text", "a sentence for people", Kind.TEXT),
-        _last("value", "the figure behind it", Kind.REAL, optional=True),
+        _last("text", "a sentence for people", ColumnKind.TEXT),
+        _last("value", "the figure behind it", ColumnKind.REAL, optional=True),
     ),
 )
 

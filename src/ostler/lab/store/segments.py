@@ -21,7 +21,7 @@ from typing import BinaryIO
 from ostler.lab.store.arrow_tables import TableFile
 from ostler.lab.store.manifest import sync_directory
 from ostler.lab.store.rows import TABLE_OF, PhaseRow, Row
-from ostler.lab.store.schema import SCHEMA_VERSION, Table
+from ostler.lab.store.schema import SCHEMA_VERSION, SampleTable
 
 SEGMENT = "segment.json"
 SEGMENTS = "segments"
@@ -135,7 +135,7 @@ class SegmentWriter:
         self._adding = threading.Lock()
         self._ended = False
         self.is_abandoned = False
-        with explained(directory):
+        with explain_errors(directory):
             self._place.mkdir()
 
     def add(self, rows: Iterable[Row]) -> None:
@@ -145,17 +145,17 @@ class SegmentWriter:
             for row in rows:
                 self._take(TABLE_OF[type(row)], row)
 
-    def _take(self, table: Table, row: tuple[object, ...]) -> None:
+    def _take(self, table: SampleTable, row: tuple[object, ...]) -> None:
         buffer = self._buffers.setdefault(table.name, [])
         buffer.append(row)
         if len(buffer) >= BUFFERED_ROWS_MAX:
             self._flush(table)
 
-    def _flush(self, table: Table) -> None:
+    def _flush(self, table: SampleTable) -> None:
         rows = self._buffers.get(table.name)
         if not rows:
             return
-        with explained(self._run):
+        with explain_errors(self._run):
             if table.name not in self._files:
                 file = open(self._place / f"{table.name}.parquet", "wb")  # noqa: SIM115 - closed by commit or abandon
                 self._files[table.name] = (TableFile(table, self._columns, file), file)
@@ -169,7 +169,7 @@ class SegmentWriter:
         try:
             for table in TABLE_OF.values():
                 self._flush(table)
-            with explained(self._run):
+            with explain_errors(self._run):
                 stored = [self._closed(name) for name in self._files]
                 note = SegmentNote(*self._columns, files=tuple(stored))
                 with open(self._place / SEGMENT, "w", encoding="utf-8") as file:
@@ -216,7 +216,7 @@ class SegmentWriter:
         shutil.rmtree(self._place, ignore_errors=True)
 
 
-class explained:  # noqa: N801 - reads as a word where it is used
+class explain_errors:  # noqa: N801 - reads as a word where it is used
     """Tell errors of the disk in words that say what to do."""
 
     def __init__(self, run: Path) -> None:

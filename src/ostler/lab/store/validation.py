@@ -12,8 +12,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.lab.store.arrow_tables import arrow_schema
 from ostler.lab.store.histogram import BUCKETS, bucket_of
-from ostler.lab.store.run_reader import Condition, StoredRun
-from ostler.lab.store.schema import KEY, LATENCY, OPERATION, PHASE, TABLES, Adding, Kind
+from ostler.lab.store.run_reader import RunCondition, StoredRun
+from ostler.lab.store.schema import KEY, LATENCY, OPERATION, PHASE, TABLES, Aggregation, ColumnKind
 from ostler.lab.store.segments import SegmentKey, SegmentNote, damage_of
 
 _KEY_NAMES = [column.name for column in KEY]
@@ -45,7 +45,7 @@ def validate(run: StoredRun) -> list[Problem]:
             problems.append(Problem(name, "once", f"the same phase as segment {seen[segment.note.key]}"))
         seen.setdefault(segment.note.key, name)
         problems += [Problem(name, rule, text) for rule, text in _segment_problems(segment.directory, segment.note)]
-    if run.condition == Condition.COMPLETE and run.remaining():
+    if run.condition == RunCondition.COMPLETE and run.remaining():
         text = f"the run says that it is complete, but {len(run.remaining())} points are missing"
         problems.append(Problem("", "complete", text))
     return problems
@@ -74,7 +74,7 @@ def _segment_problems(directory: Path, note: SegmentNote) -> Iterator[tuple[str,
 
 
 def _row_problems(name: str, table: pa.Table, note: SegmentNote) -> Iterator[tuple[str, str]]:
-    keys = [column.name for column in TABLES[name].own_columns if column.adding is Adding.KEY]
+    keys = [column.name for column in TABLES[name].own_columns if column.adding is Aggregation.KEY]
     distinct = table.group_by(keys).aggregate([]).num_rows if keys else min(table.num_rows, 1)
     if distinct != table.num_rows:
         yield (
@@ -86,8 +86,10 @@ def _row_problems(name: str, table: pa.Table, note: SegmentNote) -> Iterator[tup
         if pc.any(pc.not_equal(table[column], value)).as_py():
             yield "key", f"{name} has rows whose {column} is not {value}"
     for described in TABLES[name].own_columns:
-        counted = described.adding in (Adding.SUM, Adding.LOWEST, Adding.HIGHEST) or described.name == "second"
-        if counted and described.kind in (Kind.INTEGER, Kind.LONG, Kind.REAL):
+        counted = (
+            described.adding in (Aggregation.SUM, Aggregation.LOWEST, Aggregation.HIGHEST) or described.name == "second"
+        )
+        if counted and described.kind in (ColumnKind.INTEGER, ColumnKind.LONG, ColumnKind.REAL):
             at = pc.index(pc.fill_null(pc.less(table[described.name], 0), False), True).as_py()
             if at >= 0:
                 yield "negative", f"{name}.{described.name} is below 0 in row {at}"

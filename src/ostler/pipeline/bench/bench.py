@@ -26,15 +26,15 @@ from ostler.lab.common.own_process import Report
 from ostler.lab.common.samples import Measurement, median, ratio
 from ostler.lab.store import schema as samples
 from ostler.pipeline.bench.bench_session import spark_application
-from ostler.pipeline.bench.synthetic import Made, Shape, make_runs
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.lake.lake import Snapshot, open_lake
+from ostler.pipeline.bench.synthetic import SampleShape, SyntheticRuns, make_runs
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.lake.lake import LakeSnapshot, open_lake
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.lake_frames import read_table
 from ostler.pipeline.lake.run_files import check_files, find_runs
 from ostler.pipeline.lake.tables import BRONZE
 from ostler.pipeline.run import list_runs, make_points, take_samples
-from ostler.pipeline.spark.spark_errors import spark_errors_told
+from ostler.pipeline.spark.spark_errors import spark_error_context
 from ostler.pipeline.steps.points import KEY, OPERATION_KEY
 
 NAME: Final = "pipeline"
@@ -50,7 +50,7 @@ POINTS: Final = "points"
 
 
 @dataclass(frozen=True)
-class Asked:
+class LakeBenchOptions:
     """What is to be measured, and where."""
 
     rows: int = ROWS
@@ -58,11 +58,11 @@ class Asked:
     seconds_max: float = 3600.0
     master: str = "local[*]"
     settings: Mapping[str, str] = field(default_factory=dict)
-    shape: Shape = field(default_factory=Shape)
+    shape: SampleShape = field(default_factory=SampleShape)
 
 
 @dataclass
-class _Found:
+class _LakeTimes:
     """Rows a second of each step, ours and bare, and the driver's memory as it went."""
 
     ours: dict[str, list[float]] = field(default_factory=lambda: {INGEST: [], POINTS: []})
@@ -72,21 +72,21 @@ class _Found:
     is_cut: bool = False
 
 
-def measure(asked: Asked, scratch: Path, report: Report) -> Result:
+def measure(asked: LakeBenchOptions, scratch: Path, report: Report) -> Result:
     """Everything; needs a process of its own, for there is one Spark in a process. PipelineRefused when it cannot."""
     _check_room(asked.rows, scratch)
     deadline = time.monotonic() + asked.seconds_max
-    found = _Found()
+    found = _LakeTimes()
     report(0.0, "starting Spark")
     with (
         spark_application(asked.master, "ostler pipeline bench", asked.settings) as spark,
-        spark_errors_told("The benchmark stopped"),
+        spark_error_context("The benchmark stopped"),
     ):
         _remember(spark, found, "at the start")
         made = make_runs(spark, (scratch / "runs").absolute(), asked.rows, asked.shape, lambda text: report(0.05, text))
         few = made.runs[: max(1, len(made.runs) // 10)]
         report(0.3, "warming up with a tenth of the runs")
-        _round(spark, scratch, few, _Found(), 0, report, 0.3)
+        _round(spark, scratch, few, _LakeTimes(), 0, report, 0.3)
         _remember(spark, found, "after a tenth")
         for number in range(asked.rounds):
             if number and time.monotonic() > deadline:
@@ -101,7 +101,7 @@ def _check_room(rows: int, scratch: Path) -> None:
     wanted = rows * _DISK_BYTES_OF_ROW
     free = shutil.disk_usage(scratch).free
     if free < wanted:
-        raise PipelineRefused(
+        raise PipelineError(
             f"{rows:,} rows need {wanted / 1e9:.1f} GB, and {scratch} has {free / 1e9:.1f} GB left. "
             "Ask for fewer with --rows, or name another place with --scratch."
         )
@@ -111,7 +111,13 @@ def _check_room(rows: int, scratch: Path) -> None:
 
 
 def _round(
-    spark: SparkSession, scratch: Path, runs: Sequence[Path], found: _Found, number: int, report: Report, done: float
+    spark: SparkSession,
+    scratch: Path,
+    runs: Sequence[Path],
+    found: _LakeTimes,
+    number: int,
+    report: Report,
+    done: float,
 ) -> None:
     """Every step once, ours and bare. Bronze that ours has written is what both kinds of points are made from."""
     lake = (scratch / f"lake-{len(runs)}-{number}").absolute()
@@ -184,13 +190,13 @@ def _bare_points(spark: SparkSession, lake: Path) -> None:
             frame.groupBy(*keys).agg(*_sums(table)).write.format("noop").mode("overwrite").save()
 
 
-def _bronze(spark: SparkSession, now: Snapshot, name: str) -> DataFrame:
+def _bronze(spark: SparkSession, now: LakeSnapshot, name: str) -> DataFrame:
     return read_table(spark, now, BRONZE[name])
 
 
-def _sums(table: samples.Table) -> list[Column]:
+def _sums(table: samples.SampleTable) -> list[Column]:
     """What adding up the rows of a table comes to for its counters; a statistic has its figure only."""
-    named = [each.name for each in table.columns if each.adding is samples.Adding.SUM] or ["value"]
+    named = [each.name for each in table.columns if each.adding is samples.Aggregation.SUM] or ["value"]
     return [F.sum(name).alias(name) for name in named]
 
 
@@ -201,7 +207,7 @@ def _silent(text: str) -> None:
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-def _remember(spark: SparkSession, found: _Found, when: str) -> None:
+def _remember(spark: SparkSession, found: _LakeTimes, when: str) -> None:
     """What the driver keeps: its Java heap after a collection, and the resident memory of this process."""
     virtual_machine = spark.sparkContext._jvm
     assert virtual_machine is not None
@@ -214,7 +220,7 @@ def _remember(spark: SparkSession, found: _Found, when: str) -> None:
 # -- result ------------------------------------------------------------------------------------------------------------
 
 
-def _result(asked: Asked, made: Made, found: _Found) -> Result:
+def _result(asked: LakeBenchOptions, made: SyntheticRuns, found: _LakeTimes) -> Result:
     result = Result(
         NAME,
         "steps of the pipeline beside plain Spark",
@@ -244,7 +250,7 @@ def _result(asked: Asked, made: Made, found: _Found) -> Result:
     return result
 
 
-def _tell_memory(result: Result, found: _Found) -> None:
+def _tell_memory(result: Result, found: _LakeTimes) -> None:
     for name, figures in (("heap", found.heap), ("python_resident", found.resident)):
         for when, megabytes in figures.items():
             result.measurements.append(Measurement(name, "MB", (round(megabytes, 1),), {"when": when}))

@@ -31,8 +31,8 @@ from ostler.lab.runner.contract import RunAborted
 from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.pipeline.bench.bench_session import spark_application
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.spark.spark_errors import spark_errors_told
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.spark.spark_errors import spark_error_context
 
 NAME: Final = "pipeline-queues"
 MESSAGES: Final = 200_000
@@ -64,7 +64,7 @@ _LOG_BYTES: Final = 512 << 20
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueueBenchOptions:
     """What is to be measured, and where."""
 
     messages: int = MESSAGES
@@ -76,7 +76,7 @@ class Asked:
 
 
 @dataclass
-class _Found:
+class _QueueTimes:
     """Seconds of each step and kind, round by round."""
 
     seconds: dict[tuple[str, str], list[float]] = field(default_factory=dict)
@@ -108,11 +108,11 @@ class _Stage:
         return (self.scratch / f"messages-{messages}").absolute()
 
 
-def measure(asked: Asked, scratch: Path, report: Report) -> Result:
+def measure(asked: QueueBenchOptions, scratch: Path, report: Report) -> Result:
     """Everything; needs a process of its own, for there is one Spark in a process. PipelineRefused when it cannot."""
     _check_room(asked, scratch)
     deadline = time.monotonic() + asked.seconds_max
-    found = _Found()
+    found = _QueueTimes()
     report(0.0, "starting a queue manager")
     names = (_SPARK_QUEUE, _PROGRAM_QUEUE, _STAGING_IN, _STAGING_OUT)
     plan = QueueManagerPlan(commands=tuple(f"DEFINE QLOCAL({name}) {_QUEUE}" for name in names))
@@ -120,12 +120,12 @@ def measure(asked: Asked, scratch: Path, report: Report) -> Result:
         report(0.0, "starting Spark")
         with (
             spark_application(asked.master, "ostler pipeline bench", asked.settings) as spark,
-            spark_errors_told("The benchmark stopped"),
+            spark_error_context("The benchmark stopped"),
         ):
             stage = _Stage(spark, manager, scratch, asked.body_bytes)
             few = min(_WARM_UP_MESSAGES, asked.messages)
             report(0.05, f"warming up with {few:,} messages")
-            _round(stage, few, _Found(), 0, partial(report, 0.05))
+            _round(stage, few, _QueueTimes(), 0, partial(report, 0.05))
             for number in range(asked.rounds):
                 if number and time.monotonic() > deadline:
                     found.is_cut = True
@@ -139,14 +139,14 @@ def _queue_manager(root: Path, plan: QueueManagerPlan) -> LabQueueManager:
     try:
         return LabQueueManager(root, plan)
     except RunAborted as over:
-        raise PipelineRefused(str(over)) from over
+        raise PipelineError(str(over)) from over
 
 
-def _check_room(asked: Asked, scratch: Path) -> None:
+def _check_room(asked: QueueBenchOptions, scratch: Path) -> None:
     wanted = _DISK_COPIES * asked.messages * (asked.body_bytes + 400) + _LOG_BYTES
     free = shutil.disk_usage(scratch).free
     if free < wanted:
-        raise PipelineRefused(
+        raise PipelineError(
             f"{asked.messages:,} messages need {wanted / 1e9:.1f} GB, and {scratch} has {free / 1e9:.1f} GB left. "
             "Ask for fewer with --messages, or name another place with --scratch."
         )
@@ -157,7 +157,7 @@ def _check_room(asked: Asked, scratch: Path) -> None:
 _Work = Callable[[_Stage, int], int]
 
 
-def _round(stage: _Stage, messages: int, found: _Found, number: int, tell: Callable[[str], None]) -> None:
+def _round(stage: _Stage, messages: int, found: _QueueTimes, number: int, tell: Callable[[str], None]) -> None:
     """Every step once, of every kind. It ends with the queues as empty as they were."""
     works: dict[str, dict[str, _Work]] = {
         WRITE: {SOURCE: _spark_writes, PROGRAM: _program_puts, PARQUET: _parquet_writes},
@@ -172,7 +172,7 @@ def _round(stage: _Stage, messages: int, found: _Found, number: int, tell: Calla
             count = works[step][kind](stage, messages)
             seconds = time.perf_counter() - began
             if count != messages:
-                raise PipelineRefused(f"{step}, {kind}: {count:,} messages instead of {messages:,}.")
+                raise PipelineError(f"{step}, {kind}: {count:,} messages instead of {messages:,}.")
             found.seconds.setdefault((step, kind), []).append(seconds)
         if step == WRITE and not stage.copy(messages).exists():
             _frame(stage).write.parquet(str(stage.copy(messages)))
@@ -265,7 +265,7 @@ def _program_gets(stage: _Stage, messages: int) -> int:
 # -- result ------------------------------------------------------------------------------------------------------------
 
 
-def _result(asked: Asked, found: _Found) -> Result:
+def _result(asked: QueueBenchOptions, found: _QueueTimes) -> Result:
     result = Result(
         NAME,
         "queues in Spark beside plain programs and Parquet",

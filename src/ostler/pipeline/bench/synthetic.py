@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from ostler.lab.store import schema as samples
 from ostler.lab.store.arrow_tables import TableFile
-from ostler.lab.store.manifest import Manifest, Point, State, write_manifest
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunState, write_manifest
 from ostler.lab.store.rows import PhaseRow
 from ostler.lab.store.segments import MEASURED, SEGMENT, SEGMENTS, SegmentNote, StoredFile, crc32_of
 from ostler.pipeline.steps.histograms import lowest_of
@@ -45,7 +45,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Shape:
+class SampleShape:
     """What one segment has. The usual shape is near that of a run of a minute a point with many clients."""
 
     workers: int = 64
@@ -74,7 +74,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Made:
+class SyntheticRuns:
     """What was made: the directories of the runs, in order, and how many rows they have, by table and in all."""
 
     runs: tuple[Path, ...]
@@ -86,12 +86,12 @@ class Made:
         return sum(self.rows.values())
 
 
-def segments_for(rows: int, shape: Shape) -> int:
+def segments_for(rows: int, shape: SampleShape) -> int:
     """As many segments as have at least so many rows."""
     return max(1, -(-rows // shape.rows_in_all))
 
 
-def make_runs(spark: SparkSession, directory: Path, rows: int, shape: Shape, tell: Tell) -> Made:
+def make_runs(spark: SparkSession, directory: Path, rows: int, shape: SampleShape, tell: Tell) -> SyntheticRuns:
     """Runs with at least so many samples below a directory that is not there yet."""
     count = segments_for(rows, shape)
     runs = tuple(directory / _run_name(number) for number in range(-(-count // SEGMENTS_OF_RUN)))
@@ -108,7 +108,7 @@ def make_runs(spark: SparkSession, directory: Path, rows: int, shape: Shape, tel
         list(pool.map(lambda segment: _completed(_segment_place(runs, segment), segment, shape), range(count)))
     for number, run in enumerate(runs):
         write_manifest(run, _manifest(number, min(SEGMENTS_OF_RUN, count - number * SEGMENTS_OF_RUN)))
-    return Made(runs, count, {**{name: count * each for name, each in shape.rows.items()}, "phase": count})
+    return SyntheticRuns(runs, count, {**{name: count * each for name, each in shape.rows.items()}, "phase": count})
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ def _manifest(number: int, segments: int) -> Manifest:
         began.isoformat(),
         {"machine": {"processor": "none: synthetic samples", "cores": 2}, "entrants": entrants},
         ("ostler", "pipeline", "bench"),
-        points=tuple(Point(contestant, step, repetition) for _, contestant, step, repetition, _ in keys),
-        state=State.COMPLETE,
+        points=tuple(PlannedPoint(contestant, step, repetition) for _, contestant, step, repetition, _ in keys),
+        state=RunState.COMPLETE,
         ended=(began + timedelta(hours=1)).isoformat(),
     )
 
@@ -153,7 +153,7 @@ def _manifest(number: int, segments: int) -> Manifest:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _written(spark: SparkSession, table: samples.Table, segments: int, shape: Shape) -> DataFrame:
+def _written(spark: SparkSession, table: samples.SampleTable, segments: int, shape: SampleShape) -> DataFrame:
     """The rows of a table in all segments, a partition for each segment."""
     rows = shape.rows[table.name]
     number = F.col("id")
@@ -163,7 +163,7 @@ def _written(spark: SparkSession, table: samples.Table, segments: int, shape: Sh
     return spark.range(0, segments * rows, 1, segments).select([_column(each, made) for each in table.columns])
 
 
-def _column(column: samples.Column, made: Mapping[str, Column]) -> Column:
+def _column(column: samples.SampleColumn, made: Mapping[str, Column]) -> Column:
     """Of the type and with the nullability that files of the laboratory have."""
     kind, nothing = _KINDS[column.kind]
     found = made.get(column.name, F.lit(nothing)).cast(kind)
@@ -173,11 +173,11 @@ def _column(column: samples.Column, made: Mapping[str, Column]) -> Column:
     return found.alias(column.name)
 
 
-_KINDS: Final[Mapping[samples.Kind, tuple[str, object]]] = {
-    samples.Kind.TEXT: ("string", ""),
-    samples.Kind.INTEGER: ("int", 0),
-    samples.Kind.LONG: ("bigint", 0),
-    samples.Kind.REAL: ("double", 0.0),
+_KINDS: Final[Mapping[samples.ColumnKind, tuple[str, object]]] = {
+    samples.ColumnKind.TEXT: ("string", ""),
+    samples.ColumnKind.INTEGER: ("int", 0),
+    samples.ColumnKind.LONG: ("bigint", 0),
+    samples.ColumnKind.REAL: ("double", 0.0),
 }
 
 
@@ -197,18 +197,18 @@ def _key_columns(segment: Column) -> dict[str, Column]:
     }
 
 
-def _pair(at: Column, shape: Shape) -> tuple[Column, Column, Column]:
+def _pair(at: Column, shape: SampleShape) -> tuple[Column, Column, Column]:
     """Worker, second, and the first bucket of its histogram."""
     worker, second = _whole(at / shape.seconds), at % shape.seconds
     return worker, second, _FIRST_BUCKET + (worker * 31 + second * 17) % _FIRST_BUCKETS
 
 
-def _bucket(first: Column, place: Column, shape: Shape) -> Column:
+def _bucket(first: Column, place: Column, shape: SampleShape) -> Column:
     """Buckets side by side, and a tail of some that are further apart."""
     return first + place + F.greatest(place - (shape.buckets - _TAIL), F.lit(0)) * _TAIL_STRIDE
 
 
-def _latency(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
+def _latency(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
     worker, second, first = _pair(_whole(at / shape.buckets), shape)
     place = at % shape.buckets
     return {
@@ -220,7 +220,7 @@ def _latency(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
     }
 
 
-def _operation(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
+def _operation(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
     worker, second, first = _pair(at, shape)
     count = shape.buckets // _COUNTS * sum(range(1, _COUNTS + 1))
     lowest = lowest_of(first)
@@ -241,7 +241,7 @@ def _figures(names: Sequence[str], at: Column) -> dict[str, Column]:
     return {name: 1000 * (place + 1) + at * (place + 3) % 997 for place, name in enumerate(names)}
 
 
-def _process(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
+def _process(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
     which = at % shape.processes
     is_ours = segment % len(CONTESTANTS) == 0
     broker = F.when(is_ours, "queue-manager").otherwise("peer")
@@ -255,7 +255,7 @@ def _process(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
     }
 
 
-def _thread(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
+def _thread(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
     which = at % shape.threads
     return {
         **_figures(("user_us", "system_us"), at),
@@ -268,8 +268,8 @@ def _thread(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
     }
 
 
-def _machine(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
-    named = [each.name for each in samples.MACHINE.columns if each.kind is samples.Kind.LONG]
+def _machine(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+    named = [each.name for each in samples.MACHINE.columns if each.kind is samples.ColumnKind.LONG]
     return {
         **_figures(named, at),
         "second": at,
@@ -282,7 +282,7 @@ def _machine(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
     }
 
 
-def _statistic(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
+def _statistic(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
     """Counters of the log, which go on growing, and figures of queues."""
     which, second = at % shape.statistics, _whole(at / shape.statistics)
     is_log = which < 2
@@ -297,7 +297,7 @@ def _statistic(at: Column, segment: Column, shape: Shape) -> dict[str, Column]:
     }
 
 
-_OWN: Final[Mapping[str, Callable[[Column, Column, Shape], dict[str, Column]]]] = {
+_OWN: Final[Mapping[str, Callable[[Column, Column, SampleShape], dict[str, Column]]]] = {
     "latency": _latency,
     "operation": _operation,
     "process": _process,
@@ -318,7 +318,7 @@ def _moved(written: Path, table: str, runs: Sequence[Path], segments: int) -> No
         os.rename(path, _segment_place(runs, segment) / f"{table}.parquet")
 
 
-def _completed(place: Path, segment: int, shape: Shape) -> None:
+def _completed(place: Path, segment: int, shape: SampleShape) -> None:
     """The row of its phase, and the note that makes it a segment."""
     key = _key(segment)
     began = _BEGAN + timedelta(minutes=segment)
@@ -331,7 +331,7 @@ def _completed(place: Path, segment: int, shape: Shape) -> None:
     (place / SEGMENT).write_text(json.dumps(asdict(note), indent=1) + "\n", encoding="utf-8")
 
 
-def _stored(place: Path, shape: Shape) -> Iterator[StoredFile]:
+def _stored(place: Path, shape: SampleShape) -> Iterator[StoredFile]:
     for name, rows in {**shape.rows, "phase": 1}.items():
         path = place / f"{name}.parquet"
         yield StoredFile(name, rows, path.stat().st_size, crc32_of(path))

@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 
-from ostler.pipeline.errors import PipelineRefused, counted
+from ostler.pipeline.errors import PipelineError, counted
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
 from ostler.pipeline.lake.tables import LakeTable
 
@@ -34,7 +34,7 @@ _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Part:
+class LakePart:
     """A directory of Parquet files: a whole table, or the rows with certain values of its partition columns."""
 
     path: str
@@ -44,16 +44,16 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class LakeSnapshot:
     """The lake as of one version. `made_from` tells inputs that are no tables, by name: a checksum, a version."""
 
     root: Path
     version: int = 0
     made_from: Mapping[str, str] = field(default_factory=dict)
-    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    parts: Mapping[str, tuple[LakePart, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
 
-    def parts_of(self, table: LakeTable, **values: Sequence[str]) -> tuple[Part, ...]:
+    def parts_of(self, table: LakeTable, **values: Sequence[str]) -> tuple[LakePart, ...]:
         """The directories of a table; of a partitioned one, only those with one of the values of each column named."""
         assert set(values) <= set(table.partitions)
         found = self.parts.get(table.name, ())
@@ -70,7 +70,7 @@ class Snapshot:
         return whole if columns is None else whole.select(list(columns))
 
 
-def _read(directory: Path, part: Part, table: LakeTable, wanted: pa.Schema) -> pa.Table:
+def _read(directory: Path, part: LakePart, table: LakeTable, wanted: pa.Schema) -> pa.Table:
     stored = pa.schema([each for each in wanted if each.name not in table.partitions])
     try:
         # Values of partition columns are in the names of directories, and known.
@@ -89,26 +89,26 @@ def _read(directory: Path, part: Part, table: LakeTable, wanted: pa.Schema) -> p
     return pa.table(columns, schema=wanted)
 
 
-def _damaged(directory: Path, why: str) -> PipelineRefused:
-    return PipelineRefused(
+def _damaged(directory: Path, why: str) -> PipelineError:
+    return PipelineError(
         f"{directory} cannot be read: {why}. Restore the lake from a copy, or remove it and run the pipeline again."
     )
 
 
-def open_lake(root: Path) -> Snapshot:
+def open_lake(root: Path) -> LakeSnapshot:
     """The lake as it is now; version 0, without rows, when there is none yet. PipelineRefused when it is damaged."""
     path = root / CURRENT
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return Snapshot(root)
+        return LakeSnapshot(root)
     except NotADirectoryError:
-        raise PipelineRefused(f"{root} is a file. Name a directory for the lake.") from None
+        raise PipelineError(f"{root} is a file. Name a directory for the lake.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
     version = content.get("format") if isinstance(content, dict) else None
     if isinstance(version, int) and version > FORMAT:
-        raise PipelineRefused(
+        raise PipelineError(
             f"{root} is a lake of format {version}, and this version of ostler knows up to {FORMAT}: "
             "use the version that wrote it, or a newer one, or another directory."
         )
@@ -118,22 +118,22 @@ def open_lake(root: Path) -> Snapshot:
         raise _damaged(path, repr(error)) from error
 
 
-def _from_json(root: Path, content: Mapping[str, object]) -> Snapshot:
+def _from_json(root: Path, content: Mapping[str, object]) -> LakeSnapshot:
     tables, unused, made_from = content["tables"], content["unused"], content["made_from"]
     if not isinstance(tables, dict) or not isinstance(unused, list) or not isinstance(made_from, dict):
         raise ValueError("it does not list its tables")
     # Tables that this version does not know are left alone.
     parts = {
-        name: tuple(Part(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed)
+        name: tuple(LakePart(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed)
         for name, listed in tables.items()
     }
     version = content["version"]
     if not isinstance(version, int):
         raise ValueError("it does not say which version it is")
-    return Snapshot(root, version, made_from, parts, tuple(str(each) for each in unused))
+    return LakeSnapshot(root, version, made_from, parts, tuple(str(each) for each in unused))
 
 
-def as_json(snapshot: Snapshot) -> str:
+def as_json(snapshot: LakeSnapshot) -> str:
     """The text of `current.json`."""
     tables = {
         name: [{"path": part.path, "values": dict(part.values), "rows": part.rows} for part in parts]

@@ -17,12 +17,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.lab.store.manifest import sync_directory, write_whole
-from ostler.pipeline.errors import LakeBusy, PipelineRefused
+from ostler.pipeline.errors import LakeBusy, PipelineError
 from ostler.pipeline.lake.lake import (
     CURRENT,
     VERSION_PREFIX,
-    Part,
-    Snapshot,
+    LakePart,
+    LakeSnapshot,
     as_json,
     open_lake,
     partition_values,
@@ -79,7 +79,7 @@ class LakeChange:
         return path
 
     @property
-    def now(self) -> Snapshot:
+    def now(self) -> LakeSnapshot:
         """The lake as it would be after `commit`: for steps that read what steps before them have written."""
         kept = {part.path for parts in self._parts.values() for part in parts}
         gone = [part.path for parts in self.before.parts.values() for part in parts if part.path not in kept]
@@ -94,7 +94,7 @@ class LakeChange:
         try:
             found = _parts(self._root, self.directory(table), table)
         except (OSError, pa.ArrowException) as error:
-            raise PipelineRefused(
+            raise PipelineError(
                 f"What was written of {table.name} cannot be read back: {(str(error).splitlines() or [''])[0]}. "
                 "Tables are as they were. Look at the disk, and run the pipeline again."
             ) from error
@@ -107,7 +107,7 @@ class LakeChange:
         self._parts[table.name] = tuple(sorted([*kept, *found], key=lambda part: part.path))
         return sum(part.rows for part in found)
 
-    def commit(self, made_from: Mapping[str, str]) -> Snapshot:
+    def commit(self, made_from: Mapping[str, str]) -> LakeSnapshot:
         """Put everything in force. PipelineRefused, and tables as they were, when that cannot be written."""
         after = replace(self.now, made_from=dict(made_from))
         try:
@@ -123,9 +123,9 @@ class LakeChange:
         return after
 
 
-def _not_written(root: Path, error: OSError) -> PipelineRefused:
+def _not_written(root: Path, error: OSError) -> PipelineError:
     advice = "Make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Mend that"
-    return PipelineRefused(
+    return PipelineError(
         f"The lake {root} could not be changed: {error.strerror}. "
         f"Tables are as they were. {advice}, and run the pipeline again."
     )
@@ -136,7 +136,7 @@ def _locked(root: Path) -> IO[bytes]:
         root.mkdir(parents=True, exist_ok=True)
         lock = open(root / LOCK, "ab")  # noqa: SIM115 - held until the change is over
     except OSError as error:
-        raise PipelineRefused(f"The lake cannot be written to {root}: {error.strerror}. Name another place.") from error
+        raise PipelineError(f"The lake cannot be written to {root}: {error.strerror}. Name another place.") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -145,7 +145,7 @@ def _locked(root: Path) -> IO[bytes]:
     return lock
 
 
-def _clear(snapshot: Snapshot) -> None:
+def _clear(snapshot: LakeSnapshot) -> None:
     """Remove what changes that were cut have left: versions that never were, and partitions that were replaced."""
     needed = {part.path for parts in snapshot.parts.values() for part in parts} | set(snapshot.unused)
     above = {str(parent) for path in needed for parent in PurePath(path).parents}
@@ -163,7 +163,7 @@ def _clear_below(root: Path, directory: Path, needed: set[str], above: set[str])
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _parts(root: Path, directory: Path, table: LakeTable) -> list[Part]:
+def _parts(root: Path, directory: Path, table: LakeTable) -> list[LakePart]:
     """The partitions below a directory that was written; the directory itself of a table without partitions."""
     places = [directory]
     for column in table.partitions:
@@ -173,7 +173,7 @@ def _parts(root: Path, directory: Path, table: LakeTable) -> list[Part]:
         rows = sum(pq.read_metadata(path).num_rows for path in place.glob("*.parquet"))
         if rows or not table.partitions:
             values = partition_values(place.relative_to(directory).parts)
-            found.append(Part(str(place.relative_to(root)), values, rows))
+            found.append(LakePart(str(place.relative_to(root)), values, rows))
     return found
 
 

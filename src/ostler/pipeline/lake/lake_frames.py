@@ -8,14 +8,14 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.lake.lake import Snapshot, table_directory
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.lake.lake import LakeSnapshot, table_directory
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
 from ostler.pipeline.lake.tables import LakeTable
 
 
-def read_table(spark: SparkSession, lake: Snapshot, table: LakeTable, **values: Sequence[str]) -> DataFrame:
+def read_table(spark: SparkSession, lake: LakeSnapshot, table: LakeTable, **values: Sequence[str]) -> DataFrame:
     """Rows of a table; of a partitioned one, only those with one of the values of each partition column named."""
     schema = spark_schema(table)
     paths = [str((lake.root / part.path).absolute()) for part in lake.parts_of(table, **values)]
@@ -32,9 +32,9 @@ def read_table(spark: SparkSession, lake: Snapshot, table: LakeTable, **values: 
     return found.select([named.get(name, F.col(f"`{name}`")).alias(name) for name in table.names])
 
 
-def elsewhere(root: Path) -> PipelineRefused:
+def paths_from_root(root: Path) -> PipelineError:
     """What Spark has written is not here."""
-    return PipelineRefused(
+    return PipelineError(
         f"Spark has written tables, and they are not in {root}: its workers have another disk. "
         "Tables are as they were. Name a lake and runs on a file system that this machine and all workers share."
     )
@@ -49,5 +49,5 @@ def write_table(change: LakeChange, frame: DataFrame, table: LakeTable, replaced
     writer.parquet(str(directory))
     # Spark writes a file even when there are no rows; of a table with partitions, at least the directory.
     if not any(directory.glob("*" if table.partitions else "*.parquet")):
-        raise elsewhere(change.before.root)
+        raise paths_from_root(change.before.root)
     return change.put(table, replaced)

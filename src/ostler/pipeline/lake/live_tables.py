@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.pipeline.lake.tables import Column, LakeTable, Layer
+from ostler.pipeline.lake.tables import LakeColumn, LakeTable, Layer
 
 SCENARIO: Final = "live"
 CONTESTANT: Final = "ostler"
@@ -15,26 +15,26 @@ RUN_PREFIX: Final = "live-"
 QUEUE_MANAGER, QUEUE, CHANNEL = "queue manager", "queue", "channel"
 
 _MESSAGE: Final = (
-    Column("run", "string", "the hour it was told in: live-QM1-20261116T06Z"),
-    Column("message", "string", "identifier of the message that told it, in hexadecimal"),
-    Column("queue_manager", "string", "who told it"),
+    LakeColumn("run", "string", "the hour it was told in: live-QM1-20261116T06Z"),
+    LakeColumn("message", "string", "identifier of the message that told it, in hexadecimal"),
+    LakeColumn("queue_manager", "string", "who told it"),
 )
 _INTERVAL: Final = (
-    Column("began", "timestamp", "when the interval began"),
-    Column("ended", "timestamp", "when it ended"),
-    Column("seconds", "double", "length of the interval, in whole seconds, as records tell it"),
+    LakeColumn("began", "timestamp", "when the interval began"),
+    LakeColumn("ended", "timestamp", "when it ended"),
+    LakeColumn("seconds", "double", "length of the interval, in whole seconds, as records tell it"),
 )
 _VERBS: Final = (
-    Column("puts", "bigint", "messages put, by MQPUT and MQPUT1", True),
-    Column("put_bytes", "bigint", "their length", True),
-    Column("gets", "bigint", "messages got", True),
-    Column("get_bytes", "bigint", "their length", True),
-    Column("browses", "bigint", "messages browsed", True),
-    Column("browse_bytes", "bigint", "their length", True),
-    Column("failed", "bigint", "verbs that failed; a get that found no message among them", True),
-    Column("opens", "bigint", "objects opened", True),
-    Column("commits", "bigint", "units of work committed", True),
-    Column("backouts", "bigint", "units of work backed out", True),
+    LakeColumn("puts", "bigint", "messages put, by MQPUT and MQPUT1", True),
+    LakeColumn("put_bytes", "bigint", "their length", True),
+    LakeColumn("gets", "bigint", "messages got", True),
+    LakeColumn("get_bytes", "bigint", "their length", True),
+    LakeColumn("browses", "bigint", "messages browsed", True),
+    LakeColumn("browse_bytes", "bigint", "their length", True),
+    LakeColumn("failed", "bigint", "verbs that failed; a get that found no message among them", True),
+    LakeColumn("opens", "bigint", "objects opened", True),
+    LakeColumn("commits", "bigint", "units of work committed", True),
+    LakeColumn("backouts", "bigint", "units of work backed out", True),
 )
 
 ACTIVITY: Final = LakeTable(
@@ -43,22 +43,22 @@ ACTIVITY: Final = LakeTable(
     "What a queue manager that is watched did in each interval: it, its queues and its channels.",
     (
         *_MESSAGE,
-        Column("scope", "string", "queue manager, queue or channel"),
-        Column("object", "string", "name of the queue or channel, or empty"),
-        Column("address", "string", "partner of the channel, or empty"),
+        LakeColumn("scope", "string", "queue manager, queue or channel"),
+        LakeColumn("object", "string", "name of the queue or channel, or empty"),
+        LakeColumn("address", "string", "partner of the channel, or empty"),
         *_INTERVAL,
         *_VERBS,
-        Column("expired", "bigint", "messages that expired", True),
-        Column("depth_min", "bigint", "lowest depth of the queue", True),
-        Column("depth_max", "bigint", "highest depth of the queue", True),
-        Column("time_on_queue_us", "double", "how long messages that were got had waited, on average", True),
-        Column("connections", "bigint", "applications that connected", True),
-        Column("connections_max", "bigint", "most at the same time", True),
-        Column("cpu_us", "bigint", "processor time of the queue manager", True),
-        Column("log_bytes", "bigint", "written to its log", True),
-        Column("log_forces", "bigint", "forces of its log", True),
-        Column("requests", "bigint", "requests that came through the channel", True),
-        Column("channel_bytes", "bigint", "bytes of the channel, both ways", True),
+        LakeColumn("expired", "bigint", "messages that expired", True),
+        LakeColumn("depth_min", "bigint", "lowest depth of the queue", True),
+        LakeColumn("depth_max", "bigint", "highest depth of the queue", True),
+        LakeColumn("time_on_queue_us", "double", "how long messages that were got had waited, on average", True),
+        LakeColumn("connections", "bigint", "applications that connected", True),
+        LakeColumn("connections_max", "bigint", "most at the same time", True),
+        LakeColumn("cpu_us", "bigint", "processor time of the queue manager", True),
+        LakeColumn("log_bytes", "bigint", "written to its log", True),
+        LakeColumn("log_forces", "bigint", "forces of its log", True),
+        LakeColumn("requests", "bigint", "requests that came through the channel", True),
+        LakeColumn("channel_bytes", "bigint", "bytes of the channel, both ways", True),
     ),
     ("message", "scope", "object", "address"),
     ("run",),
@@ -69,19 +69,19 @@ ACCOUNT: Final = LakeTable(
     "What each connection to a queue manager that is watched did: on the whole, and on each queue.",
     (
         *_MESSAGE,
-        Column("connection", "string", "its identifier, as DISPLAY CONN shows it"),
-        Column("sequence", "int", "which account of this connection, from 0"),
-        Column("queue", "string", "the queue; empty for the whole connection"),
-        Column("application", "string", "who connected"),
-        Column("user", "string", "as whom"),
-        Column("channel", "string", "through which channel, or empty"),
-        Column("address", "string", "from where, or empty"),
-        Column("connected", "timestamp", "since when; accounts of queues do not tell", True),
+        LakeColumn("connection", "string", "its identifier, as DISPLAY CONN shows it"),
+        LakeColumn("sequence", "int", "which account of this connection, from 0"),
+        LakeColumn("queue", "string", "the queue; empty for the whole connection"),
+        LakeColumn("application", "string", "who connected"),
+        LakeColumn("user", "string", "as whom"),
+        LakeColumn("channel", "string", "through which channel, or empty"),
+        LakeColumn("address", "string", "from where, or empty"),
+        LakeColumn("connected", "timestamp", "since when; accounts of queues do not tell", True),
         *_INTERVAL,
-        Column("is_last", "boolean", "whether the connection ended with it; accounts of queues do not tell", True),
+        LakeColumn("is_last", "boolean", "whether the connection ended with it; accounts of queues do not tell", True),
         *_VERBS,
-        Column("time_us", "bigint", "how long the queue manager worked for it, where records tell that", True),
-        Column("time_on_queue_us", "double", "how long messages that were got had waited, on average", True),
+        LakeColumn("time_us", "bigint", "how long the queue manager worked for it, where records tell that", True),
+        LakeColumn("time_on_queue_us", "double", "how long messages that were got had waited, on average", True),
     ),
     ("message", "queue"),
     ("run",),

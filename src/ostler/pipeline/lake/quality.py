@@ -16,7 +16,7 @@ from ostler.pipeline.lake.tables import BRONZE, PUBLISHED, LakeTable
 
 
 @dataclass(frozen=True)
-class Rule:
+class QualityRule:
     """`keeps` is true of a row that keeps the rule; false and unknown both break it. `text` says what is wrong then."""
 
     name: str
@@ -25,34 +25,34 @@ class Rule:
     text: str
 
 
-def _not_empty(table: LakeTable) -> list[Rule]:
+def _not_empty(table: LakeTable) -> list[QualityRule]:
     return [
-        Rule(f"{each.name}-empty", table.name, f"`{each.name}` IS NOT NULL", f"{each.name} must not be empty")
+        QualityRule(f"{each.name}-empty", table.name, f"`{each.name}` IS NOT NULL", f"{each.name} must not be empty")
         for each in table.columns
         if not each.optional
     ]
 
 
-def _a_number(table: samples.Table) -> list[Rule]:
+def _a_number(table: samples.SampleTable) -> list[QualityRule]:
     """Of real numbers; empty ones are for another rule. What is no number would be above 0 to Spark."""
     return [
-        Rule(
+        QualityRule(
             f"{each.name}-no-number",
             table.name,
             f"coalesce(NOT isnan(`{each.name}`) AND abs(`{each.name}`) < double('infinity'), true)",
             f"{each.name} is no number",
         )
         for each in table.columns
-        if each.kind is samples.Kind.REAL
+        if each.kind is samples.ColumnKind.REAL
     ]
 
 
-def _not_negative(table: samples.Table) -> list[Rule]:
+def _not_negative(table: samples.SampleTable) -> list[QualityRule]:
     """Counters, extremes and seconds; empty ones are for another rule."""
-    adding = (samples.Adding.SUM, samples.Adding.LOWEST, samples.Adding.HIGHEST)
-    numbers = (samples.Kind.INTEGER, samples.Kind.LONG, samples.Kind.REAL)
+    adding = (samples.Aggregation.SUM, samples.Aggregation.LOWEST, samples.Aggregation.HIGHEST)
+    numbers = (samples.ColumnKind.INTEGER, samples.ColumnKind.LONG, samples.ColumnKind.REAL)
     return [
-        Rule(f"{each.name}-negative", table.name, f"coalesce(`{each.name}`, 0) >= 0", f"{each.name} is below 0")
+        QualityRule(f"{each.name}-negative", table.name, f"coalesce(`{each.name}`, 0) >= 0", f"{each.name} is below 0")
         for each in table.columns
         if each.kind in numbers and (each.adding in adding or each.name in ("second", "step", "repetition"))
     ]
@@ -63,43 +63,49 @@ def _listed(words: tuple[str, ...]) -> str:
 
 
 _TOGETHER: Final = (
-    Rule("seconds-none", "phase", "seconds > 0 OR phase <> 'measured'", "a measured phase took no time"),
-    Rule("clients-negative", "phase", "clients >= 0", "clients is below 0"),
-    Rule("message-bytes-negative", "phase", "message_bytes >= 0", "message_bytes is below 0"),
-    Rule(
+    QualityRule("seconds-none", "phase", "seconds > 0 OR phase <> 'measured'", "a measured phase took no time"),
+    QualityRule("clients-negative", "phase", "clients >= 0", "clients is below 0"),
+    QualityRule("message-bytes-negative", "phase", "message_bytes >= 0", "message_bytes is below 0"),
+    QualityRule(
         "extremes-missing",
         "operation",
         "(count > 0) = (lowest_ns IS NOT NULL) AND (count > 0) = (highest_ns IS NOT NULL)",
         "lowest_ns and highest_ns must be there when something was counted, and only then",
     ),
-    Rule(
+    QualityRule(
         "extremes-turned",
         "operation",
         "lowest_ns IS NULL OR highest_ns IS NULL OR lowest_ns <= highest_ns",
         "lowest_ns is above highest_ns",
     ),
-    Rule(
+    QualityRule(
         "total-outside",
         "operation",
         # As double: the sum of a second's latencies is far below what a double tells exactly; products may be above.
         "coalesce(total_ns BETWEEN 0.999999D * lowest_ns * count AND 1.000001D * highest_ns * count, total_ns = 0)",
         "total_ns is not between count times the lowest and count times the highest latency",
     ),
-    Rule("bucket-unknown", "latency", f"bucket BETWEEN 0 AND {BUCKETS - 1}", f"bucket is not 0 to {BUCKETS - 1}"),
-    Rule("count-none", "latency", "count >= 1", "count is below 1: buckets that were not hit have no row"),
-    Rule("core-percent-impossible", "machine", "busiest_core_percent <= 101", "a core was busy more than all the time"),
-    Rule("cores-none", "machine", "cores >= 1", "cores is below 1"),
-    Rule("kind-unknown", "event", f"kind IN ({_listed(('flag', 'error', 'note'))})", "kind is not flag, error or note"),
+    QualityRule(
+        "bucket-unknown", "latency", f"bucket BETWEEN 0 AND {BUCKETS - 1}", f"bucket is not 0 to {BUCKETS - 1}"
+    ),
+    QualityRule("count-none", "latency", "count >= 1", "count is below 1: buckets that were not hit have no row"),
+    QualityRule(
+        "core-percent-impossible", "machine", "busiest_core_percent <= 101", "a core was busy more than all the time"
+    ),
+    QualityRule("cores-none", "machine", "cores >= 1", "cores is below 1"),
+    QualityRule(
+        "kind-unknown", "event", f"kind IN ({_listed(('flag', 'error', 'note'))})", "kind is not flag, error or note"
+    ),
 )
 
 _PUBLISHED: Final = (
-    Rule("report-unknown", PUBLISHED.name, "report <> ''", "report is none of the catalogue"),
-    Rule("scenario-unknown", PUBLISHED.name, "is_known_scenario", "scenario is none of the catalogue"),
-    Rule("value-no-number", PUBLISHED.name, "value IS NOT NULL", "value is no number"),
-    Rule("bytes-no-number", PUBLISHED.name, "are_bytes_sound", "message_bytes is no whole number"),
-    Rule("clients-no-number", PUBLISHED.name, "are_clients_sound", "clients is no whole number"),
-    Rule("metric-empty", PUBLISHED.name, "metric <> '' AND unit <> ''", "metric and unit must not be empty"),
-    Rule(
+    QualityRule("report-unknown", PUBLISHED.name, "report <> ''", "report is none of the catalogue"),
+    QualityRule("scenario-unknown", PUBLISHED.name, "is_known_scenario", "scenario is none of the catalogue"),
+    QualityRule("value-no-number", PUBLISHED.name, "value IS NOT NULL", "value is no number"),
+    QualityRule("bytes-no-number", PUBLISHED.name, "are_bytes_sound", "message_bytes is no whole number"),
+    QualityRule("clients-no-number", PUBLISHED.name, "are_clients_sound", "clients is no whole number"),
+    QualityRule("metric-empty", PUBLISHED.name, "metric <> '' AND unit <> ''", "metric and unit must not be empty"),
+    QualityRule(
         "persistence-unknown",
         PUBLISHED.name,
         "persistence IN ('', 'persistent', 'nonpersistent')",
@@ -109,13 +115,13 @@ _PUBLISHED: Final = (
 
 # Of a point, over all its rows of `operation` and `latency`.
 POINT_RULES: Final = (
-    Rule(
+    QualityRule(
         "histogram-total",
         "point",
         "count = histogram_count",
         "operations and their histograms do not have the same count",
     ),
-    Rule(
+    QualityRule(
         "histogram-extremes",
         "point",
         f"count = 0 OR max_ns > {VALUE_NS_MAX} OR max_ns BETWEEN last_bucket_low_ns AND last_bucket_high_ns",
@@ -124,14 +130,16 @@ POINT_RULES: Final = (
 )
 
 
-def _rules(table: LakeTable) -> tuple[Rule, ...]:
+def _rules(table: LakeTable) -> tuple[QualityRule, ...]:
     own = [each for each in _TOGETHER if each.table == table.name]
-    phase = Rule("phase-unknown", table.name, f"phase IN ({_listed(PHASES)})", f"phase is none of {', '.join(PHASES)}")
+    phase = QualityRule(
+        "phase-unknown", table.name, f"phase IN ({_listed(PHASES)})", f"phase is none of {', '.join(PHASES)}"
+    )
     described = samples.TABLES[table.name]
     return (*_not_empty(table), phase, *_a_number(described), *_not_negative(described), *own)
 
 
-RULES: Final[dict[str, tuple[Rule, ...]]] = {
+RULES: Final[dict[str, tuple[QualityRule, ...]]] = {
     **{name: _rules(table) for name, table in BRONZE.items()},
     PUBLISHED.name: _PUBLISHED,
     "point": POINT_RULES,

@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from ostler.pipeline.lake.quality import Rule
+from ostler.pipeline.lake.quality import QualityRule
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import REJECTED, LakeTable
 
 
-def keeps(rule: Rule) -> Column:
+def keeps(rule: QualityRule) -> Column:
     """Never empty: what is not known to keep a rule breaks it."""
     return F.expr(_keeps_text(rule))
 
 
-def _keeps_text(rule: Rule) -> str:
+def _keeps_text(rule: QualityRule) -> str:
     return f"coalesce({rule.keeps}, false)"
 
 
-def keeps_all(rules: Sequence[Rule]) -> Column:
+def keeps_all(rules: Sequence[QualityRule]) -> Column:
     """One text, not columns joined one by one: Spark Connect sends those as a tree, and no tree deeper than 100."""
     return F.expr(" AND ".join(["true", *map(_keeps_text, rules)]))
 
 
-def first_broken(rules: Sequence[Rule], name: bool) -> Column:
+def first_broken(rules: Sequence[QualityRule], name: bool) -> Column:
     """The name, or the words, of the first rule that a row breaks: one row has one reason."""
     first, *others = rules
     found = F.when(~keeps(first), F.lit(first.name if name else first.text))
@@ -35,11 +35,13 @@ def first_broken(rules: Sequence[Rule], name: bool) -> Column:
     return found
 
 
-def kept_rows(frame: DataFrame, rules: Sequence[Rule]) -> DataFrame:
+def kept_rows(frame: DataFrame, rules: Sequence[QualityRule]) -> DataFrame:
     return frame.filter(keeps_all(rules))
 
 
-def broken_rows(frame: DataFrame, rules: Sequence[Rule], table: LakeTable, row: Column | None = None) -> DataFrame:
+def broken_rows(
+    frame: DataFrame, rules: Sequence[QualityRule], table: LakeTable, row: Column | None = None
+) -> DataFrame:
     """Rows that break a rule, as rows of the table of rejected ones; `row` shows them, else all columns do."""
     shown = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))) if row is None else row
     return as_table(

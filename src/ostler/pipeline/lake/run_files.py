@@ -19,10 +19,10 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ostler.lab.store.arrow_tables import arrow_schema
 from ostler.lab.store.manifest import MANIFEST, RunUnreadable
-from ostler.lab.store.run_reader import Condition, Segment, StoredRun, read_run, stored_runs
+from ostler.lab.store.run_reader import RunCondition, Segment, StoredRun, read_run, stored_runs
 from ostler.lab.store.schema import KEY, PHASE, TABLES
 from ostler.lab.store.segments import SEGMENT, SegmentKey, SegmentNote, StoredFile, crc32_of
-from ostler.pipeline.errors import PipelineRefused, counted
+from ostler.pipeline.errors import PipelineError, counted
 
 _CHECKS_AT_ONCE: Final = 4
 # Manifests have some kilobytes; what is far beyond was not written by a laboratory.
@@ -32,7 +32,7 @@ _NO_NAMES: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RejectedRun:
     """A run that cannot be taken, and why."""
 
     directory: Path
@@ -75,23 +75,23 @@ class CheckedFiles:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def find_runs(places: Iterable[Path]) -> tuple[list[FoundRun], list[Refusal]]:
+def find_runs(places: Iterable[Path]) -> tuple[list[FoundRun], list[RejectedRun]]:
     """Runs that can be taken, by name, and those that cannot. A place is a run, or a directory of runs.
 
     PipelineRefused when a place is not there.
     """
     found: dict[str, FoundRun] = {}
-    refused: list[Refusal] = []
+    refused: list[RejectedRun] = []
     for directory in dict.fromkeys(each for place in places for each in _directories(place)):
         try:
             run = _readable(directory)
         except RunUnreadable as error:
-            refused.append(Refusal(directory, str(error)))
+            refused.append(RejectedRun(directory, str(error)))
             continue
         known = found.setdefault(run.name, run)
         if known.content != run.content:
             why = f"{directory} is named {run.name} inside, as {known.stored.directory} is. Take one of them away."
-            refused.append(Refusal(directory, why))
+            refused.append(RejectedRun(directory, why))
     return [found[name] for name in sorted(found)], refused
 
 
@@ -99,7 +99,7 @@ def _directories(place: Path) -> list[Path]:
     if (place / MANIFEST).exists():
         return [place.absolute()]
     if not place.is_dir():
-        raise PipelineRefused(f"There is no directory {place}. Name a run, or a directory with runs.")
+        raise PipelineError(f"There is no directory {place}. Name a run, or a directory with runs.")
     return [each.absolute() for each in stored_runs(place)]
 
 
@@ -120,7 +120,7 @@ def _readable(directory: Path) -> FoundRun:
         ) from error
     if run.manifest.run in _NO_NAMES:
         raise RunUnreadable(f"{manifest} does not name its run. Restore it from a copy, or set the run aside.")
-    if run.condition is Condition.RUNNING:
+    if run.condition is RunCondition.RUNNING:
         raise RunUnreadable(f"{directory} is still being written. Take it when the run has ended.")
     return FoundRun(run, _content(run))
 
@@ -152,7 +152,7 @@ def check_files(runs: Iterable[FoundRun]) -> CheckedFiles:
                 if note is not None and not found and note.key in seen:
                     found = [("", "once", f"{_place(segment)} is the same phase as a segment before it")]
                 if found:
-                    problems += _set_aside(run.name, segment, found)
+                    problems += _quarantine_segment(run.name, segment, found)
                     continue
                 assert note is not None
                 seen.add(note.key)
@@ -213,7 +213,7 @@ def _key_problems(file: pq.ParquetFile, name: str, note: SegmentNote) -> Iterato
             yield "key", f"{name} has rows whose {column.name} is not {value}"
 
 
-def _set_aside(run: str, segment: Segment, found: list[Broken]) -> Iterator[FileProblem]:
+def _quarantine_segment(run: str, segment: Segment, found: list[Broken]) -> Iterator[FileProblem]:
     """An entry for each file of a segment: with its own reason, or with that of the segment."""
     files = {} if segment.note is None else {stored.table: stored.rows for stored in segment.note.files}
     first = found[0]

@@ -9,8 +9,8 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ostler.pipeline.lake.lake import Snapshot
-from ostler.pipeline.lake.run_files import FoundRun, Refusal, check_files, find_runs, problem_row
+from ostler.pipeline.lake.lake import LakeSnapshot
+from ostler.pipeline.lake.run_files import FoundRun, RejectedRun, check_files, find_runs, problem_row
 from ostler.pipeline.lake.tables import BRONZE, REJECTED
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Validation:
     """What was found: runs that were looked at, those that cannot be read, and violations, of which `rows` in all."""
 
     runs: tuple[str, ...]
-    refused: tuple[Refusal, ...] = ()
+    refused: tuple[RejectedRun, ...] = ()
     violations: tuple[Violation, ...] = ()
     rows: int = 0
     by_rule: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -62,12 +62,12 @@ def validate_runs(
     open_spark: Callable[[], SparkSession], places: Iterable[Path], shown: int = ROWS_SHOWN
 ) -> Validation:
     """All rules on all runs in some places. PipelineRefused when a place is not there, or Spark fails."""
-    from ostler.pipeline.spark.spark_errors import spark_errors_told
+    from ostler.pipeline.spark.spark_errors import spark_error_context
 
     runs, refused = find_runs(places)
     if not runs:
         return Validation((), tuple(refused))
-    with spark_errors_told("The runs could not be validated"):
+    with spark_error_context("The runs could not be validated"):
         broken = _broken(open_spark(), runs).persist()
         counted = {(row["table"], row["rule"]): int(row["rows"]) for row in _by_rule(broken).collect()}
         rows = broken.orderBy("run", "table", "rule", "row").limit(shown).collect() if counted else []
@@ -106,7 +106,7 @@ def _by_rule(broken: DataFrame) -> DataFrame:
     return broken.groupBy("table", "rule").agg(F.sum("rows").alias("rows"))
 
 
-def violations_in(lake: Snapshot, shown: int = ROWS_SHOWN) -> Validation:
+def violations_in(lake: LakeSnapshot, shown: int = ROWS_SHOWN) -> Validation:
     """What was set aside when runs were taken into a lake. Needs no Spark."""
     from ostler.pipeline.lake.tables import RUN
 

@@ -213,7 +213,7 @@ def add_records(
     write_table(change, others.unionByName(costs).coalesce(1), COST)
 
 
-def set_aside(spark: SparkSession, change: LakeChange, records: DataFrame, runs: Sequence[str]) -> None:
+def quarantine(spark: SparkSession, change: LakeChange, records: DataFrame, runs: Sequence[str]) -> None:
     """What cannot be read, to quarantine."""
     _add(spark, change, unreadable(records), REJECTED, runs)
 

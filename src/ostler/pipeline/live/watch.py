@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import functions as F
 
-from ostler.pipeline.errors import LakeBusy, PipelineRefused
-from ostler.pipeline.lake.lake import Snapshot, open_lake
+from ostler.pipeline.errors import LakeBusy, PipelineError
+from ostler.pipeline.lake.lake import LakeSnapshot, open_lake
 from ostler.pipeline.lake.lake_change import LakeChange
-from ostler.pipeline.live.live import WatchState, add_records, records_of, set_aside, state_name, state_of
+from ostler.pipeline.live.live import WatchState, add_records, quarantine, records_of, state_name, state_of
 from ostler.pipeline.live.live_records import READ_SCHEMA, SOURCES, WATCHER
-from ostler.pipeline.live.watch_manager import Looked, ManagerAway, look
-from ostler.pipeline.spark.spark_errors import spark_errors_told, spark_sentence
+from ostler.pipeline.live.watch_manager import ManagerUnreachable, WatchedManager, inspect_manager
+from ostler.pipeline.spark.spark_errors import spark_error_context, spark_sentence
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,7 +61,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class BatchTold:
+class BatchSummary:
     """What came of a batch: messages of each kind that went into the tables, and how many were no records."""
 
     statistics: int
@@ -69,17 +69,17 @@ class BatchTold:
     unreadable: int
     records: int
     known: int
-    snapshot: Snapshot
+    snapshot: LakeSnapshot
 
     @property
     def messages(self) -> int:
         return self.statistics + self.accounting + self.unreadable
 
 
-Show = Callable[[BatchTold], None]
+Show = Callable[[BatchSummary], None]
 
 
-class WatchOver(Exception):
+class WatchEnded(Exception):
     """It was asked to end before this batch was begun."""
 
 
@@ -87,7 +87,7 @@ class _QueryFailed(Exception):
     """A query ended, and the sink is not to blame."""
 
 
-class Watch:
+class LiveWatch:
     """Watches one queue manager for one lake, until `over` is set. `options` say where it is, as the data source does.
 
     `tell` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is not
@@ -143,19 +143,19 @@ class Watch:
             self._tell(note)
         while not self.over.is_set():
             try:
-                with spark_errors_told(f"Watching {self.name} stopped"):
+                with spark_error_context(f"Watching {self.name} stopped"):
                     self._follow(self._started(seconds == 0, interval), deadline)
                 return
             except _QueryFailed as failed:
                 self._mend(str(failed), deadline, can_wait=seconds != 0)
 
-    def _looked(self, deadline: float, can_wait: bool) -> Looked | None:
+    def _looked(self, deadline: float, can_wait: bool) -> WatchedManager | None:
         """The queue manager as it is now, or as it is when it is there; None when the time is over before."""
         is_told = False
         while True:
             try:
-                looked = look(self._options)
-            except ManagerAway as away:
+                looked = inspect_manager(self._options)
+            except ManagerUnreachable as away:
                 if not can_wait:
                     raise
                 if not is_told:
@@ -204,7 +204,7 @@ class Watch:
                 return
         if self._failure is not None:
             # Tasks read from the queue manager, too: that it went is not the lake's fault.
-            if isinstance(self._failure, PipelineRefused) and _REASON in str(self._failure):
+            if isinstance(self._failure, PipelineError) and _REASON in str(self._failure):
                 raise _QueryFailed(_reason(str(self._failure)))
             raise self._failure
         error = query.exception()
@@ -223,7 +223,7 @@ class Watch:
         """Make the next query possible, or say why there can be none."""
         staging = self._options["stagingQueue"]
         if _IN_USE in why:
-            raise PipelineRefused(
+            raise PipelineError(
                 f"Somebody else watches {self.name}: its staging queue {staging} is in use. A queue manager is watched "
                 "for one lake at a time. End the other one first."
             )
@@ -235,7 +235,7 @@ class Watch:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
         self._failures += 1
         if self._failures > _FAILURES_MAX:
-            raise PipelineRefused(f"Watching {self.name} failed again and again: {why}")
+            raise PipelineError(f"Watching {self.name} failed again and again: {why}")
         if self._looked(deadline, can_wait) is not None:
             self.over.wait(min(_AWAY_SECONDS, max(0.0, deadline - time.monotonic())))
 
@@ -246,7 +246,7 @@ class Watch:
         with self._writing:
             try:
                 if self.over.is_set():
-                    raise WatchOver
+                    raise WatchEnded
                 self.put(records)
             except BaseException as error:
                 self._failure = error
@@ -256,7 +256,7 @@ class Watch:
 
     def put(self, records: DataFrame) -> None:
         """Records of a batch to the tables, in one change of the lake; nothing when they are there."""
-        with spark_errors_told("What the queue manager told is not in the tables"):
+        with spark_error_context("What the queue manager told is not in the tables"):
             records = records.persist()
             try:
                 with self._change() as change:
@@ -270,7 +270,7 @@ class Watch:
             self.batches += 1
             self._show(told)
 
-    def _put(self, records: DataFrame, change: LakeChange) -> BatchTold:
+    def _put(self, records: DataFrame, change: LakeChange) -> BatchSummary:
         told = [F.col("message"), F.col("source"), F.col("run"), F.col("problem").isNotNull().alias("is_unreadable")]
         found = records.groupBy(*told).agg(F.count("*").alias("records")).collect()
         name = state_name(self.name)
@@ -279,7 +279,7 @@ class Watch:
         known = set(state.messages) & {row["message"] for row in found} if self._is_first else set[str]()
         fresh = [row for row in found if row["message"] not in known]
         if not fresh:
-            return BatchTold(0, 0, 0, 0, len(known), change.before)
+            return BatchSummary(0, 0, 0, 0, len(known), change.before)
         if known:
             records = records.filter(~F.col("message").isin(sorted(known)))
         sound = [row for row in fresh if not row["is_unreadable"]]
@@ -288,13 +288,13 @@ class Watch:
         if sound:
             add_records(spark, change, self.name, records, runs, state.records)
         if len(sound) < len(fresh):
-            set_aside(spark, change, records, runs)
+            quarantine(spark, change, records, runs)
         count = sum(row["records"] for row in sound)
         after = WatchState(tuple(sorted({row["message"] for row in found})), state.records + count)
         snapshot = change.commit({**change.before.made_from, name: after.as_text()})
         sources = [row["source"] for row in sound]
         kinds = (sources.count("statistics"), sources.count("accounting"), len(fresh) - len(sound))
-        return BatchTold(*kinds, count, len(known), snapshot)
+        return BatchSummary(*kinds, count, len(known), snapshot)
 
     def _change(self) -> LakeChange:
         """The lake, when nobody else changes it."""

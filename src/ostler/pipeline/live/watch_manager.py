@@ -13,9 +13,9 @@ from ostler.engine.open import OpenRequest
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.live.live_records import SOURCES
-from ostler.pipeline.source.links import connected, open_queue
+from ostler.pipeline.source.links import connect_with, open_queue
 from ostler.pipeline.source.options import read_options
 
 _AWAY: Final = frozenset(
@@ -41,49 +41,49 @@ _OFF: Final = (mq.MQMON_OFF, mq.MQMON_NONE)
 _LONG_SECONDS: Final = 300
 
 
-class ManagerAway(PipelineRefused):
+class ManagerUnreachable(PipelineError):
     """Nobody is there. Whoever can wait may try again."""
 
 
 @dataclass(frozen=True)
-class Looked:
+class WatchedManager:
     """The queue manager's name, and what whoever watches it should know."""
 
     name: str
     notes: tuple[str, ...] = ()
 
 
-def look(options: Mapping[str, str]) -> Looked:
+def inspect_manager(options: Mapping[str, str]) -> WatchedManager:
     """Connect as the data source will. ManagerAway when there is nobody, PipelineRefused when we may not."""
     wanted = read_options(options).connect
     who = f"'{wanted.user}'" if wanted.user else "the user of this program"
     try:
-        with connected(wanted) as connection:
+        with connect_with(wanted) as connection:
             for queue in SOURCES:
                 _check(connection, queue, who)
-            return Looked(connection.name, tuple(_notes(connection)))
+            return WatchedManager(connection.name, tuple(_notes(connection)))
     except MQError as error:
         # It went while it was asked.
         raise _refusal(f"Asking {wanted.queue_manager or 'the queue manager'} failed. {error}", error) from error
-    except PipelineRefused as refused:
+    except PipelineError as refused:
         if isinstance(refused.__cause__, MQError):
             raise _refusal(str(refused), refused.__cause__) from refused.__cause__
         raise
 
 
-def _refusal(text: str, cause: MQError) -> PipelineRefused:
-    return ManagerAway(text) if cause.reason in _AWAY else PipelineRefused(text)
+def _refusal(text: str, cause: MQError) -> PipelineError:
+    return ManagerUnreachable(text) if cause.reason in _AWAY else PipelineError(text)
 
 
 def _check(connection: Connection, queue: str, who: str) -> None:
     try:
         open_queue(connection, queue, "s").close()
-    except PipelineRefused as refused:
+    except PipelineError as refused:
         cause = refused.__cause__
         if not isinstance(cause, MQError) or cause.reason != mq.MQRC_NOT_AUTHORIZED:
             raise
         advice = f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL({who}) AUTHADD(GET)"
-        raise PipelineRefused(
+        raise PipelineError(
             f"{who} may not read {queue} of {connection.name}. Let an administrator run: {advice}"
         ) from cause
 

@@ -13,10 +13,10 @@ from ostler.pipeline.report.charts.charts import (
     Bar,
     BarChart,
     BarPart,
-    Curve,
-    Line,
+    ChartLine,
+    FittedCurve,
     LineChart,
-    Look,
+    Style,
     spans_decades,
 )
 from ostler.pipeline.report.charts.curves import (
@@ -25,7 +25,7 @@ from ostler.pipeline.report.charts.curves import (
     CIPHER,
     CLIENTS,
     ROUND_TRIP,
-    Sweep,
+    ChartSweep,
     middle,
     parameter_words,
     series_parts,
@@ -58,16 +58,16 @@ _BARS_MAX: Final = 8
 class _Road:
     """What a figure goes along, and what its lines differ in."""
 
-    sweep: Sweep
+    sweep: ChartSweep
     lines: tuple[str, ...]
     title: str
 
 
 _ROADS: Final = (
-    _Road(Sweep(ROUND_TRIP, "round trip of the distance, ms"), (BATCH_SIZE, CLIENTS), "distance"),
-    _Road(Sweep(_DISTANCE, "round trip of the distance, ms"), (_BATCHES_OF,), "distance"),
-    _Road(Sweep(CHANNELS, "channels each way"), (CIPHER,), "channels"),
-    _Road(Sweep(BATCH_SIZE, "messages in a batch at most"), (_MESSAGES,), "batch size"),
+    _Road(ChartSweep(ROUND_TRIP, "round trip of the distance, ms"), (BATCH_SIZE, CLIENTS), "distance"),
+    _Road(ChartSweep(_DISTANCE, "round trip of the distance, ms"), (_BATCHES_OF,), "distance"),
+    _Road(ChartSweep(CHANNELS, "channels each way"), (CIPHER,), "channels"),
+    _Road(ChartSweep(BATCH_SIZE, "messages in a batch at most"), (_MESSAGES,), "batch size"),
 )
 
 
@@ -210,7 +210,7 @@ def _name(contestant: str, words: str, main: str, single: Collection[str]) -> st
     return whose if contestant in single else f"{whose}, {words}"
 
 
-def _line(name: str, points: Sequence[PointRow], road: _Road, panel: Panel, number: int) -> Line | None:
+def _line(name: str, points: Sequence[PointRow], road: _Road, panel: Panel, number: int) -> ChartLine | None:
     steps: dict[float, list[PointRow]] = defaultdict(list)
     for point in points:
         at = _number(point, road.sweep.name)
@@ -221,11 +221,11 @@ def _line(name: str, points: Sequence[PointRow], road: _Road, panel: Panel, numb
     if not dots:
         return None
     is_one = points[0].contestant == ONE_QUEUE_MANAGER
-    look = Look(number % COLOURS, number, False, 2 if is_one else 1 if points[0].kind == PEER else 0)
-    return Line(name, look, dots, is_flat=is_one and len(dots) == 1)
+    look = Style(number % COLOURS, number, False, 2 if is_one else 1 if points[0].kind == PEER else 0)
+    return ChartLine(name, look, dots, is_flat=is_one and len(dots) == 1)
 
 
-def _bound(points: Sequence[PointRow], road: _Road, look: Look, bottom: float, top: float) -> Curve | None:
+def _bound(points: Sequence[PointRow], road: _Road, look: Style, bottom: float, top: float) -> FittedCurve | None:
     """What waiting for every answer would allow, where that is neither above the chart nor below it."""
     first = points[0]
     if road.title != "distance" or not (first.persistent or first.operation == _ROUND_TRIP_OPERATION):
@@ -242,15 +242,15 @@ def _bound(points: Sequence[PointRow], road: _Road, look: Look, bottom: float, t
         return None
     places = sorted({begin * (end / begin) ** (number / _CURVE_POINTS) for number in range(_CURVE_POINTS + 1)})
     name = f"one round trip for each of {at_once:g} requesters" if is_asked else f"one batch of {at_once:g} in a trip"
-    return Curve(name, look, tuple((each, at_once * _MILLISECONDS / each) for each in places))
+    return FittedCurve(name, look, tuple((each, at_once * _MILLISECONDS / each) for each in places))
 
 
 # -- processor time ----------------------------------------------------------------------------------------------------
 
-_NEAR, _NEAR_LOG = Look(0, 1), Look(5, 1)
-_FAR, _FAR_LOG = Look(1, 1), Look(4, 1)
-_BROKER, _LOG = Look(2, 1), Look(3, 1)
-_DRIVER: Final = Look(0, 1, True)
+_NEAR, _NEAR_LOG = Style(0, 1), Style(5, 1)
+_FAR, _FAR_LOG = Style(1, 1), Style(4, 1)
+_BROKER, _LOG = Style(2, 1), Style(3, 1)
+_DRIVER: Final = Style(0, 1, True)
 
 
 def _times(context: Context, name: str, run: str, points: Sequence[PointRow], road: _Road | None) -> list[Block]:

@@ -13,10 +13,10 @@ from typing import Final
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Look
+from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.charts.curves import NO_MESSAGES, other_words
-from ostler.pipeline.report.charts.styles import contestant_looks, contestant_order
-from ostler.pipeline.report.html.document import Book, Cell, Link
+from ostler.pipeline.report.charts.styles import contestant_order, contestant_styles
+from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
 from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
@@ -27,8 +27,8 @@ _SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
 @dataclass(frozen=True)
 class Context:
     tables: Tables
-    book: Book
-    looks: Mapping[str, Look]
+    book: NumberedReport
+    looks: Mapping[str, Style]
 
     @cached_property
     def runs(self) -> dict[str, RunRow]:
@@ -94,10 +94,10 @@ class Context:
     def scenario_cell(self, name: str) -> Cell:
         return Cell((self.scenario_link(name),), name)
 
-    def scenario_link(self, name: str) -> Link:
+    def scenario_link(self, name: str) -> Hyperlink:
         """The short name, which commands know, as a link; the title for those who point at it."""
         where = f"scenario-{name}" if name in self.speaking else "scenarios"
-        return Link(name, where, self.title(name))
+        return Hyperlink(name, where, self.title(name))
 
     def main_contestant(self, run: str) -> str:
         """Ostler itself, as it is called in a run: the shortest name of its kind; empty when it did not take part."""
@@ -114,8 +114,8 @@ def make_context(tables: Tables) -> Context:
     ordered = sorted(tables.runs, key=lambda each: (each.began, each.run))
     names = {each.run: f"R{number}" for number, each in enumerate(ordered, 1)}
     titles = {each.run: f"{each.run}: {each.command}" for each in ordered}
-    looks = contestant_looks((point.contestant, point.kind) for point in tables.points)
-    return Context(tables, Book(names, titles), looks)
+    looks = contestant_styles((point.contestant, point.kind) for point in tables.points)
+    return Context(tables, NumberedReport(names, titles), looks)
 
 
 def described(title: str, group: str) -> str:

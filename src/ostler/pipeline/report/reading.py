@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostler.lab.scenarios.loader import near_names
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import open_lake
 from ostler.pipeline.lake.tables import TABLES
 from ostler.pipeline.report.rows import ROWS, Tables, columns, read_tables
@@ -20,7 +20,7 @@ def read_lake(lake: Path) -> Tables:
     """All rows that a report tells of. PipelineRefused when there is no lake, or nothing in it."""
     snapshot = open_lake(lake)
     if not snapshot.version:
-        raise PipelineRefused(f"There is no lake in {lake}. Make one with `ostler pipeline run`, or name it: --lake.")
+        raise PipelineError(f"There is no lake in {lake}. Make one with `ostler pipeline run`, or name it: --lake.")
 
     def read(name: str) -> pyarrow.Table:
         return snapshot.read(TABLES[name], columns(ROWS[name]))
@@ -28,7 +28,7 @@ def read_lake(lake: Path) -> Tables:
     return read_tables(read)
 
 
-def picked(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tables:
+def select_rows(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tables:
     """Only some scenarios and runs; all when none is named. PipelineRefused when there is nothing of a name."""
     if not scenarios and not runs:
         return tables
@@ -40,10 +40,10 @@ def picked(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tab
         if (not scenarios or each.scenario in scenarios) and (not runs or each.run in runs)
     ]
     if not kept:
-        raise PipelineRefused("None of the runs named is of a scenario named: leave out --run or --scenario.")
+        raise PipelineError("None of the runs named is of a scenario named: leave out --run or --scenario.")
     found = tables.only(kept)
     if not found.points:
-        raise PipelineRefused("Nothing was measured in what was picked: its runs have no point. Pick others.")
+        raise PipelineError("Nothing was measured in what was picked: its runs have no point. Pick others.")
     return found
 
 
@@ -53,4 +53,4 @@ def check_names(kind: str, names: Sequence[str], known: tuple[str, ...]) -> None
         if name not in known:
             near = near_names(name, tuple(dict.fromkeys(known)))
             meant = f" Was {' or '.join(near)} meant?" if near else ""
-            raise PipelineRefused(f"The lake has no {kind} {name!r}.{meant}")
+            raise PipelineError(f"The lake has no {kind} {name!r}.{meant}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
@@ -295,7 +295,7 @@ def _read(read: TableReader, name: str, kind: type[Row]) -> list[Row]:
     wanted = columns(kind)
     missing = [each for each in wanted if each not in table.column_names]
     if missing:
-        raise PipelineRefused(
+        raise PipelineError(
             f"The table {name} has no column {', '.join(missing)}: it was made by another version. "
             "Make the tables again with `ostler pipeline run`."
         )
@@ -346,7 +346,7 @@ def read_tables(read: TableReader) -> Tables:
     found = Tables(*(_read(read, name, kind) for name, kind in ROWS.items()))
     for name, rows in zip(_NEEDED, (found.runs, found.points), strict=True):
         if not rows:
-            raise PipelineRefused(
+            raise PipelineError(
                 f"There is nothing to report: the table {name} is empty. Run a scenario with `ostler lab run`, then "
                 "`ostler pipeline run`."
             )

@@ -12,7 +12,7 @@ from ostler.client.api.queue import Queue
 from ostler.client.session.session import Taken
 from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.source.columns import Read
-from ostler.pipeline.source.links import connected, open_queue, told
+from ostler.pipeline.source.links import connect_with, error_context, open_queue
 from ostler.pipeline.source.options import ReadOptions
 from ostler.pipeline.source.subscriptions import queues_of
 from ostler.pipeline.source.windows import browse as browse_stored
@@ -55,17 +55,17 @@ def slices(options: ReadOptions) -> list[QueueSlice]:
     Opening the queues here tells what is wrong before any task runs.
     """
     found: list[QueueSlice] = []
-    with connected(options.connect) as connection:
+    with connect_with(options.connect) as connection:
         queues = queues_of(options, connection)
         wanted = max(1, options.partitions // len(queues))
         for name in queues:
-            with open_queue(connection, name, "b", options.selector) as queue, told(f"Browsing queue {name}"):
+            with open_queue(connection, name, "b", options.selector) as queue, error_context(f"Browsing queue {name}"):
                 if wanted == 1:
                     found.append(QueueSlice(name))
                     continue
                 ids, is_all = _identifiers(queue)
                 parts = ranges(name, ids, wanted)
-                found += placed(parts, ids) if is_all else parts
+                found += assign_ids(parts, ids) if is_all else parts
     return found
 
 
@@ -82,7 +82,7 @@ def _identifiers(queue: Queue) -> tuple[list[bytes], bool]:
     return ids, step == 1
 
 
-def placed(parts: list[QueueSlice], ids: list[bytes]) -> list[QueueSlice]:
+def assign_ids(parts: list[QueueSlice], ids: list[bytes]) -> list[QueueSlice]:
     """The same slices, with where their messages are on the queue; not where identifiers come twice."""
     if len(set(ids)) != len(ids):
         return parts
@@ -108,9 +108,9 @@ def ranges(queue: str, ids: list[bytes], wanted: int) -> list[QueueSlice]:
 
 def browse(options: ReadOptions, part: QueueSlice) -> Iterator[Read]:
     """The messages of a slice, as they are now."""
-    with connected(options.connect) as connection:
+    with connect_with(options.connect) as connection:
         queue = open_queue(connection, part.queue, "b", options.selector)
-        with queue, told(f"Browsing queue {part.queue}"):
+        with queue, error_context(f"Browsing queue {part.queue}"):
             for position, taken in _around(queue, part):
                 message_id = taken.md[MD_MSG_ID:MD_CORREL_ID]
                 if part.has(message_id):

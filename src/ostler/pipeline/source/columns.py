@@ -25,7 +25,7 @@ from ostler.engine.pubsub.publication_properties import RETAINED, TOPIC
 from ostler.engine.pubsub.topic_strings import check_published
 from ostler.model.constants import MQCCSI_Q_MGR, MQFMT_STRING, MQGMO_PROPERTIES_IN_HANDLE, MQPROP_ALL
 from ostler.model.errors import MQError
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -196,9 +196,9 @@ def check_read_schema(schema: StructType) -> None:
     for field in schema.fields:
         known = COLUMNS.get(field.name)
         if known is None:
-            raise PipelineRefused(f"There is no column {field.name!r} to read. There are: {', '.join(COLUMNS)}.")
+            raise PipelineError(f"There is no column {field.name!r} to read. There are: {', '.join(COLUMNS)}.")
         if field.dataType.simpleString() != known[0]:
-            raise PipelineRefused(f"Column {field.name} is {known[0]}, not {field.dataType.simpleString()}.")
+            raise PipelineError(f"Column {field.name} is {known[0]}, not {field.dataType.simpleString()}.")
 
 
 def record_batches(reads: Iterable[Read], schema: StructType) -> Iterator[pa.RecordBatch]:
@@ -271,20 +271,20 @@ def check_write_schema(schema: StructType) -> None:
     """Refuse columns that are no part of a message, and rows without a body."""
     kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
     if not any(name in kinds for name in _BODIES):
-        raise PipelineRefused(
+        raise PipelineError(
             f"A message needs a body: a column body (binary or string), text or value. There are: {', '.join(kinds)}."
         )
     for name, kind in kinds.items():
         if name == "topic" and kind not in _TOPIC_TYPES:
-            raise PipelineRefused(f"Column topic is {kind}; a topic is a string.")
+            raise PipelineError(f"Column topic is {kind}; a topic is a string.")
         if name in _IGNORED:
             continue
         allowed = _BODY_TYPES if name in _BODIES else _WRITABLE.get(name, ((), ""))[0]
         if not allowed:
             wanted = ", ".join((*_BODIES, *_WRITABLE))
-            raise PipelineRefused(f"Column {name!r} is no part of a message. Drop it, or name it one of: {wanted}.")
+            raise PipelineError(f"Column {name!r} is no part of a message. Drop it, or name it one of: {wanted}.")
         if kind not in allowed:
-            raise PipelineRefused(f"Column {name} is {kind}; a message has it as {' or '.join(allowed)}.")
+            raise PipelineError(f"Column {name} is {kind}; a message has it as {' or '.join(allowed)}.")
 
 
 def messages_of(batch: pa.RecordBatch, persistent: bool | None, topic: str = "") -> Iterator[Message]:
@@ -307,7 +307,7 @@ def _topic(own: str | None, usual: str) -> str:
     try:
         check_published(own)
     except MQError as error:
-        raise PipelineRefused(f"A row cannot be published to topic {own[:80]!r}. {error}") from error
+        raise PipelineError(f"A row cannot be published to topic {own[:80]!r}. {error}") from error
     return own
 
 

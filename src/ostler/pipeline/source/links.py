@@ -22,7 +22,7 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_OBJECT_NAME,
 )
 from ostler.model.errors import MQError
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.options import ConnectOptions, StagingOptions
 
 _LOOK_SECONDS: Final = 0.2
@@ -36,12 +36,12 @@ _ADVICE: Final = {
 
 
 @contextmanager
-def told(doing: str) -> Iterator[None]:
+def error_context(doing: str) -> Iterator[None]:
     """Turn MQ's reason into a sentence about what was being done."""
     try:
         yield
     except MQError as error:
-        raise PipelineRefused(sentence(doing, error)) from error
+        raise PipelineError(sentence(doing, error)) from error
 
 
 def sentence(doing: str, error: MQError) -> str:
@@ -49,12 +49,12 @@ def sentence(doing: str, error: MQError) -> str:
     return f"{doing} failed. {error}{' ' + advice if advice else ''}"
 
 
-def connected(options: ConnectOptions) -> Connection:
+def connect_with(options: ConnectOptions) -> Connection:
     """A connection that is never made anew when it breaks: what holds a queue for itself must know that it lost it."""
     where = options.connection_name or options.ccdt or "this machine"
     name = options.queue_manager or "a queue manager"
     binding: Literal["client", "local"] = "local" if options.binding == "local" else "client"
-    with told(f"Connecting to {name} at {where}"):
+    with error_context(f"Connecting to {name} at {where}"):
         return connect(
             options.queue_manager,
             options.connection_name or None,
@@ -71,7 +71,7 @@ def connected(options: ConnectOptions) -> Connection:
 
 
 def open_queue(connection: Connection, queue: str, mode: str, selector: str = "") -> Queue:
-    with told(f"Opening queue {queue} of {connection.name}"):
+    with error_context(f"Opening queue {queue} of {connection.name}"):
         return connection.open(queue, mode, selector=selector)
 
 
@@ -88,9 +88,9 @@ def open_staging(connection: Connection, options: StagingOptions, mode: str, wai
             if error.reason == MQRC_UNKNOWN_OBJECT_NAME:
                 _make(connection, options, error)
             elif error.reason != MQRC_OBJECT_IN_USE:
-                raise PipelineRefused(sentence(f"Opening staging queue {options.queue}", error)) from error
+                raise PipelineError(sentence(f"Opening staging queue {options.queue}", error)) from error
             elif time.monotonic() >= deadline:
-                raise PipelineRefused(
+                raise PipelineError(
                     f"Another query uses the staging queue {options.queue} of {connection.name}. Stop that one, or "
                     f"give this one a staging queue of its own with option stagingQueue. {error}"
                 ) from error
@@ -109,7 +109,7 @@ def _make(connection: Connection, options: StagingOptions, cause: MQError) -> No
             f"DEFINE QLOCAL({options.queue}) DEFPSIST(YES) MSGDLVSQ(FIFO) SHARE MAXDEPTH(999999999) MAXMSGL(104857600)"
         )
         why = "may not be made by this user" if error.reason == MQRC_NOT_AUTHORIZED else "could not be made"
-        raise PipelineRefused(
+        raise PipelineError(
             f"There is no staging queue {options.queue}, and it {why} from model queue {options.model}. {error} "
             f"Have it defined: {wanted}"
         ) from cause

@@ -32,7 +32,7 @@ class Limit:
     everything: bool = False
 
 
-class Progress:
+class StreamProgress:
     """Answers Spark's questions about offsets from what is on the staging queue."""
 
     def __init__(self, options: ReadOptions) -> None:
@@ -108,7 +108,7 @@ def _within(pages: list[PageHead], limit: Limit) -> list[PageHead]:
     return pages
 
 
-def shared_out(pages: list[PageHead], wanted: int) -> list[list[PageHead]]:
+def share_out(pages: list[PageHead], wanted: int) -> list[list[PageHead]]:
     """Pages in groups, one for each task: neighbours together, queues apart, about as many bytes in each."""
     groups: list[list[PageHead]] = []
     total = sum(page.body_bytes + page.messages for page in pages)

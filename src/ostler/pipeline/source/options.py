@@ -8,7 +8,7 @@ from typing import Final
 
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.model.connection_names import PORT
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.topic_options import (
     SubscriptionOptions,
     check_target,
@@ -146,7 +146,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         usual = _READ_PREFIX + queues[0]
     deletes = options.get("deleteat", "trigger").lower()
     if deletes not in ("trigger", "commit"):
-        raise PipelineRefused(f"deleteAt is {deletes!r}; it is 'trigger' or 'commit'.")
+        raise PipelineError(f"deleteAt is {deletes!r}; it is 'trigger' or 'commit'.")
     return ReadOptions(
         connect=_connect_options(options),
         queues=queues,
@@ -169,10 +169,10 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
     topic = options.get("topic", "")
     queue = options.get("queue") or options.get("path", "")
     if topic and queue:
-        raise PipelineRefused(f"Messages go to queue {queue!r} or are published to topic {topic!r}; give one of them.")
+        raise PipelineError(f"Messages go to queue {queue!r} or are published to topic {topic!r}; give one of them.")
     is_retained = _flag(options, "retain", False)
     if is_retained and not topic:
-        raise PipelineRefused("retain is for publications. Give option topic, or leave retain out.")
+        raise PipelineError("retain is for publications. Give option topic, or leave retain out.")
     if topic:
         check_target(topic)
         staging = _staging_options(options, usual_name(_PUBLISH_PREFIX, topic), _PUBLISHED_PAGE_MESSAGES)
@@ -201,7 +201,7 @@ def _checked(given: Mapping[str, str], known: tuple[str, ...], verb: str) -> dic
     allowed = {name.lower() for name in names} | set(_OF_SPARK)
     for name in options:
         if name not in allowed:
-            raise PipelineRefused(f"There is no option {name!r} to {verb} with. There are: {', '.join(sorted(names))}.")
+            raise PipelineError(f"There is no option {name!r} to {verb} with. There are: {', '.join(sorted(names))}.")
     return options
 
 
@@ -209,19 +209,19 @@ def _connect_options(options: Mapping[str, str]) -> ConnectOptions:
     host, connection_name, ccdt = options.get("host"), options.get("connectionname", ""), options.get("ccdt", "")
     binding = options.get("binding", "client").lower()
     if binding not in ("client", "local"):
-        raise PipelineRefused(f"binding is {binding!r}; it is 'client', over the network, or 'local', on this machine.")
+        raise PipelineError(f"binding is {binding!r}; it is 'client', over the network, or 'local', on this machine.")
     if host and connection_name:
-        raise PipelineRefused("Give host and port, or connectionName such as 'host1(1414),host2(1414)'; not both.")
+        raise PipelineError("Give host and port, or connectionName such as 'host1(1414),host2(1414)'; not both.")
     port = _number(options, "port", PORT, 1, _PORT_MAX)
     if host:
         connection_name = f"{host}({port})"
     if binding == "client" and not connection_name and not ccdt:
-        raise PipelineRefused(
+        raise PipelineError(
             "Where is the queue manager? Give host and port, connectionName, or ccdt; binding 'local' for one that "
             "runs on this machine."
         )
     if binding == "local" and (connection_name or ccdt):
-        raise PipelineRefused("binding 'local' goes over the queue manager's own socket: leave host and the like out.")
+        raise PipelineError("binding 'local' goes over the queue manager's own socket: leave host and the like out.")
     return ConnectOptions(
         queue_manager=options.get("queuemanager", "" if binding == "client" else "QM1"),
         connection_name=connection_name,
@@ -251,7 +251,7 @@ def _tls(options: Mapping[str, str]) -> TlsSettings | None:
     if settings == TlsSettings():
         return None
     if not settings.cipher_spec and not options.get("ccdt"):
-        raise PipelineRefused("Options of TLS need cipherSpec, such as ANY_TLS12_OR_HIGHER.")
+        raise PipelineError("Options of TLS need cipherSpec, such as ANY_TLS12_OR_HIGHER.")
     return settings
 
 
@@ -272,12 +272,12 @@ def _queues(options: Mapping[str, str]) -> tuple[str, ...]:
     text = ",".join(options[name] for name in ("queue", "queues", "path") if options.get(name))
     names = listed(text, "queue")
     if not names:
-        raise PipelineRefused(
+        raise PipelineError(
             "Which queue? Give option queue, or queues with several names and commas between them; or subscription."
         )
     position = options.get("startingposition", "earliest").lower()
     if position != "earliest":
-        raise PipelineRefused(
+        raise PipelineError(
             f"startingPosition is {position!r}, and a queue has only 'earliest': its messages are there until somebody "
             "takes them. Clear the queue to begin with what comes later."
         )
@@ -286,9 +286,9 @@ def _queues(options: Mapping[str, str]) -> tuple[str, ...]:
 
 def _queue_name(name: str, option: str) -> str:
     if not name:
-        raise PipelineRefused(f"Which queue? Give option {option}.")
+        raise PipelineError(f"Which queue? Give option {option}.")
     if len(name) > _NAME_MAX:
-        raise PipelineRefused(
+        raise PipelineError(
             f"{option} is {name!r}, of {len(name)} characters; MQ names have up to {_NAME_MAX}. "
             "Give option stagingQueue a shorter one."
             if option == "stagingQueue"
@@ -306,7 +306,7 @@ def _number(options: Mapping[str, str], name: str, usual: int, least: int, most:
     except ValueError:
         value = least - 1
     if not least <= value <= most:
-        raise PipelineRefused(f"{name} is {text!r}; it is a number from {least} to {most}.")
+        raise PipelineError(f"{name} is {text!r}; it is a number from {least} to {most}.")
     return value
 
 
@@ -315,5 +315,5 @@ def _flag(options: Mapping[str, str], name: str, usual: bool) -> bool:
     if text is None:
         return usual
     if text.lower() not in (*_TRUE, *_FALSE):
-        raise PipelineRefused(f"{name} is {text!r}; it is true or false.")
+        raise PipelineError(f"{name} is {text!r}; it is true or false.")
     return text.lower() in _TRUE

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ostler.client.session.session import Taken
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 
 FORMAT: Final = "OSTPAGE"
 EPOCH_BYTES: Final = 8
@@ -63,7 +63,7 @@ def is_page(body: bytes) -> bool:
 
 def head_of(page: bytes) -> PageHead:
     if not is_page(page):
-        raise PipelineRefused("A staging queue has a message that is no page. Staging queues are for the source alone.")
+        raise PipelineError("A staging queue has a message that is no page. Staging queues are for the source alone.")
     _, epoch, number, count, body_bytes, queue = _HEAD.unpack_from(page)
     return PageHead(epoch, number, count, body_bytes, queue.rstrip(b"\0").decode())
 

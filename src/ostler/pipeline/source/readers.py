@@ -17,10 +17,10 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.browsing import QueueSlice, browse, slices
 from ostler.pipeline.source.columns import check_read_schema, record_batches
-from ostler.pipeline.source.offsets import START, Limit, Offset, Progress, shared_out
+from ostler.pipeline.source.offsets import START, Limit, Offset, StreamProgress, share_out
 from ostler.pipeline.source.options import ReadOptions
 from ostler.pipeline.source.pages import PageHead
 from ostler.pipeline.source.staging import read_pages
@@ -70,13 +70,13 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         check_read_schema(schema)
         self.options = options
         self.schema = schema
-        self._progress: Progress | None = None
+        self._progress: StreamProgress | None = None
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> StreamProgress:
         """Made when Spark first asks: only the driver of a query may hold the staging queue."""
         if self._progress is None:
-            self._progress = Progress(self.options)
+            self._progress = StreamProgress(self.options)
         return self._progress
 
     def initialOffset(self) -> dict[str, object]:
@@ -103,7 +103,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> list[InputPartition]:
         pages = self.progress.pages(_offset(start), _offset(end))
-        return [PagesPartition(group) for group in shared_out(pages, self.options.partitions or _TASKS)]
+        return [PagesPartition(group) for group in share_out(pages, self.options.partitions or _TASKS)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, PagesPartition)
@@ -120,5 +120,5 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _offset(given: dict[str, object]) -> Offset:
     """An offset as Spark hands it back."""
     if not isinstance(given.get("page"), int) or not isinstance(given.get("epoch"), str):
-        raise PipelineRefused(f"The checkpoint has an offset of another source: {given}. Use a checkpoint of its own.")
+        raise PipelineError(f"The checkpoint has an offset of another source: {given}. Use a checkpoint of its own.")
     return cast("Offset", given)

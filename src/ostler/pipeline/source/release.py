@@ -26,8 +26,8 @@ from ostler.client.session.session import Taken
 from ostler.model.constants import MQGMO_BROWSE_FIRST, MQRC_SYNCPOINT_LIMIT_REACHED
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_BACKOUT_COUNT, MD_CORREL_ID, MD_MSG_ID
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.source.links import connected, get_stored, open_staging, told
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.source.links import connect_with, error_context, get_stored, open_staging
 from ostler.pipeline.source.options import WriteOptions
 from ostler.pipeline.source.pages import (
     EPOCH_BYTES,
@@ -39,7 +39,7 @@ from ostler.pipeline.source.pages import (
     stored_messages,
     write_page_id,
 )
-from ostler.pipeline.source.targets import Target
+from ostler.pipeline.source.targets import WriteTarget
 from ostler.pipeline.source.windows import browse, get_each
 
 CONTROL_FORMAT: Final = "OSTCTRL"
@@ -51,7 +51,7 @@ _ID_BYTES: Final = 24
 _NO_EPOCH: Final = bytes(EPOCH_BYTES)
 
 
-class Attempt(NamedTuple):
+class WriteAttempt(NamedTuple):
     """What one attempt of a task staged: pages with numbers from 0 on."""
 
     attempt: str
@@ -66,7 +66,7 @@ class Control:
     query: str = ""
     done: int = -1
     batch: int | None = None
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[WriteAttempt] = field(default_factory=list)
     queue: str = ""
     is_kept: bool = True
     topic: str = ""
@@ -92,17 +92,17 @@ def _control_id(identity: str) -> bytes:
 # -- tasks -------------------------------------------------------------------------------------------------------------
 
 
-def stage(options: WriteOptions, identity: str, messages: Iterator[Message]) -> Attempt:
+def stage(options: WriteOptions, identity: str, messages: Iterator[Message]) -> WriteAttempt:
     """Put the messages of one attempt of a task on the staging queue. Nobody but the driver's commit looks there."""
     attempt = secrets.token_bytes(_ATTEMPT_BYTES)
     unit = options.staging
     first = next(messages, None)
     if first is None:
-        return Attempt(attempt.hex(), 0)
+        return WriteAttempt(attempt.hex(), 0)
     stored = _stored(_chained(first, messages))
-    with connected(options.connect) as connection, open_staging(connection, unit, "w") as queue:
+    with connect_with(options.connect) as connection, open_staging(connection, unit, "w") as queue:
         number = _put_pages(connection, queue, options, identity, attempt, stored)
-    return Attempt(attempt.hex(), number)
+    return WriteAttempt(attempt.hex(), number)
 
 
 def _put_pages(
@@ -113,7 +113,7 @@ def _put_pages(
     # Nobody looks again for pages of a job without a name: those of tasks that went on when it had failed just go.
     life = None if options.identity or options.checkpoint else UNNAMED_SECONDS
     number = size = 0
-    with told(f"Putting pages on staging queue {unit.queue}"):
+    with error_context(f"Putting pages on staging queue {unit.queue}"):
         for lot in collected(stored, unit.page_messages, unit.page_bytes):
             page = encode_page(_NO_EPOCH, number, options.queue, lot)
             queue.put(
@@ -163,7 +163,7 @@ class Releases:
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
         self._messages_max = options.staging.unit_messages // 2
-        self._connection: Connection = connected(options.connect)
+        self._connection: Connection = connect_with(options.connect)
         try:
             self._staging = open_staging(self._connection, options.staging, "xbw", options.connect.timeout_seconds)
         except BaseException:
@@ -176,7 +176,7 @@ class Releases:
     def __exit__(self, *_: object) -> None:
         self._connection.close(commit=False)
 
-    def release(self, identity: str, query: str, batch: int, attempts: Sequence[Attempt], is_kept: bool) -> bool:
+    def release(self, identity: str, query: str, batch: int, attempts: Sequence[WriteAttempt], is_kept: bool) -> bool:
         """Release a batch, once. False when it was released before; then what was staged now is removed.
 
         `is_kept` says whether the batch may come again, and has to be remembered.
@@ -210,7 +210,7 @@ class Releases:
         """All control records, and the identifiers of this sink's pages."""
         named: list[bytes] = []
         pages: list[bytes] = []
-        with told(f"Reading staging queue {self._options.staging.queue}"):
+        with error_context(f"Reading staging queue {self._options.staging.queue}"):
             for taken in browse(self._staging, HEAD_BYTES):
                 message_id = taken.md[MD_MSG_ID:MD_CORREL_ID]
                 if message_id.startswith(_CONTROL_ID):
@@ -223,7 +223,7 @@ class Releases:
     def _check(self, control: Control, there: Sequence[bytes]) -> None:
         missing = len(set(_page_ids(control.attempts)) - set(there))
         if missing:
-            raise PipelineRefused(
+            raise PipelineError(
                 f"{missing} pages that tasks staged are not on {self._options.staging.queue} any more. "
                 "Somebody removed them; nothing was released. Run the batch again."
             )
@@ -231,18 +231,18 @@ class Releases:
     def _move(self, control: Control) -> None:
         """Move all pages of a control record, in as few units of work as the options allow."""
         ids = list(_page_ids(control.attempts))
-        with Target(self._connection, control.queue, control.topic, control.is_retained) as target:
+        with WriteTarget(self._connection, control.queue, control.topic, control.is_retained) as target:
             at = self._unit(target, control, ids, 0)
             while at < len(ids):
                 at = self._unit(target, control, ids, at)
 
-    def _unit(self, target: Target, control: Control, ids: Sequence[bytes], at: int) -> int:
+    def _unit(self, target: WriteTarget, control: Control, ids: Sequence[bytes], at: int) -> int:
         """One unit of work of a release, from a page on; the place of the next page.
 
         A publication counts once more for each that subscribed, and nobody knows beforehand how many these are. So a
         unit that turns out too large is backed out and tried with half of it, as long as there is half a unit.
         """
-        with told(f"Releasing messages to {target.name}"):
+        with error_context(f"Releasing messages to {target.name}"):
             while True:
                 try:
                     with self._connection.transaction():
@@ -257,7 +257,7 @@ class Releases:
                         raise
                 self._messages_max //= 2
 
-    def _move_some(self, target: Target, ids: Sequence[bytes], at: int) -> int:
+    def _move_some(self, target: WriteTarget, ids: Sequence[bytes], at: int) -> int:
         """Move pages within one unit of work, from a place on; the place of the next one."""
         unit = self._options.staging
         count = size = 0
@@ -281,7 +281,7 @@ class Releases:
     def _remove(self, ids: Sequence[bytes]) -> None:
         step = self._options.staging.unit_messages
         for at in range(0, len(ids), step):
-            with told(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
+            with error_context(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
                 for _ in get_each(self._staging, ids[at : at + step], length=0):
                     pass
 
@@ -297,7 +297,7 @@ def _is_repeated(known: Control, done: int, query: str, batch: int) -> bool:
     return batch == done
 
 
-def _page_ids(attempts: Sequence[Attempt]) -> Iterator[bytes]:
+def _page_ids(attempts: Sequence[WriteAttempt]) -> Iterator[bytes]:
     for attempt, pages in attempts:
         for number in range(pages):
             yield write_page_id(bytes.fromhex(attempt), number)
@@ -305,5 +305,5 @@ def _page_ids(attempts: Sequence[Attempt]) -> Iterator[bytes]:
 
 def _decoded(body: bytes) -> Control:
     values = json.loads(body)
-    attempts = [Attempt(attempt, pages) for attempt, pages in values.pop("attempts")]
+    attempts = [WriteAttempt(attempt, pages) for attempt, pages in values.pop("attempts")]
     return Control(**values, attempts=attempts)

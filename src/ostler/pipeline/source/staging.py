@@ -20,9 +20,9 @@ from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
 from ostler.model.constants import MQGMO_BROWSE_FIRST
 from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.columns import Read
-from ostler.pipeline.source.links import connected, get_stored, open_queue, open_staging, told
+from ostler.pipeline.source.links import connect_with, error_context, get_stored, open_queue, open_staging
 from ostler.pipeline.source.options import ReadOptions
 from ostler.pipeline.source.pages import (
     EPOCH_BYTES,
@@ -50,7 +50,7 @@ class InputStaging:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._connection: Connection = connected(options.connect)
+        self._connection: Connection = connect_with(options.connect)
         try:
             self._staging = open_staging(self._connection, options.staging, "xbw", options.connect.timeout_seconds)
             self._sources = [open_queue(self._connection, name, "s", options.selector) for name in options.queues]
@@ -63,7 +63,7 @@ class InputStaging:
             self.epoch = b""
             self.last = 0
             self.pages: list[PageHead] = []
-            with told(f"Reading staging queue {options.staging.queue}"):
+            with error_context(f"Reading staging queue {options.staging.queue}"):
                 self._survey()
         except BaseException:
             self.close()
@@ -94,7 +94,7 @@ class InputStaging:
 
     def stage_visible(self) -> None:
         """Stage what is on the queues now. What is put meanwhile has to wait, or there might be no end."""
-        with told("Asking for the depth of a queue"):
+        with error_context("Asking for the depth of a queue"):
             depths = [queue.depth for queue in self._sources]
         for queue, depth in zip(self._sources, depths, strict=True):
             self._stage(queue, depth, _UNBOUNDED)
@@ -132,7 +132,10 @@ class InputStaging:
         count_max = min(options.staging.page_messages, options.messages_per_trigger_max, MESSAGES_MAX)
         page_bytes = min(options.staging.page_bytes, options.bytes_per_trigger_max or options.staging.page_bytes)
         made: list[PageHead] = []
-        with told(f"Moving messages from {queue.name} to {options.staging.queue}"), self._connection.transaction():
+        with (
+            error_context(f"Moving messages from {queue.name} to {options.staging.queue}"),
+            self._connection.transaction(),
+        ):
             for lot in collected(take(queue, messages_max, bytes_max, wait_seconds), count_max, page_bytes):
                 number = self.last + len(made) + 1
                 page = encode_page(self.epoch, number, queue.name, lot)
@@ -162,7 +165,7 @@ class InputStaging:
         gone = [page for page in self.pages if page.number <= number]
         step = max(1, self._options.staging.unit_messages)
         for at in range(0, len(gone), step):
-            with told(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
+            with error_context(f"Removing pages from {self._options.staging.queue}"), self._connection.transaction():
                 ids = [read_page_id(page.epoch, page.number) for page in gone[at : at + step]]
                 for _ in get_each(self._staging, ids, length=0):
                     pass
@@ -178,9 +181,9 @@ class InputStaging:
         return found
 
 
-def lost(queue: str, numbers: Sequence[int]) -> PipelineRefused:
+def lost(queue: str, numbers: Sequence[int]) -> PipelineError:
     named = ", ".join(str(number) for number in numbers[:5]) + (" ..." if len(numbers) > 5 else "")
-    return PipelineRefused(
+    return PipelineError(
         f"The checkpoint tells of pages that are not on staging queue {queue} any more: {named}. Somebody removed "
         "them, or the queue was made anew. Set option failOnDataLoss to false to go on without what was in them."
     )
@@ -188,9 +191,9 @@ def lost(queue: str, numbers: Sequence[int]) -> PipelineRefused:
 
 def read_pages(options: ReadOptions, pages: Sequence[PageHead]) -> Iterator[Read]:
     """The messages of pages, as a task reads them: by browsing, as often as Spark likes."""
-    with connected(options.connect) as connection:
+    with connect_with(options.connect) as connection:
         queue = open_queue(connection, options.staging.queue, "b")
-        with queue, told(f"Browsing staging queue {options.staging.queue}"):
+        with queue, error_context(f"Browsing staging queue {options.staging.queue}"):
             ids = [read_page_id(page.epoch, page.number) for page in pages]
             for page, stored in zip(pages, get_each(queue, ids, MQGMO_BROWSE_FIRST), strict=True):
                 if stored is not None:

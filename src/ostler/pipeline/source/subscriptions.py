@@ -15,7 +15,7 @@ from ostler.model.constants import (
     MQSO_RESUME,
 )
 from ostler.model.errors import MQError
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.links import sentence
 from ostler.pipeline.source.options import ReadOptions
 from ostler.pipeline.source.topic_options import SubscriptionOptions
@@ -34,7 +34,7 @@ def open_subscription(connection: Connection, wanted: SubscriptionOptions, wait_
             return connection.subscribe(wanted.topic, **_asked(wanted))
         except MQError as error:
             if error.reason != MQRC_SUBSCRIPTION_IN_USE or time.monotonic() >= deadline:
-                raise PipelineRefused(_why(connection, wanted, error)) from error
+                raise PipelineError(_why(connection, wanted, error)) from error
         time.sleep(_LOOK_SECONDS)
 
 

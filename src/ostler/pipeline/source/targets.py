@@ -12,7 +12,7 @@ from ostler.client.api.topic import Topic
 from ostler.client.session.session import Taken
 from ostler.engine.pubsub.publication_properties import topic_in
 from ostler.model.constants import MQPMO_RETAIN
-from ostler.pipeline.source.links import open_queue, told
+from ostler.pipeline.source.links import error_context, open_queue
 from ostler.pipeline.source.windows import put_all
 
 # Of the 256 handles that a connection may have.
@@ -20,11 +20,11 @@ _TOPICS_MAX: Final = 100
 
 
 def open_topic(connection: Connection, topic: str) -> Topic:
-    with told(f"Opening topic {topic[:256]} of {connection.name}"):
+    with error_context(f"Opening topic {topic[:256]} of {connection.name}"):
         return connection.topic(topic)
 
 
-class Target:
+class WriteTarget:
     """A queue, or with a topic that one and others, as a release has them open."""
 
     def __init__(self, connection: Connection, queue: str, topic: str, is_retained: bool) -> None:
@@ -35,7 +35,7 @@ class Target:
         self._topics: dict[str, Topic] = {}
         self._options = MQPMO_RETAIN if is_retained else 0
 
-    def __enter__(self) -> Target:
+    def __enter__(self) -> WriteTarget:
         return self
 
     def __exit__(

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from ostler.engine.pubsub.topic_strings import check_published, check_topic
 from ostler.model.errors import MQError
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 
 Wildcards = Literal["levels", "characters"]
 
@@ -39,7 +39,7 @@ def subscriptions_of(options: Mapping[str, str]) -> tuple[SubscriptionOptions, .
     if not names:
         for name in ("topic", "wildcards"):
             if options.get(name):
-                raise PipelineRefused(
+                raise PipelineError(
                     f"{name} needs option subscription, the name of a durable subscription: by that a query that is "
                     "started again finds what was published meanwhile."
                 )
@@ -50,7 +50,7 @@ def subscriptions_of(options: Mapping[str, str]) -> tuple[SubscriptionOptions, .
     wildcards = _wildcards(options)
     for name in _MAKING:
         if options.get(name.lower(), "earliest") != "earliest" and not topics[0]:
-            raise PipelineRefused(
+            raise PipelineError(
                 f"{name} counts when a subscription is made. Give option topic, too, or leave {name} out."
             )
     for topic in filter(None, topics):
@@ -65,7 +65,7 @@ def listed(text: str, what: str) -> list[str]:
     """Names with commas between them."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if len(set(names)) != len(names):
-        raise PipelineRefused(f"A {what} is named twice: {', '.join(names)}.")
+        raise PipelineError(f"A {what} is named twice: {', '.join(names)}.")
     return names
 
 
@@ -77,7 +77,7 @@ def _beside(text: str, names: list[str], what: str) -> list[str]:
         return [text]
     found = [each.strip() for each in text.split(",")]
     if len(found) != len(names) or not all(found):
-        raise PipelineRefused(
+        raise PipelineError(
             f"There are {len(names)} subscriptions and {len(found)} in option {what}. Give a {what} for each, in the "
             "same order, with commas between them."
         )
@@ -87,7 +87,7 @@ def _beside(text: str, names: list[str], what: str) -> list[str]:
 def _is_new_only(options: Mapping[str, str]) -> bool:
     position = options.get("startingposition", "earliest").lower()
     if position not in ("earliest", "latest"):
-        raise PipelineRefused(f"startingPosition is {position!r}; for a subscription it is 'earliest' or 'latest'.")
+        raise PipelineError(f"startingPosition is {position!r}; for a subscription it is 'earliest' or 'latest'.")
     return position == "latest"
 
 
@@ -97,7 +97,7 @@ def _wildcards(options: Mapping[str, str]) -> Wildcards:
         return "levels"
     if given == "characters":
         return "characters"
-    raise PipelineRefused(f"wildcards is {given!r}; it is 'levels', for # and +, or 'characters', for * and ?.")
+    raise PipelineError(f"wildcards is {given!r}; it is 'levels', for # and +, or 'characters', for * and ?.")
 
 
 def check_target(topic: str) -> None:
@@ -109,7 +109,7 @@ def _check(topic: str, check: Callable[[str], None]) -> None:
     try:
         check(topic)
     except MQError as error:
-        raise PipelineRefused(f"topic is {topic[:80]!r}. {error}") from error
+        raise PipelineError(f"topic is {topic[:80]!r}. {error}") from error
 
 
 def usual_name(prefix: str, text: str) -> str:

@@ -58,7 +58,7 @@ _NO_ID: Final = bytes(24)
 _PUT: Final = MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING
 
 
-class Window:
+class RequestWindow:
     """Verbs of one queue that are under way, the oldest first; a window to put may have several queues and topics."""
 
     def __init__(self, queue: Queue | Topic) -> None:
@@ -73,7 +73,7 @@ class Window:
         """Of the message that went by last."""
         session.check()
 
-    def __enter__(self) -> Window:
+    def __enter__(self) -> RequestWindow:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,7 +150,7 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
     come: what is under way cannot be left."""
     count = size = 0
     is_empty = False
-    with Window(queue) as window:
+    with RequestWindow(queue) as window:
         window.get(MQGMO_SYNCPOINT, wait_seconds=wait_seconds)
         count += 1
         while len(window):
@@ -173,7 +173,7 @@ def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[Ta
     With `start`, from the message of that identifier on; none at all when it is not there.
     """
     is_last = False
-    with Window(queue) as window:
+    with RequestWindow(queue) as window:
         window.get(MQGMO_BROWSE_FIRST, start, length=length)
         while len(window):
             while not is_last and not start and window.has_room():
@@ -193,7 +193,7 @@ def get_each(
 ) -> Iterator[Taken | None]:
     """The messages with these identifiers, taken in the unit of work or browsed; None for one that is not there."""
     wanted = iter(ids)
-    with Window(queue) as window:
+    with RequestWindow(queue) as window:
         for each in wanted:
             window.get(options, each, length=length)
             if not window.has_room():
@@ -207,7 +207,7 @@ def put_all(
 ) -> int:
     """Put messages, in the unit of work; how many. They may go to several that are open, each as `handle_for` says."""
     count = 0
-    with Window(queue) as window:
+    with RequestWindow(queue) as window:
         for each in messages:
             window.put(each, queue.hobj if handle_for is None else handle_for(each), options)
             count += 1

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from ostler.client.api.message import Message
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.columns import check_write_schema, messages_of
-from ostler.pipeline.source.links import connected
+from ostler.pipeline.source.links import connect_with
 from ostler.pipeline.source.options import WriteOptions
-from ostler.pipeline.source.release import Attempt, Releases, query_of, stage
-from ostler.pipeline.source.targets import Target
+from ostler.pipeline.source.release import Releases, WriteAttempt, query_of, stage
+from ostler.pipeline.source.targets import WriteTarget
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -29,10 +29,10 @@ _ONLY: Final = 0
 class Staged(WriterCommitMessage):
     """What a task tells the driver: where its pages are."""
 
-    attempt: Attempt
+    attempt: WriteAttempt
 
 
-def _attempts(messages: Sequence[WriterCommitMessage | None]) -> list[Attempt]:
+def _attempts(messages: Sequence[WriterCommitMessage | None]) -> list[WriteAttempt]:
     return [each.attempt for each in messages if isinstance(each, Staged)]
 
 
@@ -52,7 +52,7 @@ def _discard(options: WriteOptions, identity: str) -> None:
     it expires.
     """
     with (
-        suppress(PipelineRefused),
+        suppress(PipelineError),
         Releases(replace(options, connect=replace(options.connect, timeout_seconds=0))) as held,
     ):
         held.discard(identity)
@@ -66,14 +66,14 @@ class QueueWriter(DataSourceArrowWriter):
 
     def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
         if overwrite:
-            raise PipelineRefused("A queue is not overwritten. Use mode('append'); CLEAR QLOCAL empties it.")
+            raise PipelineError("A queue is not overwritten. Use mode('append'); CLEAR QLOCAL empties it.")
         check_write_schema(schema)
         self.options = options
         self.is_kept = bool(options.identity)
         self.identity = options.identity or secrets.token_hex(16)
         # Better told now than when all the work is done.
-        with connected(options.connect) as connection:
-            Target(connection, options.queue, options.topic, options.is_retained).close()
+        with connect_with(options.connect) as connection:
+            WriteTarget(connection, options.queue, options.topic, options.is_retained).close()
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
         return _stage(self.options, self.identity, iterator)
@@ -95,7 +95,7 @@ class QueueStreamWriter(DataSourceStreamArrowWriter):
         # Tasks are not told the query or the batch; the checkpoint's place is all that every side knows.
         self.identity = options.identity or options.checkpoint
         if not self.identity:
-            raise PipelineRefused(
+            raise PipelineError(
                 "Give option checkpointLocation or sinkId to this writer: by one of them a batch that Spark does again "
                 "is known. checkpointLocation in Spark's settings does not reach it."
             )

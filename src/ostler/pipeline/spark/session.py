@@ -20,7 +20,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Final
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,23 +80,23 @@ def open_session(
         try:
             return _connected(master, given) if is_remote else _classic(master, application, given, said)
         except (PySparkException, Py4JError, ImportError, RuntimeError) as error:
-            raise PipelineRefused(f"Spark does not start on {master}: {_why(error, said)}") from error
+            raise PipelineError(f"Spark does not start on {master}: {_why(error, said)}") from error
 
 
 def _check_pyspark() -> None:
     wanted = ".".join(map(str, PYSPARK_LEAST))
     install = f"The pipeline needs PySpark {wanted} or newer: pip install 'ostler[pipeline]'"
     if find_spec("pyspark") is None:
-        raise PipelineRefused(install)
+        raise PipelineError(install)
     found = version("pyspark")
     if tuple(int(each) for each in re.findall(r"\d+", found)[:2]) < PYSPARK_LEAST:
-        raise PipelineRefused(f"{install}. This is {found}.")
+        raise PipelineError(f"{install}. This is {found}.")
 
 
 def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
     missing = [name for name in _CONNECT_PACKAGES if not _is_there(name)]
     if missing:
-        raise PipelineRefused(f"Spark Connect needs {', '.join(missing)}: pip install 'ostler[pipeline-connect]'")
+        raise PipelineError(f"Spark Connect needs {', '.join(missing)}: pip install 'ostler[pipeline-connect]'")
     # What comes of it is told as an error.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     with warnings.catch_warnings():
@@ -200,7 +200,7 @@ def check_java(environment: Mapping[str, str]) -> int:
     command = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
     if not command or not os.access(command, os.X_OK):
         place = f"JAVA_HOME is {home}, and there is no java in it" if home else "there is none on this machine"
-        raise PipelineRefused(f"{wanted}, and {place}. Install one ({_INSTALL}), or set JAVA_HOME to where it is.")
+        raise PipelineError(f"{wanted}, and {place}. Install one ({_INSTALL}), or set JAVA_HOME to where it is.")
     try:
         told = subprocess.run(
             [command, "-version"],
@@ -211,12 +211,12 @@ def check_java(environment: Mapping[str, str]) -> int:
             check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise PipelineRefused(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error
+        raise PipelineError(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error
     release = java_release(told.stderr + told.stdout)
     if release is None:
-        raise PipelineRefused(f"{wanted}, and {command} does not say which release it is. Set JAVA_HOME to another.")
+        raise PipelineError(f"{wanted}, and {command} does not say which release it is. Set JAVA_HOME to another.")
     if release < JAVA_RELEASE_LEAST:
-        raise PipelineRefused(
+        raise PipelineError(
             f"{wanted}, and {command} is Java {release}. Install a newer one ({_INSTALL}), or set JAVA_HOME to it."
         )
     return release
@@ -236,11 +236,11 @@ def _reach(address: str, scheme: str, usual_port: int, advice: str) -> None:
     place = address.removeprefix(scheme).partition("/")[0]
     host, _, port = place.rpartition(":") if ":" in place else (place, "", str(usual_port))
     if not host or not port.isdecimal():
-        raise PipelineRefused(f"{address!r} is not the address of a master: {scheme or _STANDALONE}HOST:PORT is one.")
+        raise PipelineError(f"{address!r} is not the address of a master: {scheme or _STANDALONE}HOST:PORT is one.")
     try:
         socket.create_connection((host, int(port)), _REACH_SECONDS_MAX).close()
     except (OSError, OverflowError) as error:
-        raise PipelineRefused(
+        raise PipelineError(
             f"Nobody answers at {host}:{port}: {_first_line(error)}. {advice}, or leave --master out."
         ) from error
 

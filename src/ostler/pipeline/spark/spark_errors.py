@@ -10,7 +10,7 @@ from typing import Final
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 
 _CLASS: Final = re.compile(r"^:? ?(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error|Failure): ")
 _CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
@@ -36,15 +36,15 @@ ENDED: Final = "Spark has ended. Tables are as they were. Run the pipeline again
 
 
 @contextmanager
-def spark_errors_told(what: str) -> Iterator[None]:
+def spark_error_context(what: str) -> Iterator[None]:
     """Turn errors of Spark into PipelineRefused; `what` was being done."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
         text = error_text(error)
         if text is None:
-            raise PipelineRefused(f"{what}: {ENDED}") from error
-        raise PipelineRefused(f"{what}: {spark_sentence(text)} Tables are as they were.") from error
+            raise PipelineError(f"{what}: {ENDED}") from error
+        raise PipelineError(f"{what}: {spark_sentence(text)} Tables are as they were.") from error
 
 
 def error_text(error: BaseException) -> str | None:

@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
-from ostler.pipeline.steps.comparison_figures import FIGURE_COLUMNS, RATE, comparison_figures, options_text
+from ostler.pipeline.steps.comparison_metrics import FIGURE_COLUMNS, RATE, comparison_metrics, options_text
 from ostler.pipeline.steps.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, OUR_LIBRARY, PEER_LIBRARY, TWO_NODES
 from ostler.pipeline.steps.ratios import ratio_comparisons
-from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, judged, median
+from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, median, with_verdict
 
 RELEASE, REPEAT, PRODUCT, OPTION = "release", "repeat", "product", "option"
 _OSTLER: Final = "ostler"
@@ -60,10 +60,10 @@ OPTION_RULES: Final = (
 def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> DataFrame:
     """From points, runs and published figures: the table of comparisons."""
     # A few rows, wanted nine times: without this Spark would make them as often, and plan for longer than it works.
-    figures = comparison_figures(points, runs).localCheckpoint()
+    figures = comparison_metrics(points, runs).localCheckpoint()
     made = (release_pairs(figures), product_pairs(figures), option_pairs(figures), joined_pairs(figures))
     pairs = reduce(DataFrame.unionByName, made)
-    ours = judged(pairs).select(
+    ours = with_verdict(pairs).select(
         "*",
         F.lit(None).cast("double").alias("published_ratio"),
         F.lit(None).cast("string").alias("published_source"),

@@ -36,7 +36,7 @@ def _left(value: Column, shift: Column) -> Column:
     return F.call_function("shiftleft", value, shift)
 
 
-def merged(latency: DataFrame, keys: Sequence[str]) -> DataFrame:
+def merge_histograms(latency: DataFrame, keys: Sequence[str]) -> DataFrame:
     """One histogram for each key: `keys`, `bucket`, `count`."""
     return latency.groupBy(*keys, "bucket").agg(F.sum("count").alias("count"))
 

@@ -63,13 +63,13 @@ def with_runs(before: DataFrame, fresh: DataFrame, table: LakeTable, names: Sequ
     return as_table(others.unionByName(fresh), table)
 
 
-def run_told_again(runs: DataFrame) -> DataFrame:
+def reread_manifests(runs: DataFrame) -> DataFrame:
     """The table of runs, from the environments in it: lakes of the first steps have the version of the lake there."""
     told = F.get_json_object("environment", "$.versions.ostler")
     return as_table(runs.withColumn("version", F.coalesce(told, F.col("version"))), RUN)
 
 
-def entrants_told_again(runs: DataFrame) -> DataFrame:
+def reread_contestants(runs: DataFrame) -> DataFrame:
     """Who took part, likewise."""
     listed = F.from_json(F.get_json_object("environment", "$.entrants"), _ENTRANTS)
     named = runs.select("run", F.inline(listed)).filter(F.col("name") != "").dropDuplicates(["run", "name"])

@@ -22,7 +22,7 @@ from ostler.pipeline.steps.histograms import (
     PERCENTILES,
     highest_of,
     lowest_of,
-    merged,
+    merge_histograms,
     percentile_buckets,
     percentile_ns,
 )
@@ -122,7 +122,7 @@ def timed(operation: DataFrame) -> DataFrame:
 
 def percentiles(latency: DataFrame) -> DataFrame:
     """Percentiles of each operation, as buckets of its merged histogram."""
-    return percentile_buckets(merged(latency, OPERATION_KEY), OPERATION_KEY)
+    return percentile_buckets(merge_histograms(latency, OPERATION_KEY), OPERATION_KEY)
 
 
 def with_main_operation(timed_points: DataFrame) -> DataFrame:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from ostler.lab.scenarios.loader import catalogue
-from ostler.pipeline.errors import PipelineRefused
+from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.quality import RULES
 from ostler.pipeline.lake.rule_columns import broken_rows, kept_rows
 from ostler.pipeline.lake.spark_schemas import as_table
@@ -40,7 +40,7 @@ def printed_figures(spark: SparkSession, text: str) -> DataFrame:
     """The figures as texts, a row for each line. PipelineRefused when the file has other columns."""
     head, *rows = list(csv.reader(text.splitlines())) or [[]]
     if tuple(head) != PUBLISHED.names or any(len(row) != len(head) for row in rows):
-        raise PipelineRefused(f"{FILE} does not have the columns {', '.join(PUBLISHED.names)}. Install ostler again.")
+        raise PipelineError(f"{FILE} does not have the columns {', '.join(PUBLISHED.names)}. Install ostler again.")
     schema = StructType([StructField(name, StringType()) for name in PUBLISHED.names])
     return spark.createDataFrame([tuple(row) for row in rows], schema)
 

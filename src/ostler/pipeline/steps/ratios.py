@@ -13,10 +13,18 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
-from ostler.pipeline.steps.comparison_figures import NOT_COMPILED, RATE, options_text
+from ostler.pipeline.steps.comparison_metrics import NOT_COMPILED, RATE, options_text
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 from ostler.pipeline.steps.ratio_rules import RATIO_RULES, Side
-from ostler.pipeline.steps.verdicts import BETTER, NOT_COMPARABLE, SAME, TOLERANCE_PERCENT, WORSE, is_beyond, judged
+from ostler.pipeline.steps.verdicts import (
+    BETTER,
+    NOT_COMPARABLE,
+    SAME,
+    TOLERANCE_PERCENT,
+    WORSE,
+    is_beyond,
+    with_verdict,
+)
 
 RATIO: Final = "ratio"
 RATES: Final = ("round_trips_per_s", "messages_per_s", "transactions_per_s")
@@ -199,7 +207,7 @@ def our_ratios(figures: DataFrame, rules: DataFrame) -> DataFrame:
         *(F.col(f"{side}.values").alias(f"{side}_values") for side in _SIDES),
         F.greatest("left.noise_percent", "right.noise_percent").alias("noise_percent"),
     )
-    return judged(pairs)
+    return with_verdict(pairs)
 
 
 def best_runs(figures: DataFrame) -> DataFrame:

@@ -41,7 +41,7 @@ _STUDENT: Final = (
 )
 
 
-def judged(pairs: DataFrame) -> DataFrame:
+def with_verdict(pairs: DataFrame) -> DataFrame:
     """From pairs with PAIR_COLUMNS: medians, change, interval, tolerance and verdict. Other columns stay."""
     return (
         pairs.withColumn("left_value", median(F.col("left_values")))

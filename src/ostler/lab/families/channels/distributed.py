@@ -28,7 +28,7 @@ from ostler.lab.families.load_experiment import (
     OstlerContestant,
     ReadyDriverLoad,
     ReadyOstlerLoad,
-    opened,
+    open_load,
 )
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.load.drivers.connection_flood import sockets_max
@@ -164,7 +164,7 @@ class DistributedExperiment(LoadExperiment):
         if ended:
             raise PointFailed(ended)
         load = self._load(contestant.name, self._context.settings.drivers)
-        opened(load, shovels.plan(self._plan(point, VERB_BY_VERB, ()), point.wiring))
+        open_load(load, shovels.plan(self._plan(point, VERB_BY_VERB, ()), point.wiring))
         return ReadyDriverLoad(load, self._point_spec(point), shovels.watched())
 
     def _prepare_ostler(self, ours: OstlerContestant, point: LoadPoint) -> ReadyLoad:
@@ -178,11 +178,11 @@ class DistributedExperiment(LoadExperiment):
         made = replace(made, responder_address=there, routes=point.wiring.routes)
         driver = self._load(ours.name, self._context.settings.drivers)
         if point.responder_binding is not Binding.TRUSTED:
-            opened(driver, made)
+            open_load(driver, made)
             return ReadyPairLoad([driver], self._point_spec(point), pair, point.kind)
         trusted = self._trusted(ours.name, pair.answering)
-        opened(trusted, replace(made, requesters=range(0)))
-        opened(driver, replace(made, responders=range(0)))
+        open_load(trusted, replace(made, requesters=range(0)))
+        open_load(driver, replace(made, responders=range(0)))
         return ReadyPairLoad([driver, trusted], self._point_spec(point), pair, point.kind)
 
     # -- what runs -----------------------------------------------------------------------------------------------------

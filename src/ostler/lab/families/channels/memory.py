@@ -15,14 +15,14 @@ from ostler.client.link.control import control
 from ostler.lab.families.held_connections import (
     MEMORY_AT_START,
     MEMORY_PER_CHANNEL,
+    ConnectionServer,
     OnFreshServers,
-    Server,
     resident_bytes,
 )
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.mq.client import request_queue, routed_queue
-from ostler.lab.load.progress import ProgressReporter, Tell
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import (
     CONNECT,
@@ -77,7 +77,7 @@ class ChannelMemory(Experiment):
         point_spec = PointSpec(count, message_bytes, False, main_operation=CONNECT)
         return OnFreshServers(point_spec, partial(self._server, count, message_bytes))
 
-    def _server(self, channels: int, message_bytes: int) -> Server:
+    def _server(self, channels: int, message_bytes: int) -> ConnectionServer:
         self._made += 1
         root = self._context.scratch / f"channels-{self._made}"
         return _PairServer(root, channels, message_bytes)
@@ -86,7 +86,7 @@ class ChannelMemory(Experiment):
         return
 
 
-class _PairServer(Server):
+class _PairServer(ConnectionServer):
     def __init__(self, root: Path, channels: int, message_bytes: int) -> None:
         self._wiring = Wiring(routes=channels + _WARMING)
         self._pair = QueueManagerPair(root, QueueManagerPlan(log=_LOG), self._wiring, 1, starts_channels=False)
@@ -117,7 +117,7 @@ class ChannelMemoryTask(Task):
         self._answering = ostler.connect(ANSWERING, data=root, binding="local")
         self._intake = self._answering.open(request_queue(0), "r")
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         progress = ProgressReporter(recorder, CONNECT, 0, tell)
         at_start = resident_bytes(self._pids[0])
         commands = wires.sender_commands(self._wiring, ASKING, ANSWERING, self._port)

@@ -43,7 +43,7 @@ from ostler.lab.load.mq.queue_filler import FILL
 from ostler.lab.load.mq.request_reply import MqRequester, MqResponder
 from ostler.lab.load.mq.topic_maker import GROUPED, MAKE, RETAIN
 from ostler.lab.load.pacing import NEVER_NS, Pacing
-from ostler.lab.load.progress import Tell
+from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
     ROUND_TRIP,
@@ -277,7 +277,7 @@ class Victim(Task):
         clients += [MqRequester(self._pace, number, terms) for number in range(REQUESTERS)]
         self._driver.open(clients)
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         # Nothing is due behind the window. Whatever ends behind it counts in it.
         own = Timeline(timeline.begin_ns, timeline.measured_ns, NEVER_NS, timeline.cool_ns)

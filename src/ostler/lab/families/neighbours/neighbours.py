@@ -23,12 +23,12 @@ from ostler.client.api.connection import Connection
 from ostler.engine.selectors.selector import compile_selector
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.mq.blocking_link import BlockingLink, half_open
+from ostler.lab.load.mq.blocking_link import BlockingMqLink, half_open
 from ostler.lab.load.mq.client import OUTPUT, MqTerms, descriptor, hello_frame
 from ostler.lab.load.mq.frames import GET_REQUEST, NO_ID, NO_IDS, PUT_REQUEST, PutFrames
 from ostler.lab.load.mq.mqsc_by_message import MqscByMessage
 from ostler.lab.load.mq.queue_filler import PROPERTY
-from ostler.lab.load.progress import Tell
+from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.runner.contract import Metric
 from ostler.lab.runner.queue_managers.plan import CHANNEL
@@ -173,7 +173,7 @@ class Neighbour(Task):
         host, port = self.address
         return ostler.connect("", f"{host}({port})", channel=CHANNEL, application="neighbour")
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         deeds = Deeds(recorder)
         threads = [
@@ -237,7 +237,7 @@ class Selecting(Neighbour):
         super().__init__(address, sizes)
         self._browsing: Connection | None = self.connect()
         conversations = range(1, sizes.waiting_gets + 1)
-        self._link: BlockingLink | None = BlockingLink(address, CHANNEL, sizes.waiting_gets)
+        self._link: BlockingMqLink | None = BlockingMqLink(address, CHANNEL, sizes.waiting_gets)
         self._handles = self._link.open(WORK, MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED, conversations)
 
     def parts(self) -> Sequence[Part]:
@@ -376,7 +376,7 @@ class ConnectionStorm(Neighbour):
     def _connect(self, deeds: Deeds) -> None:
         while not deeds.is_over:
             began = time.perf_counter_ns()
-            BlockingLink(self.address, CHANNEL, number=next(self._links)).leave()
+            BlockingMqLink(self.address, CHANNEL, number=next(self._links)).leave()
             deeds.done(self.operation, began)
 
     def _half_open(self, deeds: Deeds) -> None:
@@ -441,7 +441,7 @@ class Purge(Neighbour):
                 began = time.perf_counter_ns()
                 commands.run(f"CLEAR QLOCAL({STORE})", _COMMAND_SECONDS_MAX)
                 deeds.done(self.operation, began)
-                link = BlockingLink(self.address, CHANNEL)
+                link = BlockingMqLink(self.address, CHANNEL)
                 try:
                     hobj = link.open(STORE, OUTPUT)[1]
                     put_many(link, hobj, max(self.sizes.purged_messages // 100, 1), is_in_unit=False)
@@ -462,7 +462,7 @@ class HugeUnit(Neighbour):
 
     def __init__(self, address: Address, sizes: Sizes) -> None:
         super().__init__(address, sizes)
-        self._ready: deque[tuple[BlockingLink, int]] = deque(self._unit() for _ in range(2))
+        self._ready: deque[tuple[BlockingMqLink, int]] = deque(self._unit() for _ in range(2))
 
     def parts(self) -> Sequence[Part]:
         return [self._end_units]
@@ -485,9 +485,9 @@ class HugeUnit(Neighbour):
                 raise
             self._ready.append((link, hobj))
 
-    def _unit(self) -> tuple[BlockingLink, int]:
+    def _unit(self) -> tuple[BlockingMqLink, int]:
         """A link with a unit of work that only has to be ended."""
-        link = BlockingLink(self.address, CHANNEL, seconds_max=_UNIT_SECONDS_MAX)
+        link = BlockingMqLink(self.address, CHANNEL, seconds_max=_UNIT_SECONDS_MAX)
         try:
             hobj = link.open(WORK, OUTPUT)[1]
             put_many(link, hobj, self.sizes.unit_messages)
@@ -506,7 +506,7 @@ class NeverReading(Neighbour):
         return [self._ask]
 
     def _ask(self, deeds: Deeds) -> None:
-        links: dict[int, BlockingLink] = {}
+        links: dict[int, BlockingMqLink] = {}
         gone = select.poll()
         try:
             for number in count():
@@ -525,8 +525,8 @@ class NeverReading(Neighbour):
             for link in links.values():
                 link.close()
 
-    def _unread(self, deeds: Deeds, number: int) -> BlockingLink:
-        link = BlockingLink(self.address, CHANNEL, number=number)
+    def _unread(self, deeds: Deeds, number: int) -> BlockingMqLink:
+        link = BlockingMqLink(self.address, CHANNEL, number=number)
         try:
             hobj = link.open(STORE, MQOO_FAIL_IF_QUIESCING | MQOO_BROWSE)[1]
             link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
@@ -562,7 +562,7 @@ def make_neighbour(kind: str, address: Address, sizes: Sizes) -> Neighbour:
 
 
 def put_many(
-    link: BlockingLink,
+    link: BlockingMqLink,
     hobj: int,
     messages: int,
     is_in_unit: bool = True,

@@ -15,7 +15,7 @@ from ostler.lab.families.held_connections import resident_bytes
 from ostler.lab.families.restart import count_in
 from ostler.lab.families.task import RESULT, Loop, ProcessorUse, Task, wait_until
 from ostler.lab.families.topics.tree_manager import DESTINATION
-from ostler.lab.load.progress import ProgressReporter, Tell
+from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
 from ostler.lab.runner.contract import Metric, PointFailed
 from ostler.lab.runner.queue_managers.plan import NAME
@@ -149,7 +149,7 @@ class DisplayTask(Task):
         self._directory = directory
         self._pid = pid
 
-    def run(self, recorder: PhaseRecorder, tell: Tell) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         recorder.operation(DISPLAY)
         progress = ProgressReporter(recorder, DISPLAY, 0, tell)

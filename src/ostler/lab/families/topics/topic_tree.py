@@ -34,8 +34,8 @@ from ostler.lab.families.topics.tree_manager import (
     MEMORY_PER_TOPIC,
     PROBES_PER_SECOND,
     TOPICS,
-    Flag,
     LagProbe,
+    SharedFlag,
     TopicTreeManager,
 )
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
@@ -157,7 +157,7 @@ class ScavengedTrees(_OnTrees):
         tree = self.tree(removable, is_only_one=True)
         tree.fill(self.topics(), retain=removable != _REMOVABLE)
         point_spec = PointSpec(1, 0, False, PROBES_PER_SECOND, {TOPICS: str(self.topics())}, ROUND_TRIP)
-        flag: Flag | None = None
+        flag: SharedFlag | None = None
         if contestant == OSTLER:
             flag = multiprocessing.get_context("spawn").Value("b", 0, lock=False)
         task = TaskProcess(partial(LagProbe, tree.manager.address, flag))
@@ -168,7 +168,12 @@ class Scavenging(ReadyTask):
     """A client that asks for little while topics go. Without a flag to tell it so, they stay."""
 
     def __init__(
-        self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager, flag: Flag | None, is_removable: bool
+        self,
+        point_spec: PointSpec,
+        task: TaskProcess,
+        tree: TopicTreeManager,
+        flag: SharedFlag | None,
+        is_removable: bool,
     ) -> None:
         manager = tree.manager
         # Of a get that finds nothing the queue manager counts that it found nothing.

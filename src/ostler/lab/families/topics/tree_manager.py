@@ -112,7 +112,7 @@ class TopicTreeManager:
         self.manager.end()
 
 
-class Flag(Protocol):
+class SharedFlag(Protocol):
     """Whether topics are going now: shared by two processes."""
 
     value: int
@@ -127,7 +127,7 @@ class LagProbe(Loop):
 
     main_operation = ROUND_TRIP
 
-    def __init__(self, address: tuple[str, int], flag: Flag | None = None, is_idle_first: bool = False) -> None:
+    def __init__(self, address: tuple[str, int], flag: SharedFlag | None = None, is_idle_first: bool = False) -> None:
         """With `is_idle_first` nothing else happens in the warm-up, which then is the control of the window."""
         self._connection = ostler.connect("", f"{address[0]}({address[1]})", channel=CHANNEL)
         self._queue = self._connection.open(PROBED, "r")

@@ -25,8 +25,8 @@ from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.load.drivers.start import Driver, Serving, Sharing, start_driver
 from ostler.lab.load.sigint_blocked import start_sigint_blocked
-from ostler.lab.load.spec import Plan
-from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpacked_phases
+from ostler.lab.load.spec import LoadSpec
+from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpack_phases
 from ostler.lab.runner.contract import ProgressSample, Watcher, WorkerCounts
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER
@@ -182,7 +182,7 @@ class Load:
         """Whom to observe. They stay the same until something fails."""
         return [WatchedProcess(DRIVER, each.pid) for each in self._processes]
 
-    def open(self, plan: Plan) -> None:
+    def open(self, plan: LoadSpec) -> None:
         if not self._processes:
             self._processes = [self._new_driver() for _ in range(self._parts)]
         with self._ended_if_it_fails():
@@ -301,7 +301,7 @@ class Load:
 
 def _counted(number: int, lines: Found) -> WorkerCounts:
     assert isinstance(lines, list)
-    return WorkerCounts(number, unpacked_phases(lines))
+    return WorkerCounts(number, unpack_phases(lines))
 
 
 def new_load(processes: int = 1) -> Load:
@@ -358,7 +358,7 @@ class DriverHost:
 
     def _do(self, what: str, argument: object) -> Found:
         if what == _OPEN:
-            assert isinstance(argument, Plan)
+            assert isinstance(argument, LoadSpec)
             self._driver = start_driver(argument)
             gc.collect()
             gc.freeze()

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
-from ostler.lab.load.link import CLOSED, READ_BYTES, Link, begin_connecting, check_connected
+from ostler.lab.load.link import CLOSED, READ_BYTES, LoadLink, begin_connecting, check_connected
 from ostler.lab.load.link import Address as Address
 from ostler.lab.load.link import connected as connected
 from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
-from ostler.lab.load.progress import ProgressReporter, Tell, unheard
+from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
@@ -31,7 +31,7 @@ _WRITE: Final = select.EPOLLOUT
 
 
 @dataclass(frozen=True)
-class Round:
+class DriverRound:
     """What one round came to, in the eyes of the driver."""
 
     done: int
@@ -55,11 +55,11 @@ class EpollDriver:
         self._pace = pace
         self._tls = tls
         self._epoll = select.epoll()
-        self._links: dict[int, Link] = {}
-        self._all: list[Link] = []
+        self._links: dict[int, LoadLink] = {}
+        self._all: list[LoadLink] = []
         self._requesters: list[LoadClient] = []
-        self._requester_links: list[Link] = []
-        self._refused: list[Link] = []
+        self._requester_links: list[LoadLink] = []
+        self._refused: list[LoadLink] = []
         self._connections = 0
         self._watched = -1
         self._is_precise = self._epoll.fileno() < _SELECT_DESCRIPTORS_MAX
@@ -91,8 +91,8 @@ class EpollDriver:
             raise LoadFailed("the broker did not complete a connection in time")
         return [each for each in under_way if not each.is_ready]
 
-    def _link(self, client: LoadClient, address: Address) -> Link:
-        link = Link(client, address)
+    def _link(self, client: LoadClient, address: Address) -> LoadLink:
+        link = LoadLink(client, address)
         self._all.append(link)
         for each in client.members or [client]:
             if each.is_requester:
@@ -101,7 +101,7 @@ class EpollDriver:
                 self._requester_links.append(link)
         return link
 
-    def round(self, seconds: float) -> Round:
+    def round(self, seconds: float) -> DriverRound:
         """Keep all requesters busy for some time, then wait for the replies that are under way."""
         pace = self._pace
         # Of a round without length every requester makes one round trip.
@@ -120,13 +120,13 @@ class EpollDriver:
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
                 raise LoadFailed(f"{pace.active} replies were not there within {_SILENT_SECONDS_MAX:.0f} s")
         took = (time.perf_counter_ns() - began) / 1e9
-        return Round(len(pace.latencies_ns), took, pace.latencies_ns)
+        return DriverRound(len(pace.latencies_ns), took, pace.latencies_ns)
 
     def arm(self, timeline: Timeline) -> None:
         """Count by a timeline that will be run."""
         self._pace.arm(timeline)
 
-    def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
+    def run(self, timeline: Timeline, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
         """Keep the load on from the beginning to the end of a timeline, and return when nothing is under way.
 
         Where drivers share a load, messages that others have to get may still be outstanding.
@@ -159,7 +159,7 @@ class EpollDriver:
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
                 raise LoadFailed(self._silence())
 
-    def run_out(self, timeline: Timeline, give_up_ns: int, tell: Tell = unheard) -> PhaseRecorder:
+    def run_out(self, timeline: Timeline, give_up_ns: int, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
         """As `run` with a rate, but all that is due before the end is begun, however late, and waited for.
 
         At `give_up_ns` it returns, whatever is under way: the schedule knows what has not finished. Silence is no
@@ -227,7 +227,7 @@ class EpollDriver:
             self._pace.active += 1
             self._begin(client, self._requester_links[place], due_ns)
 
-    def _begin(self, client: LoadClient, link: Link, due_ns: int) -> None:
+    def _begin(self, client: LoadClient, link: LoadLink, due_ns: int) -> None:
         client.is_begun = True
         data = client.begin(due_ns)
         if client.is_session:
@@ -235,7 +235,7 @@ class EpollDriver:
         else:
             self._send(link, data)
 
-    def _connect(self, link: Link) -> None:
+    def _connect(self, link: LoadLink) -> None:
         """Begin to. A listener whose queue is full is tried again with the next turn."""
         if not begin_connecting(link, self._connections):
             self._refused.append(link)
@@ -246,7 +246,7 @@ class EpollDriver:
         if not link.is_connecting:
             self._connected(link)
 
-    def _connected(self, link: Link) -> None:
+    def _connected(self, link: LoadLink) -> None:
         tls = self._tls
         # A queue manager's own socket has no channel, and so no CipherSpec.
         if tls is None or isinstance(link.address, str):
@@ -299,7 +299,7 @@ class EpollDriver:
                 self._pace.active += 1
                 self._begin(client, self._requester_links[client.place], time.perf_counter_ns())
 
-    def _receive(self, link: Link) -> None:
+    def _receive(self, link: LoadLink) -> None:
         sock = link.sock
         assert sock is not None
         try:
@@ -324,7 +324,7 @@ class EpollDriver:
         if client.is_over:
             self._end_session(link, client)
 
-    def _deciphered(self, link: Link, tls: TlsStream, data: bytes) -> bytes:
+    def _deciphered(self, link: LoadLink, tls: TlsStream, data: bytes) -> bytes:
         try:
             plain = tls.received(data)
         except TlsFailed as told:
@@ -338,7 +338,7 @@ class EpollDriver:
             raise LoadFailed(CLOSED)
         return plain
 
-    def _end_session(self, link: Link, client: LoadClient) -> None:
+    def _end_session(self, link: LoadLink, client: LoadClient) -> None:
         """Close its connection. When its next session has begun already, that gets a new one."""
         del self._links[link.descriptor]
         link.close()
@@ -348,7 +348,7 @@ class EpollDriver:
         if client.is_begun:
             self._connect(link)
 
-    def _send(self, link: Link, data: bytes) -> None:
+    def _send(self, link: LoadLink, data: bytes) -> None:
         sock = link.sock
         if sock is None:
             raise LoadFailed("a client has something to send, and no connection")
@@ -372,12 +372,12 @@ class EpollDriver:
             link.backlog_sent = sent
             self._epoll.modify(link.descriptor, _READ | _WRITE)
 
-    def _send_later(self, link: Link, data: bytes) -> None:
+    def _send_later(self, link: LoadLink, data: bytes) -> None:
         """Behind what is not sent yet."""
         link.backlog = link.backlog[link.backlog_sent :] + data
         link.backlog_sent = 0
 
-    def _send_backlog(self, link: Link) -> None:
+    def _send_backlog(self, link: LoadLink) -> None:
         sock = link.sock
         assert sock is not None
         try:

@@ -15,10 +15,10 @@ from typing import Final
 from ostler.lab.common.memory_copy_probe import MemoryCopyProbe
 from ostler.lab.common.probes import ForcedFile
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.drivers.epoll_driver import Round
+from ostler.lab.load.drivers.epoll_driver import DriverRound
 from ostler.lab.load.pacing import NEVER_NS, NOT_DUE, Schedule
-from ostler.lab.load.progress import ProgressReporter, Tell, unheard
-from ostler.lab.load.spec import MEMORY_COPY, Plan
+from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
+from ostler.lab.load.spec import MEMORY_COPY, LoadSpec
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder, Timeline
 
 COMMIT: Final = "commit"
@@ -37,15 +37,15 @@ class _ProbeDriver(ABC):
         self._completed = 0
 
     @abstractmethod
-    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
+    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder: ...
 
-    def round(self, seconds: float) -> Round:
+    def round(self, seconds: float) -> DriverRound:
         began = time.perf_counter()
         now_ns = time.perf_counter_ns()
         end_ns = now_ns + int(seconds * 1e9)
         before = self._completed
-        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), unheard)
-        return Round(self._completed - before, time.perf_counter() - began, [])
+        self.run(Timeline(now_ns, now_ns, end_ns, end_ns), ignore_progress)
+        return DriverRound(self._completed - before, time.perf_counter() - began, [])
 
 
 class GroupCommitDriver(_ProbeDriver):
@@ -69,7 +69,7 @@ class GroupCommitDriver(_ProbeDriver):
         self._data = memoryview(bytes(record_bytes * self._together_max))
         super().__init__()
 
-    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
+    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
         commits = recorder.operation(COMMIT)
         progress = ProgressReporter(recorder, COMMIT, self._completed, tell)
@@ -147,7 +147,7 @@ class MemoryCopyDriver(_ProbeDriver):
         self._blocks = blocks_of_copy(block_bytes)
         super().__init__()
 
-    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder:
+    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
         copies = recorder.operation(COPY)
         progress = ProgressReporter(recorder, COPY, self._completed, tell)
@@ -167,7 +167,7 @@ class MemoryCopyDriver(_ProbeDriver):
         self._probe.ring.release()
 
 
-def probe_driver(plan: Plan) -> GroupCommitDriver | MemoryCopyDriver:
+def probe_driver(plan: LoadSpec) -> GroupCommitDriver | MemoryCopyDriver:
     """The driver of a plan, whose address is the directory for the forced file, and whose requesters are waiters."""
     if plan.protocol == MEMORY_COPY:
         return MemoryCopyDriver(plan.body_bytes)

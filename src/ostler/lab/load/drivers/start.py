@@ -9,11 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.connection_flood import sockets_max
-from ostler.lab.load.drivers.epoll_driver import EpollDriver, Round, TlsUse
+from ostler.lab.load.drivers.epoll_driver import DriverRound, EpollDriver, TlsUse
 from ostler.lab.load.pacing import Pacing
-from ostler.lab.load.progress import Tell
+from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.registry import LEAN_CLIENTS, LIBRARY_DRIVERS, MQ_PROTOCOLS, PROBE_DRIVERS, lean_clients
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.model.errors import MQError
 
@@ -24,9 +24,9 @@ _DESCRIPTORS_KEPT = 32
 class Driver(Protocol):
     """What runs clients. It is open when it is made."""
 
-    def round(self, seconds: float) -> Round: ...
+    def round(self, seconds: float) -> DriverRound: ...
 
-    def run(self, timeline: Timeline, tell: Tell) -> PhaseRecorder: ...
+    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder: ...
 
     def close(self) -> None: ...
 
@@ -56,16 +56,16 @@ class LibraryDriver(Driver, Protocol):
     pacing: Pacing
 
 
-def start_driver(plan: Plan) -> Driver:
+def start_driver(plan: LoadSpec) -> Driver:
     """Return a driver whose clients are all connected and ready."""
     if plan.protocol in LEAN_CLIENTS or plan.protocol in MQ_PROTOCOLS:
         return _lean_driver(plan)
     if plan.protocol in PROBE_DRIVERS:
-        start_probe: Callable[[Plan], Driver] = _imported(PROBE_DRIVERS[plan.protocol])
+        start_probe: Callable[[LoadSpec], Driver] = _imported(PROBE_DRIVERS[plan.protocol])
         return start_probe(plan)
     if plan.protocol not in LIBRARY_DRIVERS:
         raise ValueError(f"there is no protocol {plan.protocol}")
-    start_library: Callable[[Plan], LibraryDriver] = _imported(LIBRARY_DRIVERS[plan.protocol])
+    start_library: Callable[[LoadSpec], LibraryDriver] = _imported(LIBRARY_DRIVERS[plan.protocol])
     driver = start_library(plan)
     driver.pacing = plan.pacing()
     return driver
@@ -77,7 +77,7 @@ def _imported(reference: str) -> Any:
     return getattr(import_module(module), function)
 
 
-def _lean_driver(plan: Plan) -> Driver:
+def _lean_driver(plan: LoadSpec) -> Driver:
     """Responders are all there before the first requester. They may have a protocol and an address of their own."""
     _check_descriptors(plan)
     pace = Pace(plan.pacing(), plan.window if plan.drivers == 1 else 0)
@@ -94,7 +94,7 @@ def _lean_driver(plan: Plan) -> Driver:
     return driver
 
 
-def _check_descriptors(plan: Plan) -> None:
+def _check_descriptors(plan: LoadSpec) -> None:
     """Before clients by the thousand are made that cannot be connected."""
     sockets = -(-(len(plan.requesters) + len(plan.responders)) // max(plan.conversations, 1))
     most = sockets_max(_DESCRIPTORS_KEPT)
@@ -105,7 +105,7 @@ def _check_descriptors(plan: Plan) -> None:
         )
 
 
-def _tls_use(plan: Plan) -> TlsUse | None:
+def _tls_use(plan: LoadSpec) -> TlsUse | None:
     if plan.tls is None:
         return None
     # Long to import, and seldom needed.

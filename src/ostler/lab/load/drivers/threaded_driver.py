@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.drivers.epoll_driver import Round
+from ostler.lab.load.drivers.epoll_driver import DriverRound
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
-from ostler.lab.load.progress import ProgressReporter, Tell, unheard
+from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _OPEN_SECONDS_MAX: Final = 60.0
@@ -21,7 +21,7 @@ _LOOK_SECONDS: Final = 0.2
 _GET: Final = "get"
 
 
-class Tally:
+class OperationTally:
     """What the threads of a driver count together."""
 
     def __init__(self) -> None:
@@ -63,12 +63,12 @@ class Tally:
             self._recorder.operation(_GET).record(due_ns, ended_ns)
 
 
-class Worker(ABC):
+class LoadWorker(ABC):
     """One connection through a library. All its methods are called in its own thread."""
 
     due_ns: int = 0
     """When the operation was due that `step` is to do; for the front of a one-way message's body."""
-    tally: Tally = Tally()
+    tally: OperationTally = OperationTally()
     """Its driver's: a producer calls `tally.put()` before it puts, a consumer `tally.got(due_ns, now_ns)`."""
 
     @abstractmethod
@@ -85,9 +85,9 @@ class Worker(ABC):
 class ThreadedDriver:
     """Requesters that work during rounds and timelines, and responders that always do."""
 
-    def __init__(self, requesters: list[Callable[[], Worker]], responders: list[Callable[[], Worker]]) -> None:
+    def __init__(self, requesters: list[Callable[[], LoadWorker]], responders: list[Callable[[], LoadWorker]]) -> None:
         self.pacing = Pacing()
-        self._tally = Tally()
+        self._tally = OperationTally()
         self._goes_on = False
         self._ends = False
         self._turn = threading.Condition()
@@ -112,7 +112,7 @@ class ThreadedDriver:
     def outstanding(self) -> int:
         return self._tally.outstanding
 
-    def round(self, seconds: float) -> Round:
+    def round(self, seconds: float) -> DriverRound:
         self._timeline = self._schedule = None
         began = time.perf_counter()
         self._start()
@@ -126,13 +126,13 @@ class ThreadedDriver:
             raise LoadFailed(self._failure or f"{self._active} requesters did not get their replies in time")
         took = time.perf_counter() - began
         latencies = [each for taken in self._latencies for each in taken]
-        return Round(len(latencies), took, latencies)
+        return DriverRound(len(latencies), took, latencies)
 
     def arm(self, timeline: Timeline) -> None:
         """Count by a timeline that will be run."""
         self._tally.arm(timeline)
 
-    def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
+    def run(self, timeline: Timeline, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
         """As the epoll driver's. Its threads wait for the beginning by themselves."""
         pacing, tally = self.pacing, self._tally
         recorder = tally.begin(timeline)
@@ -182,7 +182,7 @@ class ThreadedDriver:
             self._round += 1
             self._turn.notify_all()
 
-    def _guarded(self, run: Callable[[Worker, int], None], make: Callable[[], Worker], place: int) -> None:
+    def _guarded(self, run: Callable[[LoadWorker, int], None], make: Callable[[], LoadWorker], place: int) -> None:
         try:
             worker = make()
             worker.tally = self._tally
@@ -197,11 +197,11 @@ class ThreadedDriver:
             with self._turn:
                 self._turn.notify_all()
 
-    def _respond(self, worker: Worker, place: int) -> None:
+    def _respond(self, worker: LoadWorker, place: int) -> None:
         while not self._ends:
             worker.step()
 
-    def _request(self, worker: Worker, place: int) -> None:
+    def _request(self, worker: LoadWorker, place: int) -> None:
         seen = 0
         while True:
             with self._turn:
@@ -223,13 +223,13 @@ class ThreadedDriver:
                 self._active -= 1
                 self._turn.notify_all()
 
-    def _repeat(self, worker: Worker, taken: list[int]) -> None:
+    def _repeat(self, worker: LoadWorker, taken: list[int]) -> None:
         while self._goes_on:
             began = worker.due_ns = time.perf_counter_ns()
             worker.step()
             taken.append(time.perf_counter_ns() - began)
 
-    def _keep_busy(self, worker: Worker, timeline: Timeline) -> None:
+    def _keep_busy(self, worker: LoadWorker, timeline: Timeline) -> None:
         main, tally = self.pacing.main_operation, self._tally
         _sleep_until(timeline.begin_ns)
         now = time.perf_counter_ns()
@@ -239,7 +239,7 @@ class ThreadedDriver:
             now = time.perf_counter_ns()
             tally.done(main, worker.due_ns, now, False)
 
-    def _keep_to(self, worker: Worker, place: int, timeline: Timeline, schedule: Schedule) -> None:
+    def _keep_to(self, worker: LoadWorker, place: int, timeline: Timeline, schedule: Schedule) -> None:
         """Each thread looks after its own times: nobody is taken from the schedule's line of those who wait."""
         main, tally = self.pacing.main_operation, self._tally
         turn = 0

@@ -14,7 +14,7 @@ from typing import Final
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import DriverEnd, Load
 from ostler.lab.load.libraries.trusted_workers import SERVE
-from ostler.lab.load.spec import TRUSTED, Plan
+from ostler.lab.load.spec import TRUSTED, LoadSpec
 from ostler.lab.runner.contract import PointFailed
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.sampling.process_sampler import WatchedProcess
@@ -40,7 +40,7 @@ class TrustedLoad(Load):
         """None but the queue manager's, which is watched already."""
         return []
 
-    def open(self, plan: Plan) -> None:
+    def open(self, plan: LoadSpec) -> None:
         super().open(replace(plan, protocol=TRUSTED))
 
 

@@ -13,10 +13,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from ostler.lab.load.client import LoadFailed, Pace, reply_for
-from ostler.lab.load.drivers.epoll_driver import Round
+from ostler.lab.load.drivers.epoll_driver import DriverRound
 from ostler.lab.load.pacing import LATE_NS, Pacing, Schedule
-from ostler.lab.load.progress import ProgressReporter, Tell, unheard
-from ostler.lab.load.spec import Plan, host_and_port, pair_of
+from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
+from ostler.lab.load.spec import LoadSpec, host_and_port, pair_of
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _REPLY_SECONDS_MAX: Final = 30.0
@@ -30,7 +30,7 @@ T = TypeVar("T")
 class NatsLibraryDriver:
     """Requests and replies through core NATS. Others say in what they override how they use the library."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LoadSpec) -> None:
         self._plan = plan
         self.pacing: Pacing = plan.pacing()
         self._pace = Pace(self.pacing)
@@ -86,12 +86,12 @@ class NatsLibraryDriver:
             taken.append(time.perf_counter_ns() - began)
         return taken
 
-    def round(self, seconds: float) -> Round:
+    def round(self, seconds: float) -> DriverRound:
         began = time.perf_counter()
         work = [self._repeat(client, number, began + seconds) for number, client in enumerate(self._requesters)]
         found = self._loop.run_until_complete(_gathered(work))
         latencies = [each for taken in found for each in taken]
-        return Round(len(latencies), time.perf_counter() - began, latencies)
+        return DriverRound(len(latencies), time.perf_counter() - began, latencies)
 
     def arm(self, timeline: Timeline) -> None:
         """Count by a timeline that will be run."""
@@ -103,7 +103,7 @@ class NatsLibraryDriver:
         self._loop.run_forever()
         self._loop.remove_reader(descriptor)
 
-    def run(self, timeline: Timeline, tell: Tell = unheard) -> PhaseRecorder:
+    def run(self, timeline: Timeline, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
         """As the epoll driver's, with a task for each requester."""
         recorder = self._pace.begin_timeline(timeline, len(self._requesters))
         self._loop.run_until_complete(

@@ -20,7 +20,7 @@ from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.libraries.nats_library_driver import NatsLibraryDriver
 from ostler.lab.load.nats.jetstream import STREAM_OVERLAPS
 from ostler.lab.load.one_way import OneWay
-from ostler.lab.load.spec import ONE_WAY, Plan, pair_of
+from ostler.lab.load.spec import ONE_WAY, LoadSpec, pair_of
 
 _REQUESTS: Final = "LIBREQ"
 _REPLIES: Final = "LIBREP"
@@ -30,7 +30,7 @@ _REPLY_TO: Final = "Reply-To"
 _CORRELATION: Final = "Correlation"
 
 
-def nats_driver(plan: Plan) -> NatsLibraryDriver:
+def nats_driver(plan: LoadSpec) -> NatsLibraryDriver:
     """The driver of a plan: streams where messages are persistent."""
     if plan.kind == ONE_WAY:
         return StreamOneWayDriver(plan) if plan.persistent else OneWayDriver(plan)
@@ -59,7 +59,7 @@ async def _stream(client: Client, name: str) -> JetStreamContext:
 class StreamDriver(NatsLibraryDriver):
     """Requests and replies in streams."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LoadSpec) -> None:
         self._contexts: list[JetStreamContext] = []
         self._waiting: dict[str, asyncio.Future[bytes]] = {}
         # Replies to requests of an earlier load have another mark.
@@ -106,7 +106,7 @@ class StreamDriver(NatsLibraryDriver):
 class OneWayDriver(NatsLibraryDriver):
     """One way without streams: a put is over when the server has answered a ping behind it, as `flush` waits for."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LoadSpec) -> None:
         self._contexts: list[JetStreamContext] = []
         self._failure = ""
         super().__init__(plan)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.drivers.threaded_driver import Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker
 from ostler.lab.load.one_way import DUE_BYTES
-from ostler.lab.load.spec import Plan
+from ostler.lab.load.spec import LoadSpec
 
 
 class LibraryOneWay:
     """The messages of one worker."""
 
-    def __init__(self, worker: Worker, plan: Plan, number: int) -> None:
+    def __init__(self, worker: LoadWorker, plan: LoadSpec, number: int) -> None:
         if plan.body_bytes < DUE_BYTES:
             raise LoadFailed(f"a body of {plan.body_bytes} bytes has no room for the time at which it was due")
         self.pair = number % plan.pairs

@@ -10,12 +10,12 @@ from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.mq.client import MqTerms, own_reply_queue, reply_queue, request_queue
 from ostler.lab.load.mq.factory import mq_terms
 from ostler.lab.load.mq.jms import FORMAT, UTF_8, JmsHeader
 from ostler.lab.load.one_way import DUE_BYTES
-from ostler.lab.load.spec import ONE_WAY, SESSIONS, Plan
+from ostler.lab.load.spec import ONE_WAY, SESSIONS, LoadSpec
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
 from ostler.model.constants import MQMT_DATAGRAM, MQMT_REQUEST
 
@@ -24,8 +24,8 @@ _REPLY_SECONDS_MAX = 30.0
 _FORMAT = FORMAT.decode().rstrip()
 
 
-class _OstlerWorker(Worker):
-    def __init__(self, plan: Plan, number: int) -> None:
+class _OstlerWorker(LoadWorker):
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         self._plan = plan
         self._number = number
         self._terms: MqTerms = mq_terms(plan)
@@ -65,7 +65,7 @@ class _OstlerWorker(Worker):
 class OstlerRequester(_OstlerWorker):
     """Puts to the request queues in turn, and gets the reply by its correlation id, or from a queue of its own."""
 
-    def __init__(self, plan: Plan, number: int) -> None:
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         super().__init__(plan, number)
         self._sequence = 0
         own = self._terms.pair(number)
@@ -194,7 +194,7 @@ class OstlerConsumer(_OstlerWorker):
             self.tally.got(due_ns, time.perf_counter_ns())
 
 
-def ostler_driver(plan: Plan) -> ThreadedDriver:
+def ostler_driver(plan: LoadSpec) -> ThreadedDriver:
     if plan.async_put or plan.read_ahead:
         raise LoadFailed("the Python API has neither asynchronous put nor read-ahead")
     requester: type[_OstlerWorker] = OstlerRequester

@@ -13,9 +13,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.libraries.one_way import LibraryOneWay
-from ostler.lab.load.spec import ONE_WAY, Plan, host_and_port, pair_of
+from ostler.lab.load.spec import ONE_WAY, LoadSpec, host_and_port, pair_of
 
 _SERVE_SECONDS = 1.0
 _REPLY_SECONDS_MAX = 30.0
@@ -25,7 +25,7 @@ _AHEAD_MAX = 1000
 _NAP_SECONDS = 0.0005
 
 
-def _topic(plan: Plan, what: str, number: int) -> str:
+def _topic(plan: LoadSpec, what: str, number: int) -> str:
     return f"paho/{int(plan.persistent)}/{what}/{number}"
 
 
@@ -41,8 +41,8 @@ def _session(seconds: int, kind: int) -> Properties:
     return found
 
 
-class _PahoWorker(Worker):
-    def __init__(self, plan: Plan, number: int) -> None:
+class _PahoWorker(LoadWorker):
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         self._plan = plan
         self._number = number
         self._qos = 1 if plan.persistent else 0
@@ -201,7 +201,7 @@ class PahoConsumer(_PahoWorker):
             client.ack(message.mid, message.qos)
 
 
-def paho_driver(plan: Plan) -> ThreadedDriver:
+def paho_driver(plan: LoadSpec) -> ThreadedDriver:
     if plan.kind == ONE_WAY:
         return ThreadedDriver(
             [partial(PahoProducer, plan, number) for number in plan.requesters],

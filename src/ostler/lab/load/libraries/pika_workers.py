@@ -7,20 +7,20 @@ from functools import partial
 import pika
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.libraries.one_way import LibraryOneWay
-from ostler.lab.load.spec import ONE_WAY, Plan, host_and_port, pair_of
+from ostler.lab.load.spec import ONE_WAY, LoadSpec, host_and_port, pair_of
 
 _SERVE_SECONDS = 1
 _REPLY_SECONDS_MAX = 30
 
 
-def _queue(plan: Plan, what: str, number: int) -> str:
+def _queue(plan: LoadSpec, what: str, number: int) -> str:
     return f"pika.{'durable' if plan.persistent else 'transient'}.{what}.{number}"
 
 
-class _PikaWorker(Worker):
-    def __init__(self, plan: Plan, number: int) -> None:
+class _PikaWorker(LoadWorker):
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         self._plan = plan
         self._number = number
 
@@ -128,7 +128,7 @@ class PikaConsumer(_PikaWorker):
             self._channel.basic_ack(getattr(method, "delivery_tag", 0))
 
 
-def pika_driver(plan: Plan) -> ThreadedDriver:
+def pika_driver(plan: LoadSpec) -> ThreadedDriver:
     if plan.kind == ONE_WAY:
         return ThreadedDriver(
             [partial(PikaProducer, plan, number) for number in plan.requesters],

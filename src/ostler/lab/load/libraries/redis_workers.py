@@ -8,9 +8,9 @@ from typing import Any
 import redis
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.libraries.one_way import LibraryOneWay
-from ostler.lab.load.spec import ONE_WAY, Plan, host_and_port, pair_of
+from ostler.lab.load.spec import ONE_WAY, LoadSpec, host_and_port, pair_of
 
 _GROUP = "W"
 _SERVE_SECONDS = 1
@@ -18,12 +18,12 @@ _REPLY_SECONDS_MAX = 30
 _CONNECT_SECONDS_MAX = 30
 
 
-def _key(plan: Plan, what: str, number: int) -> str:
+def _key(plan: LoadSpec, what: str, number: int) -> str:
     return f"redis-py:{'durable' if plan.persistent else 'transient'}:{what}:{number}"
 
 
-class _RedisWorker(Worker):
-    def __init__(self, plan: Plan, number: int) -> None:
+class _RedisWorker(LoadWorker):
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         self._plan = plan
         self._number = number
 
@@ -154,7 +154,7 @@ class RedisConsumer(_RedisWorker):
             transaction.execute()
 
 
-def redis_driver(plan: Plan) -> ThreadedDriver:
+def redis_driver(plan: LoadSpec) -> ThreadedDriver:
     if plan.kind == ONE_WAY:
         return ThreadedDriver(
             [partial(RedisProducer, plan, number) for number in plan.requesters],

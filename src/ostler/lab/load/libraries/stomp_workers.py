@@ -10,23 +10,23 @@ from typing import Any
 import stomp  # type: ignore[import-untyped]
 
 from ostler.lab.load.client import LoadFailed, reply_for
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.libraries.one_way import LibraryOneWay
-from ostler.lab.load.spec import ONE_WAY, Plan, host_and_port, pair_of
+from ostler.lab.load.spec import ONE_WAY, LoadSpec, host_and_port, pair_of
 
 _SERVE_SECONDS = 1.0
 _REPLY_SECONDS_MAX = 30.0
 _READY = "ready"
 
 
-def _queue(plan: Plan, what: str, number: int) -> str:
+def _queue(plan: LoadSpec, what: str, number: int) -> str:
     return f"/queue/stomp.py.{'durable' if plan.persistent else 'transient'}.{what}.{number}"
 
 
-class _StompWorker(Worker):
+class _StompWorker(LoadWorker):
     """Listens itself: stomp.py calls what a listener has, by name."""
 
-    def __init__(self, plan: Plan, number: int) -> None:
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         self._plan = plan
         self._number = number
         self._came = threading.Event()
@@ -194,7 +194,7 @@ class StompConsumer(_StompWorker):
             self._connection.ack(headers["ack"])
 
 
-def stomp_driver(plan: Plan) -> ThreadedDriver:
+def stomp_driver(plan: LoadSpec) -> ThreadedDriver:
     if plan.kind == ONE_WAY:
         return ThreadedDriver(
             [partial(StompProducer, plan, number) for number in plan.requesters],

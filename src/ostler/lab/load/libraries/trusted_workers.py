@@ -18,8 +18,8 @@ from ostler.client.mqi.objects import MQOPEN
 from ostler.client.mqi.put_get import MQBACK, MQCMIT, get_message, put_message
 from ostler.lab.load.client import LoadFailed, reply_for
 from ostler.lab.load.drivers.driver_process import DriverHost
-from ostler.lab.load.drivers.threaded_driver import ThreadedDriver, Worker
-from ostler.lab.load.spec import BY_PERSISTENCE, EVERYBODY, PLAIN, REQUEST_REPLY, RESPONDERS, SESSIONS, Plan
+from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
+from ostler.lab.load.spec import BY_PERSISTENCE, EVERYBODY, PLAIN, REQUEST_REPLY, RESPONDERS, SESSIONS, LoadSpec
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
 from ostler.model.constants import (
     MQCC_OK,
@@ -77,10 +77,10 @@ def serve(address: str) -> int:
     return 0
 
 
-class TrustedWorker(Worker):
+class TrustedWorker(LoadWorker):
     """One connection, and its verbs. Who fails leaves: no process that ends would do that for it."""
 
-    def __init__(self, plan: Plan, number: int, in_units: bool) -> None:
+    def __init__(self, plan: LoadSpec, number: int, in_units: bool) -> None:
         self.plan = plan
         self.number = number
         self.in_units = in_units
@@ -166,7 +166,7 @@ class TrustedWorker(Worker):
 class TrustedRequester(TrustedWorker):
     """Puts a request, keeps its message id, and gets the reply with that correlation id."""
 
-    def __init__(self, plan: Plan, number: int) -> None:
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         super().__init__(plan, number, plan.units == EVERYBODY)
         self._get_options = _get_options(self.in_units, _REPLY_MILLISECONDS_MAX, MQMO_MATCH_CORREL_ID)
         self._pair = number % plan.pairs
@@ -228,7 +228,7 @@ class TrustedSession(TrustedRequester):
 class TrustedResponder(TrustedWorker):
     """Gets from one request queue, and replies to the queue that the request names."""
 
-    def __init__(self, plan: Plan, number: int) -> None:
+    def __init__(self, plan: LoadSpec, number: int) -> None:
         in_units = plan.persistent if plan.units == BY_PERSISTENCE else plan.units in (RESPONDERS, EVERYBODY)
         super().__init__(plan, number, in_units)
         self._get_options = _get_options(in_units, _SERVE_MILLISECONDS, MQMO_NONE)
@@ -265,7 +265,7 @@ def _get_options(in_units: bool, wait_milliseconds: int, match: int) -> bytes:
     return bytes(options)
 
 
-def trusted_driver(plan: Plan) -> ThreadedDriver:
+def trusted_driver(plan: LoadSpec) -> ThreadedDriver:
     if plan.kind not in (REQUEST_REPLY, SESSIONS) or plan.messages != PLAIN:
         raise LoadFailed(f"applications inside the queue manager do no {plan.kind} with {plan.messages} messages")
     if plan.routes and plan.requesters:

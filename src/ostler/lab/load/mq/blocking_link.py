@@ -24,7 +24,7 @@ _ASKED: Final = 7
 _AT_ONCE: Final = 100
 
 
-class BlockingLink:
+class BlockingMqLink:
     """A link with conversations from 1 on, each connected. Raises LoadFailed, also when an answer does not come."""
 
     def __init__(

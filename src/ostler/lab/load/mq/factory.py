@@ -19,11 +19,11 @@ from ostler.lab.load.spec import (
     PUBLISH,
     RESPONDERS,
     SESSIONS,
-    Plan,
+    LoadSpec,
 )
 
 
-def mq_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
+def mq_clients(plan: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
     """One client for each connection, in the order of their numbers. Clients that share one are its `members`.
 
     Those that share a connection are of one queue manager, and connections go round the queue managers.
@@ -45,7 +45,7 @@ def mq_clients(plan: Plan, pace: Pace, is_requester: bool, numbers: range) -> li
     return found
 
 
-def _client(plan: Plan, pace: Pace, terms: MqTerms, is_requester: bool, number: int, conversation: int) -> MqClient:
+def _client(plan: LoadSpec, pace: Pace, terms: MqTerms, is_requester: bool, number: int, conversation: int) -> MqClient:
     if plan.kind == PUBLISH:
         if is_requester:
             return MqPublisher(pace, number, terms, conversation)
@@ -63,15 +63,15 @@ def _client(plan: Plan, pace: Pace, terms: MqTerms, is_requester: bool, number: 
     return MqRequester(pace, number, terms, conversation)
 
 
-def requesters_in_units(plan: Plan) -> bool:
+def requesters_in_units(plan: LoadSpec) -> bool:
     return plan.units == EVERYBODY
 
 
-def responders_in_units(plan: Plan) -> bool:
+def responders_in_units(plan: LoadSpec) -> bool:
     return plan.units in (RESPONDERS, EVERYBODY) or (plan.units == BY_PERSISTENCE and plan.persistent)
 
 
-def mq_terms(plan: Plan) -> MqTerms:
+def mq_terms(plan: LoadSpec) -> MqTerms:
     return MqTerms(
         pairs=plan.pairs,
         body_bytes=plan.body_bytes,
@@ -103,13 +103,13 @@ class VerbCounts:
     commits: int
 
 
-def verbs_per_round_trip(plan: Plan) -> VerbCounts:
+def verbs_per_round_trip(plan: LoadSpec) -> VerbCounts:
     """Of requester and responder together. A session has `session_round_trips` times as many."""
     commits = (2 if requesters_in_units(plan) else 0) + (1 if responders_in_units(plan) else 0)
     return VerbCounts(puts=2, gets=2, commits=commits)
 
 
-def exchanges_per_operation(plan: Plan) -> int:
+def exchanges_per_operation(plan: LoadSpec) -> int:
     """How often somebody sends and waits for an answer in one main operation: so often the network limit counts.
 
     Of a one-way message: the producer's exchanges alone, as the consumer works at the same time.

@@ -9,11 +9,11 @@ from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME, QueueManagerPla
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.server.config.qm_ini import LogSection
 
-__all__ = ["CHANNEL", "NAME", "LogMoment", "OstlerServer"]
+__all__ = ["CHANNEL", "NAME", "LogCounters", "OstlerServer"]
 
 
 @dataclass(frozen=True)
-class LogMoment:
+class LogCounters:
     """What the log has done so far."""
 
     forces: int
@@ -40,9 +40,9 @@ class OstlerServer:
     def port(self) -> int:
         return self._manager.address[1]
 
-    def log_moment(self) -> LogMoment:
+    def log_moment(self) -> LogCounters:
         found = {each.name: int(each.value) for each in self._manager.metrics() if each.source == "log"}
-        return LogMoment(found["forces"], found["written_bytes"])
+        return LogCounters(found["forces"], found["written_bytes"])
 
     def end(self) -> None:
         self._manager.end()

@@ -7,7 +7,7 @@ when it is acknowledged and its reply is there, and a responder acknowledges a r
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import Gathering
+from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.mqtt import packets as mqtt
 
@@ -39,7 +39,7 @@ class MqttClient(LoadClient):
         self._own = b"lab/%d/reply/%d" % (qos, number)
         self._properties = mqtt.request_properties(self._own)
         self._client_id = b"lab-%d-%b-%d" % (qos, b"requester" if is_requester else b"responder", number)
-        self._gathering = Gathering()
+        self._gathering = ReplyBatch()
         self._sequence = 0
         self._correlation = b""
         self._packet_id = 0

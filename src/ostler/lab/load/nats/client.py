@@ -6,7 +6,7 @@ matched. Responders of one subject share its requests as a queue group.
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import Gathering
+from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"tls_required":false,"headers":false}\r\n'
@@ -32,7 +32,7 @@ class NatsClient(LoadClient):
         self._sequence = 0
         self._subject = b""
         self._requests = [b"PUB %b " % request_subject(pair) for pair in range(pairs)]
-        self._gathering = Gathering()
+        self._gathering = ReplyBatch()
         self._size = b" %d\r\n" % body_bytes
 
     def opening(self) -> bytes:

@@ -9,7 +9,7 @@ body, where to reply and to what, is a line before the body.
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import Gathering
+from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
 _END = b"\r\n"
@@ -18,7 +18,7 @@ GROUP = b"W"
 _ANSWERS_TO_TRANSACTION = 5
 
 
-class Refusal:
+class RedisError:
     """An error that Redis answered."""
 
     def __init__(self, words: str) -> None:
@@ -46,7 +46,7 @@ def read_value(data: bytes, at: int) -> tuple[object, int]:
     """The answer that begins at an offset, and where it ends.
 
     When not all of it is there, the end is negative: minus where it ends at least.
-    Strings are bytes, numbers are integers, arrays are lists, nothing is None, and errors are `Refusal`.
+    Strings are bytes, numbers are integers, arrays are lists, nothing is None, and errors are `RedisError`.
     """
     line_end = data.find(_END, at)
     if line_end < 0:
@@ -63,7 +63,7 @@ def read_value(data: bytes, at: int) -> tuple[object, int]:
     if kind == b"+":
         return line, after
     if kind == b"-":
-        return Refusal(line.decode(errors="replace")), after
+        return RedisError(line.decode(errors="replace")), after
     if kind != b"*":
         raise LoadFailed(f"Redis answered with an unknown kind {kind!r}")
     found: list[object] = []
@@ -105,7 +105,7 @@ class RedisClient(LoadClient):
             if durable
             else command(b"BRPOP", own, b"0")
         )
-        self._gathering = Gathering()
+        self._gathering = ReplyBatch()
         self._sequence = 0
         # Answers that come before the one that brings a message.
         self._answers_before = 1
@@ -155,7 +155,7 @@ class RedisClient(LoadClient):
         found = value if isinstance(value, list) else [value]
         for each in found:
             # The group of a stream is there already, except for who opens first.
-            if isinstance(each, Refusal) and not each.words.startswith("BUSYGROUP"):
+            if isinstance(each, RedisError) and not each.words.startswith("BUSYGROUP"):
                 raise LoadFailed(f"Redis said {each.words}")
         self._answers_before -= 1
         if not self._answers_before:
@@ -207,5 +207,5 @@ def entry_of(value: object) -> tuple[bytes, bytes]:
 
 
 def _unexpected(value: object) -> LoadFailed:
-    said = value.words if isinstance(value, Refusal) else repr(value)[:80]
+    said = value.words if isinstance(value, RedisError) else repr(value)[:80]
     return LoadFailed(f"Redis answered {said} instead of a message")

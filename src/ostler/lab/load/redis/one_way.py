@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.one_way import OneWay
-from ostler.lab.load.redis.client import GROUP, RedisClient, Refusal, command, entry_of, popped
+from ostler.lab.load.redis.client import GROUP, RedisClient, RedisError, command, entry_of, popped
 
 # Answers to MULTI, to the two commands in it, and to EXEC.
 _ANSWERS_TO_TRANSACTION = 4
@@ -48,7 +48,7 @@ class RedisOneWayClient(RedisClient):
         return super().receive(data, now_ns)
 
     def _reply(self, value: object, now_ns: int) -> bytes:
-        if isinstance(value, Refusal):
+        if isinstance(value, RedisError):
             raise LoadFailed(f"Redis said {value.words}")
         return self.replied(now_ns)
 

@@ -7,7 +7,7 @@ nothing is confirmed, and messages count as acknowledged when they are delivered
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import Gathering
+from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
 READY = b"ready"
@@ -85,7 +85,7 @@ class StompClient(LoadClient):
         self._own = b"/queue/%b.reply.%d" % (kind, number)
         self._keeps = b"persistent:true\n" if persistent else b"persistent:false\n"
         self._session = b""
-        self._gathering = Gathering()
+        self._gathering = ReplyBatch()
         self._sequence = 0
         self._correlation = b""
         self._waits_for_receipt = False

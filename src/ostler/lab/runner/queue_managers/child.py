@@ -72,7 +72,7 @@ Found = list[tuple[str, str, int]]
 """Figures: source, name, value."""
 
 
-class _Life:
+class _ChildProcess:
     """One run of the process."""
 
     def __init__(self, pipe: Connection, root: Path, plan: QueueManagerPlan, address: tuple[str, int]) -> None:
@@ -99,7 +99,7 @@ class _Life:
         commands = [_listener(self._host, self._port)]
         if CHANNEL not in manager.engine.of_type(ObjectType.CHANNEL):
             commands = [*_channel(self._plan), *commands, *self._plan.commands]
-            _let_in(manager)
+            _admit_clients(manager)
         run_commands(manager, commands)
         self._manager = manager
         announce(manager)
@@ -201,7 +201,7 @@ def _listening_port(server: Server, host: str) -> int:
     raise MQError(MQRCCF_COMMAND_FAILED, "Its listener finds no free port.")
 
 
-def _let_in(manager: QueueManager) -> None:
+def _admit_clients(manager: QueueManager) -> None:
     """Clients come in as everywhere: by channel rules, and as a user who may do what the load does."""
     for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**"), (MQOT_TOPIC, "**")):
         manager.define(record(kind, profile, USER, False, VALID[kind]), True)
@@ -252,7 +252,7 @@ def main(arguments: list[str]) -> int:
     pipe = Connection(int(arguments[0]))
     root, plan, address = pipe.recv()
     os.umask(0o077)
-    return _Life(pipe, root, plan, address).run()
+    return _ChildProcess(pipe, root, plan, address).run()
 
 
 if __name__ == "__main__":

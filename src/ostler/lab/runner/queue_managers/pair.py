@@ -29,7 +29,7 @@ _MANY: Final = 100
 _COMMANDS_AT_A_TIME: Final = 200
 
 
-def _unheard(text: str) -> None:
+def _ignore_note(text: str) -> None:
     """Nobody listens."""
 
 
@@ -52,7 +52,7 @@ class QueueManagerPair:
         Raises RunAborted when a queue manager does not start, and PointFailed when a channel does not.
         """
         self.wiring = wiring
-        self._tell = tell if tell is not None and wiring.routes >= _MANY else _unheard
+        self._tell = tell if tell is not None and wiring.routes >= _MANY else _ignore_note
         self._told = time.monotonic()
         self._stack = ExitStack()
         self._relays: list[Relay] = []

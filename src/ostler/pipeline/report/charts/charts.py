@@ -28,7 +28,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """How a contestant looks in all charts. `colour` and `marker` are numbers; a limit is grey and dashed."""
 
     colour: int
@@ -52,23 +52,23 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """`is_secondary` lines are thin and without a label: the 99th percentile above a median. One with `is_flat` has one
     dot, and is the same all along the axis."""
 
     name: str
-    look: Look
+    look: Style
     dots: tuple[Dot, ...]
     is_secondary: bool = False
     is_flat: bool = False
 
 
 @dataclass(frozen=True)
-class Curve:
+class FittedCurve:
     """A calculated curve: thin, dotted, and nothing on it to point at."""
 
     name: str
-    look: Look
+    look: Style
     points: tuple[tuple[float, float], ...]
 
 
@@ -77,8 +77,8 @@ class LineChart:
     title: str
     across: Axis
     up: Axis
-    lines: tuple[Line, ...]
-    curves: tuple[Curve, ...] = ()
+    lines: tuple[ChartLine, ...]
+    curves: tuple[FittedCurve, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Strip:
     """A row of a dot chart: what it is about, and the dots on it, each of a look and a name."""
 
     label: str
-    dots: tuple[tuple[str, Look, Dot], ...]
+    dots: tuple[tuple[str, Style, Dot], ...]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class BarPart:
     """A part of a bar: whose it is, and how large; `text` is that as it is told."""
 
     name: str
-    look: Look
+    look: Style
     value: float
     text: str
 

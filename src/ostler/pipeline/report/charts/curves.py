@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.spreads import Spread, spread
+from ostler.pipeline.report.charts.spreads import ValueSpread, spread
 from ostler.pipeline.report.rows import PointRow
 
 CLIENTS: Final = "clients"
@@ -33,7 +33,7 @@ Value = Callable[[PointRow], float | None]
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ChartSweep:
     """What a curve goes along. `label` names the axis with its unit."""
 
     name: str
@@ -72,7 +72,7 @@ class Curve:
         """The name that peaks and fits have for this curve, where the sweep is that of clients."""
         return self.steps[0][1][0].series
 
-    def along(self, value: Value) -> list[tuple[float, Spread]]:
+    def along(self, value: Value) -> list[tuple[float, ValueSpread]]:
         """A figure by the sweep, where it is known."""
         found = ((at, spread(value(point) for point in points)) for at, points in self.steps)
         return [(at, each) for at, each in found if each is not None]
@@ -85,19 +85,19 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: str = "") -> Sweep | None:
+def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: str = "") -> ChartSweep | None:
     """What the points of a run go along: clients where they differ, else sizes, else a parameter that is a number: the
     first of `order`, or by name. `each` says what makes the number of clients."""
     if len({point.clients for point in points}) > 1:
-        return Sweep(CLIENTS, f"clients, {each}" if each else "clients")
+        return ChartSweep(CLIENTS, f"clients, {each}" if each else "clients")
     if len({point.message_bytes for point in points}) > 1:
-        return Sweep(MESSAGE_BYTES, "message size", True)
+        return ChartSweep(MESSAGE_BYTES, "message size", True)
     parts = [series_parts(point.series) for point in points]
     names = {name for found in parts for name in found} - _SAID_ELSEWHERE
     for name in sorted(names, key=lambda found: (order.index(found) if found in order else len(order), found)):
         values = [_number(found.get(name)) for found in parts]
         if None not in values and len(set(values)) > 1:
-            return Sweep(name, _LABELS.get(name, name.replace("_", " ")))
+            return ChartSweep(name, _LABELS.get(name, name.replace("_", " ")))
     return None
 
 
@@ -140,7 +140,7 @@ def parameter_words(name: str, value: str) -> str:
     return f"{name.replace('_', ' ')} {value}".strip()
 
 
-def group_name(point: PointRow, sweep: Sweep | None) -> str:
+def group_name(point: PointRow, sweep: ChartSweep | None) -> str:
     """What stays the same along a curve, in words: size, persistence, and the other parameters of the series."""
     parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
     parts.append("persistent" if point.persistent else "nonpersistent")
@@ -165,7 +165,7 @@ def _speed(messages: str) -> str:
     return messages.partition(", ")[2]
 
 
-def curves(points: Sequence[PointRow], sweep: Sweep | None) -> list[Curve]:
+def curves(points: Sequence[PointRow], sweep: ChartSweep | None) -> list[Curve]:
     """All curves of a run, in the order in which they were measured."""
     found: dict[tuple[str, str, str, str, str], dict[float, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
     for point in points:

@@ -8,8 +8,8 @@ from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Axis, Dot, spans_decades
-from ostler.pipeline.report.charts.curves import Sweep
-from ostler.pipeline.report.charts.spreads import Spread
+from ostler.pipeline.report.charts.curves import ChartSweep
+from ostler.pipeline.report.charts.spreads import ValueSpread
 from ostler.pipeline.report.rows import PointRow
 
 _NANOSECONDS: Final = 1e6
@@ -82,7 +82,7 @@ def up_axis(panel: Panel, values: Sequence[float]) -> Axis:
     return Axis(panel.label, spans_decades(values))
 
 
-def panel_dot(at: float, each: Spread, panel: Panel, sweep: Sweep) -> Dot:
+def panel_dot(at: float, each: ValueSpread, panel: Panel, sweep: ChartSweep) -> Dot:
     sure = ""
     if each.low is not None and each.high is not None:
         sure = f"{panel.words(each.low)} to {panel.words(each.high)}"

@@ -18,7 +18,7 @@ REPETITIONS_FOR_INTERVAL: Final = 3
 
 
 @dataclass(frozen=True)
-class Spread:
+class ValueSpread:
     """`low` and `high` are the 95 % confidence interval of three or more repetitions, the range of two, and empty of
     one."""
 
@@ -35,18 +35,18 @@ class Spread:
         return f"{kind} of {self.count} repetitions"
 
 
-def spread(values: Iterable[float | None]) -> Spread | None:
+def spread(values: Iterable[float | None]) -> ValueSpread | None:
     """None when there is no value at all."""
     known = sorted(each for each in values if each is not None)
     if not known:
         return None
     middle = median(known)
     if len(known) == 1:
-        return Spread(middle, None, None, 1)
+        return ValueSpread(middle, None, None, 1)
     if len(known) < REPETITIONS_FOR_INTERVAL or known[0] <= 0:
-        return Spread(middle, known[0], known[-1], len(known))
+        return ValueSpread(middle, known[0], known[-1], len(known))
     # Noise of machines multiplies: on logarithms the interval is fair, and never below zero.
     logs = [math.log(each) for each in known]
     half = _STUDENT[min(len(known) - 1, len(_STUDENT)) - 1] * stdev(logs) / math.sqrt(len(known))
     low, high = math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)
-    return Spread(middle, min(low, middle), max(high, middle), len(known))
+    return ValueSpread(middle, min(low, middle), max(high, middle), len(known))

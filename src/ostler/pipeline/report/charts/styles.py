@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from ostler.pipeline.report.charts.charts import Look
+from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.rows import LIMIT, OSTLER
 
 COLOURS: Final = 6
@@ -20,11 +20,11 @@ def contestant_order(name: str, kind: str) -> tuple[int, int, str]:
     return (_ORDER.get(kind, 1), len(name) if kind == OSTLER else 0, name)
 
 
-def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
+def contestant_styles(contestants: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """By name, from names and kinds. What is written before a comma is the product: its other ways have its colour,
     with other marks and dashes. The seventh product has the first colour again, dashed."""
     ordered = sorted(set(contestants), key=lambda each: contestant_order(*each))
-    found: dict[str, Look] = {}
+    found: dict[str, Style] = {}
     products: dict[str, int] = {}
     ways: Counter[str] = Counter()
     limits = 0
@@ -32,7 +32,7 @@ def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
         if name in found:
             continue
         if kind == LIMIT:
-            found[name] = Look(0, limits + 3, True, 1 + limits % _DASHED)
+            found[name] = Style(0, limits + 3, True, 1 + limits % _DASHED)
             limits += 1
             continue
         product = name.partition(",")[0]
@@ -40,5 +40,5 @@ def contestant_looks(contestants: Iterable[tuple[str, str]]) -> dict[str, Look]:
         way = ways[product]
         ways[product] += 1
         dash = 1 + (way - 1) % _DASHED if way else number // COLOURS
-        found[name] = Look(number % COLOURS, number + way, False, dash)
+        found[name] = Style(number % COLOURS, number + way, False, dash)
     return found

@@ -17,13 +17,13 @@ from ostler.pipeline.report.charts.charts import (
     Bar,
     BarChart,
     Chart,
-    Curve,
+    ChartLine,
     Dot,
     DotChart,
-    Line,
+    FittedCurve,
     LineChart,
-    Look,
     Strip,
+    Style,
 )
 from ostler.pipeline.report.charts.scales import Scale, apart, evenly, linear, logarithmic, thinned, tick_text, ticks
 
@@ -76,11 +76,11 @@ def _rule(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
-def _paint(look: Look) -> str:
+def _paint(look: Style) -> str:
     return "limit" if look.is_limit else f"c{look.colour}"
 
 
-def _marker(x: float, y: float, look: Look, more: str = "", title: str = "") -> str:
+def _marker(x: float, y: float, look: Style, more: str = "", title: str = "") -> str:
     """Shapes as well as colours, for those who see few colours and for paper without any."""
     shapes = (
         "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",
@@ -96,7 +96,7 @@ def _marker(x: float, y: float, look: Look, more: str = "", title: str = "") -> 
     return f'<path transform="translate({x:.1f} {y:.1f})" d="{path}" class="{kind}"{more}>{inside}</path>'
 
 
-def _dot(x: float, y: float, name: str, look: Look, dot: Dot) -> str:
+def _dot(x: float, y: float, name: str, look: Style, dot: Dot) -> str:
     told = {"name": name, "across": dot.across, "value": dot.text, "spread": dot.spread, "basis": dot.basis}
     attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in told.items() if value)
     sure = ", ".join(each for each in (dot.spread, dot.basis) if each)
@@ -167,7 +167,7 @@ def _across_axis(axis: Axis, scale: Scale, top: float, bottom: float) -> list[st
     return parts
 
 
-def _band(line: Line, across: Scale, up: Scale) -> str:
+def _band(line: ChartLine, across: Scale, up: Scale) -> str:
     """How sure each value is: a band along a line, a bar where there is one dot only."""
     known = [(dot, dot.low, dot.high) for dot in line.dots if dot.low is not None and dot.high is not None]
     if len(known) == 1:
@@ -181,7 +181,7 @@ def _band(line: Line, across: Scale, up: Scale) -> str:
     return f'<polygon points="{" ".join(over + under)}" class="band {_paint(line.look)}"/>'
 
 
-def _line(line: Line, across: Scale, up: Scale) -> list[str]:
+def _line(line: ChartLine, across: Scale, up: Scale) -> list[str]:
     places = [(across.at(dot.x), up.at(dot.y)) for dot in line.dots]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     if line.is_flat:
@@ -192,13 +192,13 @@ def _line(line: Line, across: Scale, up: Scale) -> list[str]:
     return [drawn, *(_dot(x, y, line.name, line.look, dot) for (x, y), dot in zip(places, line.dots, strict=True))]
 
 
-def _curve(curve: Curve, across: Scale, up: Scale) -> str:
+def _curve(curve: FittedCurve, across: Scale, up: Scale) -> str:
     path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in curve.points)
     title = f"<title>{escape(curve.name)}</title>"
     return f'<polyline points="{path}" class="fit {_paint(curve.look)}">{title}</polyline>'
 
 
-def _labels(lines: Sequence[Line], across: Scale, up: Scale) -> list[str]:
+def _labels(lines: Sequence[ChartLine], across: Scale, up: Scale) -> list[str]:
     """Names beside the ends of the lines, so that nobody has to look them up."""
     wrapped = [wrap(line.name, _LABEL_CHARACTERS, _LABEL_LINES) for line in lines]
     wanted = [up.at(line.dots[-1].y) for line in lines]
@@ -271,7 +271,7 @@ def _strip_height(strip: Strip) -> float:
     return _STRIP_HEIGHT + (len(wrap(strip.label, _STRIP_CHARACTERS)) - 1) * _LINE_HEIGHT
 
 
-def _keys(looks: Mapping[str, Look]) -> tuple[list[str], float]:
+def _keys(looks: Mapping[str, Style]) -> tuple[list[str], float]:
     """Which mark is whose, above the rows; and where the rows begin."""
     parts: list[str] = []
     x, y = 14.0, 36.0

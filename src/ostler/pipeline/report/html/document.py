@@ -1,7 +1,7 @@
-"""What a report consists of, before it is a page: sections with paragraphs, tables, charts and notes.
+"""The content of a report before it becomes a page: sections with paragraphs, tables, charts and notes.
 
-Sections are made of these blocks and know nothing of HTML. `Book` numbers tables and figures as they are made, and
-remembers which runs stand behind each of them.
+Sections are made of these blocks and contain no HTML. `NumberedReport` numbers tables and figures as they are made, and
+keeps the runs that each of them was made from.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ostler.pipeline.report.charts.charts import Chart
 
 
 @dataclass(frozen=True)
-class Link:
+class Hyperlink:
     """To an anchor of the same page."""
 
     text: str
@@ -39,7 +39,7 @@ class Mark:
     meaning: str
 
 
-Inline = str | Link | Code | Strong | Mark
+Inline = str | Hyperlink | Code | Strong | Mark
 Text = str | tuple[Inline, ...]
 
 
@@ -72,7 +72,7 @@ class Bullets:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     anchor: str
     number: int
     caption: str
@@ -82,7 +82,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
+class ReportFigure:
     anchor: str
     number: int
     caption: str
@@ -105,7 +105,7 @@ class Cards:
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermList:
     """Words and what they mean."""
 
     items: tuple[tuple[Text, Text], ...]
@@ -136,7 +136,7 @@ class Section:
     sections: tuple[Section, ...] = ()
 
 
-Block = Paragraph | Bullets | Table | Figure | Cards | Terms | Fold | Anchor
+Block = Paragraph | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Trace:
 
 
 @dataclass
-class Book:
+class NumberedReport:
     """Numbers tables and figures, and gives runs short names: R1 is the oldest."""
 
     run_names: dict[str, str]
@@ -162,7 +162,7 @@ class Book:
     def run(self, run: str) -> Inline:
         """A link to what is told of a run. Published figures and unknown runs stay as they are named."""
         name = self.run_names.get(run)
-        return Link(name, f"run-{name}", self.run_titles.get(run, run)) if name else run
+        return Hyperlink(name, f"run-{name}", self.run_titles.get(run, run)) if name else run
 
     def runs(self, runs: Iterable[str]) -> tuple[Inline, ...]:
         found: list[Inline] = []
@@ -185,7 +185,7 @@ class Book:
         runs: Iterable[str] = (),
         note: Text = "",
         unless_same: Sequence[str] = (),
-    ) -> Table | Paragraph:
+    ) -> ReportTable | Paragraph:
         """A numbered table; words where it would have no rows. `unless_same` names columns that are left out when they
         say the same in all rows."""
         whole = [tuple(row) for row in rows]
@@ -201,10 +201,10 @@ class Book:
         kept = tuple(tuple(row[number] for number in shown) for row in whole)
         anchor = f"table-{self.tables}"
         self.traces.append(Trace(anchor, f"Table {self.tables}", caption, tuple(dict.fromkeys(runs))))
-        return Table(anchor, self.tables, caption, tuple(headings[number] for number in shown), kept, note)
+        return ReportTable(anchor, self.tables, caption, tuple(headings[number] for number in shown), kept, note)
 
-    def figure(self, caption: str, charts: Sequence[Chart], runs: Iterable[str], note: Text = "") -> Figure:
+    def figure(self, caption: str, charts: Sequence[Chart], runs: Iterable[str], note: Text = "") -> ReportFigure:
         self.figures += 1
         anchor = f"figure-{self.figures}"
         self.traces.append(Trace(anchor, f"Figure {self.figures}", caption, tuple(dict.fromkeys(runs))))
-        return Figure(anchor, self.figures, caption, tuple(charts), note)
+        return ReportFigure(anchor, self.figures, caption, tuple(charts), note)

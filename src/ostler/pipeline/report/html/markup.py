@@ -14,17 +14,17 @@ from ostler.pipeline.report.html.document import (
     Cards,
     Cell,
     Code,
-    Figure,
     Fold,
     Heading,
+    Hyperlink,
     Inline,
-    Link,
     Mark,
     Paragraph,
+    ReportFigure,
+    ReportTable,
     Section,
     Strong,
-    Table,
-    Terms,
+    TermList,
     Text,
 )
 
@@ -41,7 +41,7 @@ def inline(text: Text) -> str:
 
 def _inline(part: Inline) -> str:
     match part:
-        case Link():
+        case Hyperlink():
             title = f' title="{escape(part.title)}"' if part.title else ""
             return f'<a href="#{escape(part.anchor)}"{title}>{escape(part.text)}</a>'
         case Code():
@@ -68,13 +68,13 @@ def block(each: Block) -> str:
             return f"<p{kind}>{inline(each.text)}</p>"
         case Bullets():
             return f"<ul>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</ul>"
-        case Table():
+        case ReportTable():
             return _table(each)
-        case Figure():
+        case ReportFigure():
             return _figure(each)
         case Cards():
             return _cards(each)
-        case Terms():
+        case TermList():
             items = "".join(f"<dt>{inline(word)}</dt><dd>{inline(text)}</dd>" for word, text in each.items)
             return f"<dl>{items}</dl>"
         case Fold():
@@ -97,7 +97,7 @@ def _cards(cards: Cards) -> str:
     return f'<div class="cards">{items}</div>'
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: ReportFigure) -> str:
     charts = "".join(
         f'<div class="panel">{chart_svg(chart, f"{figure.anchor}-{number}")}</div>'
         for number, chart in enumerate(figure.charts, 1)
@@ -109,7 +109,7 @@ def _figure(figure: Figure) -> str:
     )
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     heads = "".join(_heading(heading) for heading in table.headings)
     rows = "".join(_row(row, table.headings) for row in table.rows)
     note = f'<p class="source">{inline(table.note)}</p>' if table.note else ""
@@ -143,7 +143,7 @@ def _length(text: Text) -> int:
     """Letters of a text; of several parts only where it is a single link."""
     if isinstance(text, str):
         return len(text)
-    return len(text[0].text) if len(text) == 1 and isinstance(text[0], Link) else _SHORT + 1
+    return len(text[0].text) if len(text) == 1 and isinstance(text[0], Hyperlink) else _SHORT + 1
 
 
 def section(each: Section, level: int = 2) -> str:

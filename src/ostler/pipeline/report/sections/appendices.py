@@ -17,12 +17,12 @@ from ostler.pipeline.report.html.document import (
     Cell,
     Code,
     Heading,
+    Hyperlink,
     Inline,
-    Link,
     Paragraph,
+    ReportTable,
     Section,
-    Table,
-    Terms,
+    TermList,
     Text,
 )
 from ostler.pipeline.report.rows import OSTLER, RunRow
@@ -126,7 +126,7 @@ def _run(context: Context, run: RunRow) -> Block:
     ]
     if run.flags:
         items.append(("flags", "; ".join(run.flags)))
-    return Anchor(f"run-{name}", Terms(tuple(items)))
+    return Anchor(f"run-{name}", TermList(tuple(items)))
 
 
 # -- data quality and noise --------------------------------------------------------------------------------------------
@@ -245,10 +245,10 @@ def reproduce_section(context: Context) -> Section:
     ]
     command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command", is_wide=True), Heading("Took", True))
     table = context.book.table(_COMMANDS, command_headings, commands, context.runs)
-    commands_anchor = table.anchor if isinstance(table, Table) else "reproduce"
+    commands_anchor = table.anchor if isinstance(table, ReportTable) else "reproduce"
     traces = [
         (
-            Cell((Link(trace.name, trace.anchor),)),
+            Cell((Hyperlink(trace.name, trace.anchor),)),
             text_cell(trace.caption),
             Cell(_traced(context, trace.runs)),
             _commands_cell(context, trace.runs, commands_anchor),
@@ -275,7 +275,7 @@ def _commands_cell(context: Context, runs: Sequence[str], anchor: str) -> Cell:
         return Cell("none: published figures")
     if len(commands) == 1:
         return Cell((Code(commands[0]),), commands[0])
-    return Cell((f"{len(commands)} commands: ", Link("those of its runs", anchor)), f"{len(commands)} commands")
+    return Cell((f"{len(commands)} commands: ", Hyperlink("those of its runs", anchor)), f"{len(commands)} commands")
 
 
 def _traced(context: Context, runs: tuple[str, ...]) -> tuple[Inline, ...]:

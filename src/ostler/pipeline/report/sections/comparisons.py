@@ -8,10 +8,20 @@ from dataclasses import replace
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Axis, Dot, Look, Strip, side_by_side
+from ostler.pipeline.report.charts.charts import Axis, Dot, Strip, Style, side_by_side
 from ostler.pipeline.report.charts.curves import series_words
 from ostler.pipeline.report.context import Context, number_cell, text_cell
-from ostler.pipeline.report.html.document import Block, Cell, Figure, Fold, Heading, Inline, Mark, Paragraph, Section
+from ostler.pipeline.report.html.document import (
+    Block,
+    Cell,
+    Fold,
+    Heading,
+    Inline,
+    Mark,
+    Paragraph,
+    ReportFigure,
+    Section,
+)
 from ostler.pipeline.report.rows import ComparisonRow
 
 RATIO: Final = "ratio"
@@ -51,7 +61,7 @@ _KINDS: Final = {
     "repeat": ("The same again", "The same release measured twice: what differs here is the machine, not Ostler."),
 }  # fmt: skip
 
-_LOOKS: Final = {_BETTER: Look(2, 2), _WORSE: Look(1, 4), _SAME: Look(0, 0)}
+_LOOKS: Final = {_BETTER: Style(2, 2), _WORSE: Style(1, 4), _SAME: Style(0, 0)}
 
 
 def comparisons_section(context: Context) -> Section:
@@ -285,7 +295,7 @@ def _part_interval_cell(row: ComparisonRow) -> Cell:
     return Cell(f"{_part(row.low_percent)} to {_part(row.high_percent)} %", row.low_percent)
 
 
-def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Figure | None:
+def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> ReportFigure | None:
     """Changes of rates with their intervals; the most telling ones when there are too many for a chart."""
     rates = [row for row in rows if row.metric == _RATE]
     rates = [row for row in rates if row.clients is None] or rates
@@ -323,8 +333,8 @@ def _ratio(percent: float) -> float:
     return max(1 + percent / 100, _LEAST_RATIO)
 
 
-def _look(verdict: str) -> Look:
-    return _LOOKS.get(verdict, Look(0, 3, True))
+def _look(verdict: str) -> Style:
+    return _LOOKS.get(verdict, Style(0, 3, True))
 
 
 def _change_dot(row: ComparisonRow) -> Dot:

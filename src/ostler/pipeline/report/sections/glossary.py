@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.pipeline.report.html.document import Section, Terms
+from ostler.pipeline.report.html.document import Section, TermList
 
 _WORDS: Final = (
     ("accounting", "records in which a queue manager tells what each connection did, by queue and verb"),
@@ -53,4 +53,4 @@ FLAGS: Final = {
 
 
 def glossary_section() -> Section:
-    return Section("glossary", "Glossary", (Terms(tuple((word, text) for word, text in _WORDS)),))
+    return Section("glossary", "Glossary", (TermList(tuple((word, text) for word, text in _WORDS)),))

@@ -7,14 +7,24 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
+from ostler.pipeline.report.charts.charts import Axis, Dot, Strip, Style, side_by_side, spans_decades
 from ostler.pipeline.report.charts.curves import ROUND_TRIP as DISTANCE
 from ostler.pipeline.report.charts.curves import series_parts
 from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context, described, messages
-from ostler.pipeline.report.html.document import Block, Bullets, Card, Cards, Figure, Link, Paragraph, Section, Text
+from ostler.pipeline.report.html.document import (
+    Block,
+    Bullets,
+    Card,
+    Cards,
+    Hyperlink,
+    Paragraph,
+    ReportFigure,
+    Section,
+    Text,
+)
 from ostler.pipeline.report.rows import LIMIT, ComparisonRow, PeakRow
 from ostler.pipeline.report.sections.scenarios import peak_table
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
@@ -71,7 +81,7 @@ def _statements(context: Context) -> list[Text]:
         (
             f"{numbers.count(len(context.speaking), 'scenario')} from {numbers.count(len(tables.runs), 'run')}, "
             f"{numbers.count(len(tables.points), 'measured point')}; every figure links to its run and the ",
-            Link("command that repeats it", "reproduce"),
+            Hyperlink("command that repeats it", "reproduce"),
             ".",
         )
     ]
@@ -79,7 +89,7 @@ def _statements(context: Context) -> list[Text]:
     if rates:
         verdicts = Counter(row.verdict for row in rates)
         told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
-        found.append((f"Rates against earlier runs: {told}. See ", Link("comparisons", "comparisons"), "."))
+        found.append((f"Rates against earlier runs: {told}. See ", Hyperlink("comparisons", "comparisons"), "."))
     found += _against_one(context)
     found += _against_peers(context)
     noises = [run.noise_percent for run in tables.runs if run.noise_percent is not None]
@@ -89,7 +99,7 @@ def _statements(context: Context) -> list[Text]:
         median, worst = numbers.percent(middle.middle), numbers.percent(max(noises))
         noise = f"Noise of the machine within runs: median {median}, worst {worst}."
         silent = " Differences below that of their run mean nothing."
-        found.append((noise + silent + " See ", Link("data quality and noise", "quality"), "."))
+        found.append((noise + silent + " See ", Hyperlink("data quality and noise", "quality"), "."))
     rejected = sum(row.rows for row in tables.rejected)
     found.append(
         f"{numbers.count(rejected, 'row')} set aside for breaking a rule."
@@ -120,7 +130,7 @@ def _against_one(context: Context) -> list[Text]:
     reached = f"With two queue managers Ostler's peak is {numbers.times(middle.middle)} that with one"
     text = f"{reached}, of requests and replies{over} ("
     runs = dict.fromkeys(row.right_run for row in rows)
-    return [(text, *context.book.runs(runs), "). See ", Link("options", "comparisons-option"), ".")]
+    return [(text, *context.book.runs(runs), "). See ", Hyperlink("options", "comparisons-option"), ".")]
 
 
 def _is_plain(context: Context, row: ComparisonRow) -> bool:
@@ -156,12 +166,18 @@ def _against_peers(context: Context) -> list[Text]:
         within = ", which is within the noise" if is_same else ""
         text = f"Ostler's peak is {numbers.times(middle.middle)} that of {name}{over}{within} ("
         found.append(
-            (text, *context.book.runs(runs[name]), "); promises differ, see ", Link("contestants", "contestants"), ".")
+            (
+                text,
+                *context.book.runs(runs[name]),
+                "); promises differ, see ",
+                Hyperlink("contestants", "contestants"),
+                ".",
+            )
         )
     return found
 
 
-def _glance(context: Context) -> Figure | None:
+def _glance(context: Context) -> ReportFigure | None:
     """Peak rates of all products, one row for each curve, on one axis. Limits of the machine are with the scenarios."""
     strips: list[Strip] = []
     runs: list[str] = []
@@ -187,7 +203,7 @@ def _glance(context: Context) -> Figure | None:
     return context.book.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
 
 
-def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Look, Dot], ...]:
+def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Style, Dot], ...]:
     """The best of each contestant, Ostler drawn last and so on top."""
     best: dict[str, PeakRow] = {}
     for peak in sorted(peaks, key=lambda each: each.peak_rate):

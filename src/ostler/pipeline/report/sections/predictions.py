@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Axis, Dot, Look, Strip, side_by_side
+from ostler.pipeline.report.charts.charts import Axis, Dot, Strip, Style, side_by_side
 from ostler.pipeline.report.context import Context, described, message_words, number_cell, text_cell
-from ostler.pipeline.report.html.document import Block, Cell, Figure, Fold, Heading, Paragraph, Section
+from ostler.pipeline.report.html.document import Block, Cell, Fold, Heading, Paragraph, ReportFigure, Section
 from ostler.pipeline.report.rows import OSTLER, PredictionRow
 
 _STRIPS_MAX: Final = 16
 _MEMORY: Final = "memory"
 _RESOURCES: Final = ("processor", "network", _MEMORY)
-_LOOKS: Final = {"processor": Look(0, 0), "network": Look(1, 1), _MEMORY: Look(2, 2)}
+_LOOKS: Final = {"processor": Style(0, 0), "network": Style(1, 1), _MEMORY: Style(2, 2)}
 _FULL_PERCENT: Final = 100.0
 
 
@@ -115,7 +115,7 @@ def _limit_cell(row: PredictionRow | None) -> Cell:
     return Cell(numbers.NOTHING) if row is None else Cell(numbers.figure(row.limit), row.limit, calculation(row.text))
 
 
-def _figure(context: Context, rows: Sequence[PredictionRow]) -> Figure | None:
+def _figure(context: Context, rows: Sequence[PredictionRow]) -> ReportFigure | None:
     """How much of each rate that could be was reached. Memory is left out: hardly any run comes near it."""
     strips: dict[tuple[str, str, str], list[PredictionRow]] = {}
     for row in rows:
@@ -127,7 +127,7 @@ def _figure(context: Context, rows: Sequence[PredictionRow]) -> Figure | None:
     made = [
         Strip(
             described(context.title(found[0].scenario), _words(found[0])),
-            tuple((row.resource, _LOOKS.get(row.resource, Look(3, 3)), _used(row)) for row in found),
+            tuple((row.resource, _LOOKS.get(row.resource, Style(3, 3)), _used(row)) for row in found),
         )
         for found in drawn
     ]

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Axis, Dot, Look, Strip, side_by_side, spans_decades
+from ostler.pipeline.report.charts.charts import Axis, Dot, Strip, Style, side_by_side, spans_decades
 from ostler.pipeline.report.charts.curves import series_words
 from ostler.pipeline.report.context import Context, number_cell, size_cell, text_cell, whole_cell
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
     Cell,
-    Figure,
     Fold,
     Heading,
     Paragraph,
+    ReportFigure,
     Section,
     Strong,
     Text,
@@ -36,8 +36,8 @@ _TELLING: Final = (
 _STRIPS_MAX: Final = 20
 _SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
 _BYTES: Final = re.compile(r"(\d+) bytes")
-_PUBLISHED_LOOK: Final = Look(1, 1)
-_OUR_LOOK: Final = Look(0, 0)
+_PUBLISHED_LOOK: Final = Style(1, 1)
+_OUR_LOOK: Final = Style(0, 0)
 
 
 def published_section(context: Context) -> Section | None:
@@ -117,7 +117,7 @@ def _series(series: str) -> str:
     return ", ".join(each for each in words if each != "Ostler")
 
 
-def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> Figure | None:
+def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> ReportFigure | None:
     drawn = [row for row in ratios if row.our_ratio and row.published_ratio][:_STRIPS_MAX]
     if not drawn:
         return None

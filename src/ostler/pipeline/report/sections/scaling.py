@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.curves import Sweep as SweepOf
+from ostler.pipeline.report.charts.curves import ChartSweep as SweepOf
 from ostler.pipeline.report.charts.curves import curves, middle
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import (

@@ -8,11 +8,18 @@ from typing import Final
 from ostler.lab.scenarios.model import Scenario
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.channel_figures import channel_figures
-from ostler.pipeline.report.charts.charts import Axis, Curve, Line, LineChart
-from ostler.pipeline.report.charts.curves import CHANNEL_SWEEPS, CLIENTS, Sweep, choose_sweep, curves, middle
-from ostler.pipeline.report.charts.curves import Curve as Measured
+from ostler.pipeline.report.charts.charts import Axis, ChartLine, FittedCurve, LineChart
+from ostler.pipeline.report.charts.curves import (
+    CHANNEL_SWEEPS,
+    CLIENTS,
+    ChartSweep,
+    Curve,
+    choose_sweep,
+    curves,
+    middle,
+)
 from ostler.pipeline.report.charts.panels import Panel, panel_dot, panels, up_axis
-from ostler.pipeline.report.charts.spreads import Spread
+from ostler.pipeline.report.charts.spreads import ValueSpread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import (
     Context,
@@ -24,7 +31,17 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.html.document import Block, Cell, Code, Figure, Fold, Heading, Inline, Paragraph, Section
+from ostler.pipeline.report.html.document import (
+    Block,
+    Cell,
+    Code,
+    Fold,
+    Heading,
+    Inline,
+    Paragraph,
+    ReportFigure,
+    Section,
+)
 from ostler.pipeline.report.rows import PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.results import result_table
@@ -133,7 +150,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
 # -- charts ------------------------------------------------------------------------------------------------------------
 
 
-def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Sweep) -> Figure:
+def _figure(context: Context, name: str, members: Sequence[Curve], sweep: ChartSweep) -> ReportFigure:
     shown = panels(members[0].operation, context.queue_managers(name) == _TWO)
     charts = [_chart(context, panel, members, sweep) for panel in shown]
     run = members[0].run
@@ -145,14 +162,14 @@ def _figure(context: Context, name: str, members: Sequence[Measured], sweep: Swe
     return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
 
 
-def _chart(context: Context, panel: Panel, members: Sequence[Measured], sweep: Sweep) -> LineChart | None:
+def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: ChartSweep) -> LineChart | None:
     lines = []
     for curve in members:
         along = curve.along(panel.value)
         if along:
             dots = tuple(panel_dot(at, each, panel, sweep) for at, each in along)
             is_flat = curve.contestant == ONE_QUEUE_MANAGER and len(dots) == 1 and sweep.name in CHANNEL_SWEEPS
-            lines.append(Line(curve.contestant, context.looks[curve.contestant], dots, is_flat=is_flat))
+            lines.append(ChartLine(curve.contestant, context.looks[curve.contestant], dots, is_flat=is_flat))
     if not lines:
         return None
     across = sorted({dot.x for line in lines for dot in line.dots})
@@ -175,7 +192,7 @@ def usl(row: ScalingRow, clients: float) -> float | None:
     return row.lambda_ * clients / (1 + row.sigma * (clients - 1) + row.kappa * clients * (clients - 1))
 
 
-def _fits(context: Context, members: Sequence[Measured], across: Sequence[float]) -> tuple[Curve, ...]:
+def _fits(context: Context, members: Sequence[Curve], across: Sequence[float]) -> tuple[FittedCurve, ...]:
     """The fit of Ostler itself: one curve more is what a chart bears."""
     main = context.main_contestant(members[0].run)
     curve = next((each for each in members if each.contestant == main), None)
@@ -186,7 +203,7 @@ def _fits(context: Context, members: Sequence[Measured], across: Sequence[float]
             factor = (max(across) / min(across)) ** (1 / _FIT_POINTS)
             places = [min(across) * factor**number for number in range(_FIT_POINTS + 1)]
             points = tuple((each, rate) for each in places if (rate := usl(row, each)) is not None)
-            return (Curve("Universal Scalability Law", context.looks[main], points),)
+            return (FittedCurve("Universal Scalability Law", context.looks[main], points),)
     return ()
 
 
@@ -235,7 +252,7 @@ _SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Log, µs")
 
 
 def _all_figures(
-    context: Context, name: str, run: str, found: Sequence[Measured], sweep: Sweep | None
+    context: Context, name: str, run: str, found: Sequence[Curve], sweep: ChartSweep | None
 ) -> Block:  # fmt: skip
     headings = (
         Heading("Contestant"),
@@ -265,7 +282,7 @@ def _all_figures(
 
 
 def _figures_row(
-    curve: Measured, at: float, points: Sequence[PointRow], rate: Spread | None, sweep: Sweep | None
+    curve: Curve, at: float, points: Sequence[PointRow], rate: ValueSpread | None, sweep: ChartSweep | None
 ) -> tuple[Cell, ...]:
     half = None
     if rate is not None and rate.low is not None and rate.high is not None and rate.middle:

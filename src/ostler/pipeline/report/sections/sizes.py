@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import Axis, Dot, Line, LineChart, spans_decades
+from ostler.pipeline.report.charts.charts import Axis, ChartLine, Dot, LineChart, spans_decades
 from ostler.pipeline.report.context import (
     Context,
     described,
@@ -18,7 +18,7 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
-from ostler.pipeline.report.html.document import Block, Code, Figure, Heading, Paragraph, Section
+from ostler.pipeline.report.html.document import Block, Code, Heading, Paragraph, ReportFigure, Section
 from ostler.pipeline.report.rows import LIMIT, PeakRow
 
 _MEGABYTE: Final = 1024 * 1024
@@ -83,7 +83,7 @@ def _megabytes(peak: PeakRow) -> float:
     return peak.peak_rate * peak.message_bytes / _MEGABYTE
 
 
-def _figure(context: Context, name: str, peaks: Sequence[PeakRow]) -> Figure | None:
+def _figure(context: Context, name: str, peaks: Sequence[PeakRow]) -> ReportFigure | None:
     sizes = sorted({peak.message_bytes for peak in peaks})
     if len(sizes) < 2:
         return None
@@ -105,7 +105,7 @@ def _figure(context: Context, name: str, peaks: Sequence[PeakRow]) -> Figure | N
                     numbers.count(peak.peak_clients, "client"))
                 for size, peak in sorted(by_size.items())
             )  # fmt: skip
-            drawn.append(Line(contestant, context.looks[contestant], dots))
+            drawn.append(ChartLine(contestant, context.looks[contestant], dots))
         values = [dot.y for line in drawn for dot in line.dots]
         charts.append(LineChart(title, across, Axis(label, spans_decades(values)), tuple(drawn)))
     run = peaks[0].run

@@ -24,11 +24,11 @@ from ostler.lab.runner import contract
 from ostler.lab.runner import point_measurement as measuring
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
-from ostler.pipeline.errors import PipelineRefused
-from ostler.pipeline.lake.lake import CURRENT, Snapshot, open_lake
+from ostler.pipeline.errors import PipelineError
+from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake
 from ostler.pipeline.lake.tables import BRONZE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
 from ostler.pipeline.lake.validation import validate_runs, violations_in
-from ostler.pipeline.run import Outcome, conduct
+from ostler.pipeline.run import PipelineOutcome, run_pipeline
 from ostler.pipeline.spark.spark_errors import spark_sentence
 from ostler.pipeline.steps import points
 from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
@@ -36,7 +36,7 @@ from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
 Row = dict[str, object]
 
 
-class Sitting:
+class Site:
     """A directory of runs, and the lake that follows it."""
 
     def __init__(self, root: Path, spark: SparkSession) -> None:
@@ -44,8 +44,8 @@ class Sitting:
         self.lake = root / "lake"
         self.spark = spark
 
-    def conduct(self, gold: Sequence[GoldStep] = ()) -> Outcome:
-        return conduct(lambda: self.spark, self.lake, [self.runs], gold=gold)
+    def run_pipeline(self, gold: Sequence[GoldStep] = ()) -> PipelineOutcome:
+        return run_pipeline(lambda: self.spark, self.lake, [self.runs], gold=gold)
 
 
 def no_spark() -> SparkSession:
@@ -53,20 +53,20 @@ def no_spark() -> SparkSession:
 
 
 @pytest.fixture(scope="module")
-def taken(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Sitting, Outcome]:
+def taken(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Site, PipelineOutcome]:
     """A lake with a whole run, one that was given up, and one that cannot be read. Not to be changed."""
-    sitting = Sitting(tmp_path_factory.mktemp("sitting"), spark)
-    make_run(sitting.runs, "run-1")
-    make_part_of_run(sitting.runs, "run-2", points=3)
-    change_manifest(make_part_of_run(sitting.runs, "run-3", points=1), schema_version=2)
-    return sitting, sitting.conduct(GOLD_STEPS)
+    site = Site(tmp_path_factory.mktemp("site"), spark)
+    make_run(site.runs, "run-1")
+    make_part_of_run(site.runs, "run-2", points=3)
+    change_manifest(make_part_of_run(site.runs, "run-3", points=1), schema_version=2)
+    return site, site.run_pipeline(GOLD_STEPS)
 
 
 @pytest.fixture
-def copied(spark: SparkSession, taken: tuple[Sitting, Outcome], tmp_path: Path) -> Sitting:
+def copied(spark: SparkSession, taken: tuple[Site, PipelineOutcome], tmp_path: Path) -> Site:
     """The same, to be changed."""
-    shutil.copytree(taken[0].runs.parent, tmp_path / "sitting")
-    return Sitting(tmp_path / "sitting", spark)
+    shutil.copytree(taken[0].runs.parent, tmp_path / "site")
+    return Site(tmp_path / "site", spark)
 
 
 def spoil_rows(segment: Path) -> None:
@@ -84,7 +84,7 @@ def spoil_rows(segment: Path) -> None:
     rewrite(segment / "latency.parquet", changed("count", lambda row: int(str(row["count"])) + (row == first)))
 
 
-def rows_by_key(lake: Snapshot, runs: list[str]) -> dict[tuple[object, ...], Row]:
+def rows_by_key(lake: LakeSnapshot, runs: list[str]) -> dict[tuple[object, ...], Row]:
     rows = [row for row in lake.read(POINT).to_pylist() if row["run"] in runs]
     return {tuple(row[name] for name in POINT.key): row for row in rows}
 
@@ -100,13 +100,13 @@ def test_words_are_those_of_the_laboratory() -> None:
     )
 
 
-def test_all_runs_that_can_be_read_are_taken(taken: tuple[Sitting, Outcome]) -> None:
-    sitting, outcome = taken
+def test_all_runs_that_can_be_read_are_taken(taken: tuple[Site, PipelineOutcome]) -> None:
+    site, outcome = taken
     assert outcome.is_changed
     assert outcome.taken == ("run-1", "run-2")
     assert [each.directory.name for each in outcome.refused] == ["run-3"]
     assert outcome.rejected == 0
-    lake = open_lake(sitting.lake)
+    lake = open_lake(site.lake)
     assert lake == outcome.snapshot
     assert lake.rows(PUBLISHED) == 1613
     conditions = {row["run"]: row["condition"] for row in lake.read(RUN).to_pylist()}
@@ -122,9 +122,9 @@ def test_all_runs_that_can_be_read_are_taken(taken: tuple[Sitting, Outcome]) -> 
     assert lake.rows(ENTRANT) == 4
 
 
-def test_bronze_has_every_row_as_it_was_measured(taken: tuple[Sitting, Outcome]) -> None:
-    sitting, outcome = taken
-    run = read_run(sitting.runs / "run-1")
+def test_bronze_has_every_row_as_it_was_measured(taken: tuple[Site, PipelineOutcome]) -> None:
+    site, outcome = taken
+    run = read_run(site.runs / "run-1")
     for name, table in BRONZE.items():
         measured = run.table(name).to_pylist()
         found = outcome.snapshot.read(table, run=["run-1"]).to_pylist()
@@ -132,13 +132,13 @@ def test_bronze_has_every_row_as_it_was_measured(taken: tuple[Sitting, Outcome])
         assert sorted(found, key=repr) == sorted(measured, key=repr), name
 
 
-def test_points_are_those_of_the_laboratory(taken: tuple[Sitting, Outcome]) -> None:
-    sitting, outcome = taken
+def test_points_are_those_of_the_laboratory(taken: tuple[Site, PipelineOutcome]) -> None:
+    site, outcome = taken
     found = rows_by_key(outcome.snapshot, ["run-1", "run-2"])
     expected = {
         (name, point.contestant, point.step, point.repetition, operation): (point, timed)
         for name in ("run-1", "run-2")
-        for point in measured_points(read_run(sitting.runs / name))
+        for point in measured_points(read_run(site.runs / name))
         for operation, timed in point.operations.items()
     }
     assert set(found) == set(expected)
@@ -160,7 +160,7 @@ def test_points_are_those_of_the_laboratory(taken: tuple[Sitting, Outcome]) -> N
         assert found_costs == (pytest.approx(costs) if row["is_main"] else [None, None])
 
 
-def test_points_have_what_stands_beside(taken: tuple[Sitting, Outcome]) -> None:
+def test_points_have_what_stands_beside(taken: tuple[Site, PipelineOutcome]) -> None:
     lake = taken[1].snapshot
     ours = rows_by_key(lake, ["run-1"])["run-1", "Ostler", 1, 0, "round trip"]
     assert (ours["scenario"], ours["kind"], ours["series"], ours["clients"]) == (SCENARIO, "ostler", "", 4)
@@ -179,7 +179,7 @@ def test_points_have_what_stands_beside(taken: tuple[Sitting, Outcome]) -> None:
     assert (limit["kind"], limit["log_forces"], limit["log_cpu_us"]) == ("limit", None, None)
 
 
-def test_gold_is_made_of_points(taken: tuple[Sitting, Outcome]) -> None:
+def test_gold_is_made_of_points(taken: tuple[Site, PipelineOutcome]) -> None:
     lake = taken[1].snapshot
     for step in GOLD_STEPS:
         assert lake.rows(step.table) == lake.read(step.table).num_rows
@@ -188,24 +188,24 @@ def test_gold_is_made_of_points(taken: tuple[Sitting, Outcome]) -> None:
     assert peaks["run-1", "Ostler"]["steps"] == 2
 
 
-def test_nothing_new_changes_nothing(taken: tuple[Sitting, Outcome]) -> None:
-    sitting, before = taken
-    text = (sitting.lake / CURRENT).read_text()
-    outcome = conduct(no_spark, sitting.lake, [sitting.runs])
+def test_nothing_new_changes_nothing(taken: tuple[Site, PipelineOutcome]) -> None:
+    site, before = taken
+    text = (site.lake / CURRENT).read_text()
+    outcome = run_pipeline(no_spark, site.lake, [site.runs])
     assert not outcome.is_changed
     assert outcome.known == ("run-1", "run-2")
     assert outcome.snapshot == before.snapshot
-    assert (sitting.lake / CURRENT).read_text() == text
+    assert (site.lake / CURRENT).read_text() == text
 
 
-def test_a_run_that_went_on_is_taken_again_and_damage_is_set_aside(copied: Sitting) -> None:
+def test_a_run_that_went_on_is_taken_again_and_damage_is_set_aside(copied: Site) -> None:
     before = open_lake(copied.lake)
     resume_run(copied.runs / "run-2")
     run = make_run(copied.runs, "run-4", seed=4)
     segment = sorted((run / "segments").iterdir())[-1]
     (segment / "latency.parquet").write_bytes(b"nothing that was written")
     spoil_rows(sorted((run / "segments").iterdir())[1])
-    outcome = copied.conduct()
+    outcome = copied.run_pipeline()
     assert outcome.taken == ("run-2", "run-4")
     assert outcome.known == ("run-1",)
     lake = outcome.snapshot
@@ -226,10 +226,10 @@ def test_a_run_that_went_on_is_taken_again_and_damage_is_set_aside(copied: Sitti
     told = violations_in(lake)
     assert told.by_rule["latency", "file"] == next(row["rows"] for row in rejected if row["table"] == "latency")
     assert not told.is_sound
-    assert not conduct(no_spark, copied.lake, [copied.runs]).is_changed
+    assert not run_pipeline(no_spark, copied.lake, [copied.runs]).is_changed
 
 
-def test_tables_that_other_steps_made_are_made_again(copied: Sitting) -> None:
+def test_tables_that_other_steps_made_are_made_again(copied: Site) -> None:
     """Without the runs, which may be gone. The first steps had the version of the lake in place of that of a run."""
     before = open_lake(copied.lake)
     whole = [before.read(table).to_pylist() for table in (RUN, ENTRANT)]
@@ -247,16 +247,16 @@ def test_tables_that_other_steps_made_are_made_again(copied: Sitting) -> None:
     shutil.rmtree(copied.runs)
     told: list[str] = []
     copied.runs.mkdir()
-    outcome = conduct(lambda: copied.spark, copied.lake, [copied.runs], tell=told.append, gold=())
+    outcome = run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], tell=told.append, gold=())
     assert (outcome.is_changed, outcome.taken, told[0].partition(":")[0]) == (True, (), "Tables are made again")
     after = outcome.snapshot
     for rows, table in zip(whole, (RUN, ENTRANT), strict=True):
         assert sorted(after.read(table).to_pylist(), key=repr) == sorted(rows, key=repr)
     assert rows_by_key(after, ["run-1", "run-2"]) == rows_by_key(before, ["run-1", "run-2"])
-    assert not conduct(no_spark, copied.lake, [copied.runs]).is_changed
+    assert not run_pipeline(no_spark, copied.lake, [copied.runs]).is_changed
 
 
-def test_what_fails_on_the_way_leaves_the_tables(copied: Sitting) -> None:
+def test_what_fails_on_the_way_leaves_the_tables(copied: Site) -> None:
     before = open_lake(copied.lake)
     run = make_run(copied.runs, "run-4", seed=4)
 
@@ -264,8 +264,8 @@ def test_what_fails_on_the_way_leaves_the_tables(copied: Sitting) -> None:
         if told.endswith("rows of phase."):
             shutil.rmtree(run / "segments")
 
-    with pytest.raises(PipelineRefused, match=r"The pipeline stopped: .* Tables are as they were\."):
-        conduct(lambda: copied.spark, copied.lake, [copied.runs], tell=lose_files)
+    with pytest.raises(PipelineError, match=r"The pipeline stopped: .* Tables are as they were\."):
+        run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], tell=lose_files)
     assert open_lake(copied.lake) == before
     assert before.read(POINT).num_rows
     assert len(list((copied.lake / "bronze" / "phase").iterdir())) == 1

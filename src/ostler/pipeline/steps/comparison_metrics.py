@@ -16,7 +16,7 @@ NOT_COMPILED: Final = ", not compiled"
 
 
 @dataclass(frozen=True)
-class Metric:
+class ComparedMetric:
     """`at_peak` tells whether peaks may be compared by it: they may have other numbers of clients, and times of
     response follow these."""
 
@@ -27,10 +27,10 @@ class Metric:
 
 
 METRICS: Final = (
-    Metric(RATE, "rate", True, True),
-    Metric("mean response time, us", "mean_ns / 1000", False, False),
-    Metric("p99 response time, us", "p99_ns / 1000", False, False),
-    Metric("broker processor time, us", "broker_cpu_us", False, True),
+    ComparedMetric(RATE, "rate", True, True),
+    ComparedMetric("mean response time, us", "mean_ns / 1000", False, False),
+    ComparedMetric("p99 response time, us", "p99_ns / 1000", False, False),
+    ComparedMetric("broker processor time, us", "broker_cpu_us", False, True),
 )
 _LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
 _FACTS: Final = ("began", "condition", "release", "machine", "is_quick")
@@ -47,7 +47,7 @@ FIGURE_COLUMNS: Final = (
 )
 
 
-def comparison_figures(points: DataFrame, runs: DataFrame) -> DataFrame:
+def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
     """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks.
 
     Peaks have in `sweep` what numbers of clients they are the best of.
