@@ -27,7 +27,7 @@ from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.pubsub.subscribe import subscribe
-from ostler.engine.pubsub.subscribe_request import Subscribed, SubscribeRequest
+from ostler.engine.pubsub.subscribe_request import SubscribeRequest, SubscribeResult
 from ostler.engine.put import put
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
@@ -272,7 +272,7 @@ class Program:
         with self.manager.lock:
             close_object(self.manager.engine, self.connection, handle, options)
 
-    def subscribe(self, topic: str, name: str = "", options: int = 0) -> Subscribed:
+    def subscribe(self, topic: str, name: str = "", options: int = 0) -> SubscribeResult:
         request = SubscribeRequest(mq.MQSO_CREATE | mq.MQSO_MANAGED | options)
         request.topic_string = topic
         request.name = name

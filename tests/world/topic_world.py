@@ -10,7 +10,7 @@ from ostler.engine import objects
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
-from ostler.engine.pubsub.subscribe import Subscribed, SubscribeRequest, subscribe
+from ostler.engine.pubsub.subscribe import SubscribeRequest, SubscribeResult, subscribe
 from ostler.engine.pubsub.topic_settings import DURABLE_MODEL, NON_DURABLE_MODEL
 from ostler.engine.put import put
 from ostler.engine.queue.queue import RETAINED_QUEUE
@@ -64,7 +64,7 @@ class TopicWorld(World):
         priority: int = -3,
         level: int = 1,
         object_name: str = "",
-    ) -> Subscribed:
+    ) -> SubscribeResult:
         self._set_clock()
         request = SubscribeRequest(options)
         request.topic_string = topic

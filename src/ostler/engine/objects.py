@@ -7,7 +7,7 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.events import configuration_events as change_events
 from ostler.engine.message.timestamps import date_of_day, time_of_day
-from ostler.engine.pubsub import subscription_definitions as subscriptions
+from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE
 from ostler.engine.queue.transfer import send_reports
@@ -91,8 +91,8 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         return change(engine, definition)
     _check_room(engine)
     if definition.object_type == ObjectType.SUB:
-        definition = subscriptions.completed(engine, definition)
-        subscriptions.check(engine, definition)
+        definition = subscription_definitions.with_whole_topic(engine, definition)
+        subscription_definitions.check_definition(engine, definition)
     queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
     before: i64 = engine.journal.end_lsn()
     apply_define(engine, definition, queue_id)
@@ -153,7 +153,7 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
         if definition.object_type == ObjectType.TOPIC:
             engine.topics.define_object(definition)
         elif definition.object_type == ObjectType.SUB:
-            subscriptions.defined(engine, definition)
+            subscription_definitions.apply_definition(engine, definition)
     if engine.guard is not None:
         engine.guard.defined(definition)
 
@@ -193,7 +193,7 @@ def apply_delete(engine: Engine, kept: ObjectType, name: str) -> None:
     if kept == ObjectType.TOPIC:
         engine.topics.delete_object(name)
     elif kept == ObjectType.SUB:
-        subscriptions.deleted(engine, name)
+        subscription_definitions.apply_deletion(engine, name)
 
 
 def _typed_name(object_type: ObjectType, name: str) -> bytes:

@@ -74,7 +74,7 @@ def _tell_groups(connection: Connection, committed: bool) -> None:
 def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
     """Make what a unit did visible to all; the LSN behind its commit record."""
     lsn: i64 = 0
-    replaced = retained.replaced_by(engine, unit) if unit.is_retaining else _NOTHING
+    replaced = retained.find_replaced(engine, unit) if unit.is_retaining else _NOTHING
     if replaced:
         lsn = engine.journal.append(COMMIT, commit_head(unit.number, replaced), b"", b"")
     elif unit.first_lsn >= 0:
@@ -113,7 +113,7 @@ def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
         queue.changed = True
     queue.link_in_order(slot, False)
     if queue.keeps_retained:
-        retained.arrived(engine, queue, slot, entry.seq)
+        retained.record_committed(engine, queue, slot, entry.seq)
     if queue.waiting.count > 0 and queue.get_allowed:
         serve_waiting(engine, queue, slot, queue.load(slot))
         if not queue.has_available(slot, entry.seq):

@@ -194,8 +194,8 @@ class QueueManager(ManagerCore):
         engine.long_messages.bytes_max = long_message_bytes_max()
         section = self.settings.log
         engine.open_files.limit = process_budget(section.primary_files + section.secondary_files).queue_files
-        engine.topics.places_kept = tuning.topic_nodes_kept
-        engine.topics.places_max = tuning.topic_nodes_max or 0
+        engine.topics.nodes_kept = tuning.topic_nodes_kept
+        engine.topics.nodes_max = tuning.topic_nodes_max or 0
         self.clock.begin(engine)
         engine.unique = engine.now_ms << 20
         replay = Replay(engine)

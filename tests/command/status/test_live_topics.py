@@ -207,7 +207,7 @@ def forest(manager: QueueManager) -> QueueManager:
     with manager.lock:
         now_ms = int(time.time() * 1000)
         for at in range(50_000):
-            manager.engine.topics.place(f"many/{at % 100}/{at}", now_ms)
+            manager.engine.topics.ensure(f"many/{at % 100}/{at}", now_ms)
     return manager
 
 
@@ -218,7 +218,7 @@ def test_many_topics_are_shown_in_slices(forest: QueueManager, target: LocalTarg
     assert target.looks == 1
     assert forest.engine.topics.readers == 1
     # A topic that comes meanwhile does not disturb.
-    forest.engine.topics.place("many/new", forest.engine.now_ms)
+    forest.engine.topics.ensure("many/new", forest.engine.now_ms)
     shown = {line for line in running if "TOPICSTR" in line}
     assert len(shown) + 5 == 50_000 + 100 + 1 + 1
     assert target.looks > 250

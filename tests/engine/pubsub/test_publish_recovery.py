@@ -17,7 +17,7 @@ from tests.world.world_lives import SMALL_LOG
 from ostler.engine.connection import Handle
 from ostler.engine.open import close_object
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.end_subscription import end_orphans, remove_subscription
+from ostler.engine.pubsub.end_subscription import delete_orphaned_queues, remove_subscription
 from ostler.engine.pubsub.subscribe import Subscribed
 from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.log import LogSettings, LogType
@@ -314,7 +314,7 @@ class Day:
         self.in_doubt = {
             xid: (lsn, [each for each in held if each.is_persistent]) for xid, (lsn, held) in self.in_doubt.items()
         }
-        assert end_orphans(self.world.engine) == 0
+        assert delete_orphaned_queues(self.world.engine) == 0
         self.begin_life()
         self.look()
 

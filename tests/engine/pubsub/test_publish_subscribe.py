@@ -412,7 +412,7 @@ def test_a_full_queue_of_a_subscriber(world: TopicWorld, delivery: int, reason: 
     world.commit(p)
     assert before == 0
     assert world.bodies(other.subscription.destination) == ([] if reason else [b"1"])
-    assert world.engine.queues[full.subscription.destination].expected == 0
+    assert world.engine.queues[full.subscription.destination].reserved == 0
     alter_queue(world, other.subscription.destination, PUT=1)
     durable_too = MQRC_PUBLICATION_FAILURE if delivery != MQDLV_ALL_AVAIL else 0
     assert world.publish(p, "a", b"2", persistence=persistence).reason == durable_too
@@ -701,7 +701,7 @@ def test_subscriptions_end(world: TopicWorld) -> None:
         close_object(world.engine, c, s.handle, 0)
         if s.destination is not None:
             close_object(world.engine, c, s.destination, 0)
-    assert len(world.engine.topics.ending) < 100, "what is gone is forgotten before its time"
+    assert len(world.engine.topics.expiries) < 100, "what is gone is forgotten before its time"
 
 
 # -- alias queues -----------------------------------------------------------------------------------------------------

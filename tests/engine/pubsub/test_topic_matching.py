@@ -12,7 +12,7 @@ from tests.world.topic_world import TopicWorld
 from ostler.engine.open import close_object
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_strings import CharacterPattern, check_published, check_topic, full_topic
-from ostler.engine.pubsub.topic_tree import BASE_TOPIC, PLACES_KEPT, TopicTree
+from ostler.engine.pubsub.topic_tree import BASE_TOPIC, NODES_KEPT, TopicTree
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQRC_ADMIN_TOPIC_STRING_ERROR,
@@ -108,7 +108,7 @@ def test_the_tree_finds_what_a_naive_matcher_finds(
             if naive_match(each.topic, each.is_character_scheme, topic)
             and not is_blocked(each.topic, each.is_character_scheme, topic, blocking)
         }
-        found = tree.matching(tree.place(topic, 0))
+        found = tree.matching(tree.ensure(topic, 0))
         assert len(found) == len({each.identifier for each in found}), "nobody twice"
         assert {each.identifier for each in found} == expected
         for each in made:
@@ -122,18 +122,18 @@ def test_what_was_added_and_removed_leaves_nothing(
 ) -> None:
     tree = TopicTree()
     for topic in topics:
-        tree.place(topic, 0)
+        tree.ensure(topic, 0)
     made = [a_subscription(number, topic, scheme, f"S{number}") for number, (topic, scheme) in enumerate(wanted)]
     for each in made:
         tree.add(each, 0)
     for each in data.draw(st.permutations(made)):
         tree.remove(each, 1)
         assert each.is_removed
-    assert (tree.subscriptions, tree.by_name, tree.everyone) == ({}, {}, [])
-    assert tree.by_level.positions() == 0
-    assert tree.by_character.tables() == 0
+    assert (tree.subscriptions, tree.by_name, tree.all_subscriptions) == ({}, {}, [])
+    assert tree.by_level.node_count() == 0
+    assert tree.by_character.entry_count() == 0
     for topic in topics:
-        assert list(tree.matching(tree.place(topic, 0))) == []
+        assert list(tree.matching(tree.ensure(topic, 0))) == []
     while tree.sweep(100, 1):
         pass
     assert tree.nodes == [tree.root]
@@ -148,16 +148,16 @@ def test_what_was_added_and_removed_leaves_nothing(
 def test_retained_publications_are_found_as_a_filter_finds_them(
     topics: list[str], wanted: tuple[str, bool], blocking: set[str]
 ) -> None:
-    from ostler.engine.pubsub.topic_tree import Retained
+    from ostler.engine.pubsub.topic_tree import RetainedSlot
 
     tree = TopicTree()
     for number, topic in enumerate(blocking):
         tree.define_object(blocking_object(number, topic))
     kept = topics[: len(topics) // 2 + 1]
     for number, topic in enumerate(topics):
-        node = tree.place(topic, 0)
+        node = tree.ensure(topic, 0)
         if topic in kept:
-            tree.retain(node, Retained(number, number))
+            tree.retain(node, RetainedSlot(number, number))
     subscription = a_subscription(1, *wanted)
     tree.add(subscription, 0)
     expected = {
@@ -166,7 +166,7 @@ def test_retained_publications_are_found_as_a_filter_finds_them(
     found = [tree.topic_of(node) for node in tree.retained_for(subscription)]
     assert sorted(found) == sorted(expected)
     for topic in kept:
-        tree.retain(tree.place(topic, 0), None)
+        tree.retain(tree.ensure(topic, 0), None)
     assert (tree.retained_count, tree.root.retained_below, tree.retained_for(subscription)) == (0, 0, [])
 
 
@@ -184,7 +184,7 @@ def test_sweeping_takes_what_nobody_needs_and_nothing_else(
     tree = TopicTree()
     times: dict[str, int] = {}
     for topic, moment in used:
-        tree.place(topic, moment)
+        tree.ensure(topic, moment)
         levels = topic.split("/")
         for depth in range(1, len(levels) + 1):
             above = "/".join(levels[:depth])
@@ -196,7 +196,7 @@ def test_sweeping_takes_what_nobody_needs_and_nothing_else(
         tree.add(each, 0)
         needed.add(topic)
     for topic in opened:
-        tree.place(topic, 0).publishers += 1
+        tree.ensure(topic, 0).publishers += 1
         needed.add(topic)
     for topic in needed:
         levels = topic.split("/")
@@ -214,7 +214,7 @@ def test_sweeping_takes_what_nobody_needs_and_nothing_else(
 
 def test_nobody_sweeps_while_somebody_reads() -> None:
     tree = TopicTree()
-    tree.place("a/b", 0)
+    tree.ensure("a/b", 0)
     tree.readers += 1
     assert tree.sweep(10, 5) == 0
     tree.readers -= 1
@@ -302,8 +302,8 @@ def test_an_object_below_that_lets_wildcards_pass_does_not_open_what_one_above_b
     all_of_it, below = a_subscription(1, "Sport/#"), a_subscription(2, "Sport/Football/#")
     tree.add(all_of_it, 0)
     tree.add(below, 0)
-    assert tree.matching(tree.place("Sport/Football/Cup", 0)) == [below]
-    assert tree.matching(tree.place("Sport/Rugby", 0)) == [all_of_it]
+    assert tree.matching(tree.ensure("Sport/Football/Cup", 0)) == [below]
+    assert tree.matching(tree.ensure("Sport/Rugby", 0)) == [all_of_it]
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_patterns_made_to_be_slow(pattern: str) -> None:
     for each in made:
         tree.add(each, 0)
     topic = "/".join(["a"] * 250)
-    assert [each.topic for each in tree.matching(tree.place(topic, 0))] == [pattern]
+    assert [each.topic for each in tree.matching(tree.ensure(topic, 0))] == [pattern]
     assert tree.is_match(made[0], topic)
     assert not tree.is_match(made[1], topic)
 
@@ -354,13 +354,13 @@ def test_among_very_many_places_those_not_needed_go_at_once() -> None:
     publisher = world.connect()
     tree = world.engine.topics
     close_object(world.engine, publisher, world.open_topic(publisher, "kept/a/b/c"), 0)
-    tree.places_kept = len(tree.nodes)
+    tree.nodes_kept = len(tree.nodes)
     needed = world.open_topic(publisher, "more/needed")
     for number in range(20):
         close_object(world.engine, publisher, world.open_topic(publisher, f"more/{number}/x/y"), 0)
-    assert len(tree.nodes) == tree.places_kept + 2
+    assert len(tree.nodes) == tree.nodes_kept + 2
     close_object(world.engine, publisher, needed, 0)
-    assert len(tree.nodes) == tree.places_kept
+    assert len(tree.nodes) == tree.nodes_kept
     assert tree.find("kept/a/b/c") is not None
 
 
@@ -369,11 +369,11 @@ def test_by_default_topics_that_nobody_needs_are_few() -> None:
     world.prepare_topics()
     publisher = world.connect()
     tree = world.engine.topics
-    tree.places_kept = 1_000
+    tree.nodes_kept = 1_000
     for number in range(1_000):
         close_object(world.engine, publisher, world.open_topic(publisher, f"a/b/c/d/e/{number}/f/g"), 0)
     assert len(tree.nodes) <= 1_008
-    assert PLACES_KEPT <= 100_000
+    assert NODES_KEPT <= 100_000
 
 
 def test_not_even_somebody_who_reads_the_tree_lets_it_grow() -> None:
@@ -381,7 +381,7 @@ def test_not_even_somebody_who_reads_the_tree_lets_it_grow() -> None:
     world.prepare_topics()
     publisher = world.connect()
     tree = world.engine.topics
-    tree.places_kept = 100
+    tree.nodes_kept = 100
     tree.readers = 1
     for number in range(200):
         close_object(world.engine, publisher, world.open_topic(publisher, f"a/{number}/f/g"), 0)
@@ -390,7 +390,7 @@ def test_not_even_somebody_who_reads_the_tree_lets_it_grow() -> None:
 
 def test_ended_subscriptions_leave_no_places_among_very_many() -> None:
     tree = TopicTree()
-    tree.places_kept = 10
+    tree.nodes_kept = 10
     for number in range(50):
         each = a_subscription(number, f"very/many/{number}/x", False)
         tree.add(each, 0)
@@ -404,7 +404,7 @@ def test_an_administrator_limits_the_tree() -> None:
     publisher = world.connect()
     tree = world.engine.topics
     there = world.open_topic(publisher, "there/already")
-    tree.places_max = len(tree.nodes) - 1 + 2  # the root does not count
+    tree.nodes_max = len(tree.nodes) - 1 + 2  # the root does not count
     with pytest.raises(MQError) as refusal:
         world.open_topic(publisher, "one/too/many/1")
     assert refusal.value.reason == MQRC_RESOURCE_PROBLEM

@@ -36,7 +36,7 @@ def scavenger(manager: QueueManager) -> Scavenger:
 
 def grow(manager: QueueManager, count: int, seconds_ago: float) -> None:
     for at in range(count):
-        manager.engine.topics.place(f"old/{at % 10}/{at}", int((time.time() - seconds_ago) * 1000))
+        manager.engine.topics.ensure(f"old/{at % 10}/{at}", int((time.time() - seconds_ago) * 1000))
 
 
 def alter(manager: QueueManager, text: str) -> None:
@@ -57,7 +57,7 @@ def turn_until_round(scavenger: Scavenger) -> None:
 def test_topics_that_nobody_needs_go(manager: QueueManager, scavenger: Scavenger) -> None:
     before = len(manager.engine.topics.nodes)
     grow(manager, 2_000, 3600)
-    manager.engine.topics.place("young", int(time.time() * 1000))
+    manager.engine.topics.ensure("young", int(time.time() * 1000))
     turn_until_round(scavenger)
     assert len(manager.engine.topics.nodes) == before + 1
     assert scavenger.removed == 2_000 + 10 + 1
@@ -123,7 +123,7 @@ def test_subscriptions_end_when_their_time_is_over(manager: QueueManager, scaven
             made.append(subscribe(manager.engine, connection, request).subscription.identifier)
     scavenger.turn()
     assert set(manager.engine.topics.subscriptions) == {made[1], made[3]}
-    assert {each.identifier for each in manager.engine.topics.everyone} == {made[1], made[3]}
+    assert {each.identifier for each in manager.engine.topics.all_subscriptions} == {made[1], made[3]}
 
 
 def test_a_time_that_is_changed_counts(manager: QueueManager, scavenger: Scavenger) -> None:

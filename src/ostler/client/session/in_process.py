@@ -31,7 +31,7 @@ from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties.property_block import encode_block
 from ostler.engine.pubsub import subscribe as subscribing
-from ostler.engine.pubsub.subscribe import Subscribed as EngineSubscribed
+from ostler.engine.pubsub.subscribe import SubscribeResult
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.transfer import BROWSE
 from ostler.engine.queue.undo_get import put_back
@@ -134,7 +134,7 @@ class LocalSubscription(OpenSubscription):
 
     __slots__ = ("_described", "_destination", "_session", "_warning", "handle")
 
-    def __init__(self, session: LocalSession, made: EngineSubscribed) -> None:
+    def __init__(self, session: LocalSession, made: SubscribeResult) -> None:
         self._session = session
         self._described = describe_subscribed(made)
         self._warning = made.warning
@@ -289,7 +289,7 @@ class LocalSession(Session, EndListener):
     async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
         connection = self.connection
 
-        def verb(engine: Engine) -> tuple[EngineSubscribed, int]:
+        def verb(engine: Engine) -> tuple[SubscribeResult, int]:
             asked.destination = destination.number if destination is not None else 0
             made = subscribing.subscribe(engine, connection, subscribe_request(connection, asked))
             return made, connection.after_lsn

@@ -101,8 +101,8 @@ def _with_model(engine: Engine, given: dict[str, Value], like: str | None) -> di
         return dict(given)
     model = find_subscription(engine, like, "")[0]
     attributes = {key: value for key, value in model.attributes.items() if key not in _KEPT_BESIDE}
-    for stamp in ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME", "ENDS", "DURABLE", "SUBUSER"):
-        attributes.pop(stamp, None)
+    for date_and_time in ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME", "ENDS", "DURABLE", "SUBUSER"):
+        attributes.pop(date_and_time, None)
     if attributes.get("DESTCLAS") == MQDC_MANAGED:
         attributes.pop("DEST", None)
         attributes.pop("DESTQMGR", None)
@@ -226,7 +226,7 @@ def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) 
         changed.attributes.pop("ENDS", None)
     if living is not None and not living.is_durable:
         living.configure(changed)
-        engine.topics.will_end(living)
+        engine.topics.schedule_expiry(living)
         engine.topics.version += 1
         return 0
     return administration.put_in_place(engine, changed, True)

@@ -131,11 +131,11 @@ def _slices(target: Target, choice: Choice) -> Iterator[list[Chosen]]:
 
 
 def _count(engine: Engine) -> int:
-    return len(engine.topics.everyone)
+    return len(engine.topics.all_subscriptions)
 
 
 def _slice(choice: Choice, end: int, engine: Engine) -> list[Chosen]:
-    found = engine.topics.everyone[max(0, end - _SLICE) : end]
+    found = engine.topics.all_subscriptions[max(0, end - _SLICE) : end]
     return [(each.definition, each) for each in found if choice.accepts(each.definition)]
 
 

@@ -105,7 +105,7 @@ class TopicRows:
 
     def _wild_slice(self, end: int, engine: Engine) -> list[Row]:
         rows: list[Row] = []
-        for each in engine.topics.everyone[max(0, end - _SLICE) : end]:
+        for each in engine.topics.all_subscriptions[max(0, end - _SLICE) : end]:
             is_wild = each.is_character_wild or each.fixed_levels >= 0
             if not is_wild or each.is_removed or not self._pattern.matches(each.topic):
                 continue
@@ -113,7 +113,7 @@ class TopicRows:
                 if each.type in self._types:
                     rows.append({"TOPICSTR": each.topic, "TYPE": "SUB", **subscriber(each)})
             else:
-                alike = engine.topics.alike(each)
+                alike = engine.topics.with_same_topic(each)
                 if alike[0] is each:
                     nearest = engine.topics.nearest(each.topic)
                     counts: dict[str, Value] = {"ADMIN": "", "PUBCOUNT": 0, "RETAINED": "NO", "SUBCOUNT": len(alike)}
@@ -139,7 +139,7 @@ def _places(walk: TopicWalk, engine: Engine) -> list[Place]:
 
 
 def _wild_end(engine: Engine) -> int:
-    return len(engine.topics.everyone) if engine.topics.wild_count > 0 else 0
+    return len(engine.topics.all_subscriptions) if engine.topics.wildcard_count > 0 else 0
 
 
 def _connections(engine: Engine) -> list[Connection]:

@@ -87,10 +87,10 @@ def _end_queue(engine: Engine, queue: Queue) -> i64:
 
 def end_expired(engine: Engine, limit: int) -> int:
     """End subscriptions whose time is over, at most so many; how many ended."""
-    ending = engine.topics.ending
+    expiries = engine.topics.expiries
     ended = 0
-    while ending and ending[0][0] <= engine.now_ms and ended < limit:
-        subscription = engine.topics.subscriptions.get(heappop(ending)[1])
+    while expiries and expiries[0][0] <= engine.now_ms and ended < limit:
+        subscription = engine.topics.subscriptions.get(heappop(expiries)[1])
         # It may be gone, or its time may have been changed: that is remembered in another place of the heap.
         if subscription is not None and 0 < subscription.ends_ms <= engine.now_ms:
             end_subscription(engine, subscription)
@@ -98,7 +98,7 @@ def end_expired(engine: Engine, limit: int) -> int:
     return ended
 
 
-def end_orphans(engine: Engine) -> int:
+def delete_orphaned_queues(engine: Engine) -> int:
     """After a restart: delete managed queues that no subscription leads to, as a crash may leave them."""
     wanted = {each.destination for each in engine.topics.subscriptions.values() if each.is_managed}
     orphans = [

@@ -23,8 +23,7 @@ from ostler.engine.message.message import (
 )
 from ostler.engine.properties.property_control import selector_source
 from ostler.engine.properties.property_values import PropertySource
-from ostler.engine.pubsub import publication_headers as publication_forms
-from ostler.engine.pubsub import subscription_definitions as subscriptions
+from ostler.engine.pubsub import publication_headers, subscription_definitions
 from ostler.engine.pubsub.publication_properties import copy_block, without_additions
 from ostler.engine.pubsub.publish_record import COPY_BYTES, IDENTITY_BYTES, Copy
 from ostler.engine.pubsub.subscription import Subscription
@@ -51,7 +50,7 @@ _RECORD_BYTES: Final = COPY_BYTES + IDENTITY_BYTES
 
 
 @final
-class Stencil:
+class DescriptorTemplate:
     """Makes the descriptors of copies from that of the publication. What two copies have in common is cut out once."""
 
     def __init__(self, md: bytes) -> None:
@@ -93,7 +92,7 @@ class Stencil:
 
 
 @final
-class Apart:
+class SeparateCopy:
     """A copy that is stored by itself: its data differs, or it is for another queue manager or the dead letters."""
 
     def __init__(
@@ -108,7 +107,7 @@ class Apart:
 
 
 @final
-class Plan:
+class FanOutPlan:
     """What a publication comes to before anything has happened."""
 
     def __init__(self, stored: bytes, block: bytes, body: bytes) -> None:
@@ -116,11 +115,11 @@ class Plan:
         self.block = block
         self.body = body
         self.is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
-        self.stencil = Stencil(stored)
+        self.template = DescriptorTemplate(stored)
         self.copies: list[Copy] = []
-        self.takers: list[Subscription] = []  # of the copies, in their order
-        self.apart: list[Apart] = []
-        self.dead: i64 = 0  # how many of those are for the dead-letter queue
+        self.recipients: list[Subscription] = []  # of the copies, in their order
+        self.separate: list[SeparateCopy] = []
+        self.dead_letters: i64 = 0  # how many of those are for the dead-letter queue
         self.matched: i64 = 0
         self.reason: i64 = 0
         self.own_bytes: i64 = 0  # of properties and data that are not the publication's
@@ -153,9 +152,9 @@ def highest_level(found: list[Subscription], highest: i64) -> i64:
     return level
 
 
-def choose(
+def plan_copies(
     engine: Engine,
-    plan: Plan,
+    plan: FanOutPlan,
     found: list[Subscription],
     settings: TopicSettings,
     options: i64,
@@ -184,17 +183,17 @@ def choose(
                 continue
             groups.add(group)
         plan.matched += 1
-        reason: i64 = add(engine, plan, subscription, False)
-        if reason == 0 or bury(engine, plan, subscription, settings, reason):
+        reason: i64 = plan_copy(engine, plan, subscription, False)
+        if reason == 0 or plan_dead_letter(engine, plan, subscription, settings, reason):
             continue
         if reason == MQRC_RESOURCE_PROBLEM or settings.needs(plan.is_persistent, subscription.is_durable):
             plan.reason = MQRC_PUBLICATION_FAILURE if reason != MQRC_RESOURCE_PROBLEM else reason
             return
 
 
-def add(engine: Engine, plan: Plan, subscription: Subscription, is_retained: bool) -> i64:
+def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_retained: bool) -> i64:
     """Plan the copy of one subscription: 0, or why it cannot have one."""
-    reason: i64 = subscriptions.lead(engine, subscription)
+    reason: i64 = subscription_definitions.resolve_destination(engine, subscription)
     queue = subscription.queue
     if reason != 0 or queue is None:
         return reason
@@ -204,35 +203,37 @@ def add(engine: Engine, plan: Plan, subscription: Subscription, is_retained: boo
     reason = admit(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
     if reason != 0:
         return reason
-    if queue.depth + queue.expected >= queue.depth_max:
+    if queue.depth + queue.reserved >= queue.depth_max:
         return MQRC_Q_FULL
     # A queue that goes with its owner cannot keep a promise beyond that.
     persistence: i64 = 1 if plan.is_persistent and not queue.is_temporary else 0
-    md = plan.stencil.descriptor(engine, subscription, queue, persistence)
+    md = plan.template.descriptor(engine, subscription, queue, persistence)
     own = plan.block
     style: i64 = subscription.property_style
     if style != MQPSPROP_MSGPROP:
         own = without_additions(own)
     elif subscription.user_data or is_retained:
         own = copy_block(own, subscription.user_data, is_retained)
-    queue.expected += 1
+    queue.reserved += 1
     if style > MQPSPROP_NONE and style != MQPSPROP_MSGPROP:
-        md, body = publication_forms.with_header(md, plan.body, plan.block, subscription, is_retained)
-        plan.apart.append(Apart(subscription, queue, md, own, body))
+        md, body = publication_headers.with_header(md, plan.body, plan.block, subscription, is_retained)
+        plan.separate.append(SeparateCopy(subscription, queue, md, own, body))
         plan.own_bytes += len(own) + len(body)
         return 0
     if is_remote:
-        plan.apart.append(Apart(subscription, queue, md, own, plan.body))
+        plan.separate.append(SeparateCopy(subscription, queue, md, own, plan.body))
         plan.own_bytes += len(own) + len(plan.body)
         return 0
     plan.copies.append(Copy(queue, md, own))
-    plan.takers.append(subscription)
+    plan.recipients.append(subscription)
     if own is not plan.block:
         plan.own_bytes += len(own)
     return 0
 
 
-def bury(engine: Engine, plan: Plan, subscription: Subscription, settings: TopicSettings, reason: i64) -> bool:
+def plan_dead_letter(
+    engine: Engine, plan: FanOutPlan, subscription: Subscription, settings: TopicSettings, reason: i64
+) -> bool:
     """Plan a copy that cannot be delivered for the dead-letter queue. False: that takes none, or shall not be used."""
     queue = engine.queues.get(engine.dead_letter_queue)
     if queue is None or not settings.uses_dead_letters or reason == MQRC_RESOURCE_PROBLEM:
@@ -240,37 +241,37 @@ def bury(engine: Engine, plan: Plan, subscription: Subscription, settings: Topic
     if queue is subscription.queue or queue.is_temporary or not queue.put_allowed:
         return False
     size: i64 = len(plan.body) + DEAD_LETTER_BYTES
-    if queue.depth + queue.expected >= queue.depth_max or admit(engine, queue, size, False) != 0:
+    if queue.depth + queue.reserved >= queue.depth_max or admit(engine, queue, size, False) != 0:
         return False
-    md = plan.stencil.descriptor(engine, subscription, queue, 1 if plan.is_persistent else 0)
-    item = Apart(subscription, None, md, plan.block, plan.body)
+    md = plan.template.descriptor(engine, subscription, queue, 1 if plan.is_persistent else 0)
+    item = SeparateCopy(subscription, None, md, plan.block, plan.body)
     item.reason = reason
-    plan.apart.append(item)
-    plan.dead += 1
+    plan.separate.append(item)
+    plan.dead_letters += 1
     plan.own_bytes += size + len(plan.block)
-    queue.expected += 1
+    queue.reserved += 1
     return True
 
 
-def settled(engine: Engine, plan: Plan) -> None:
+def release_reservations(engine: Engine, plan: FanOutPlan) -> None:
     """The planning is over: queues expect nothing any more."""
     for copy in plan.copies:
-        copy.queue.expected = 0
-    for item in plan.apart:
+        copy.queue.reserved = 0
+    for item in plan.separate:
         queue = item.queue
         if queue is not None:
-            queue.expected = 0
-    if plan.dead > 0:
-        engine.queues[engine.dead_letter_queue].expected = 0
+            queue.reserved = 0
+    if plan.dead_letters > 0:
+        engine.queues[engine.dead_letter_queue].reserved = 0
 
 
-def check_room(engine: Engine, plan: Plan, unit_entries: i64) -> i64:
+def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
     """Whether the log and the unit of work, with so many entries already, have room for the plan."""
-    count: i64 = len(plan.copies) + len(plan.apart)
+    count: i64 = len(plan.copies) + len(plan.separate)
     if unit_entries >= 0 and unit_entries + count + 1 > engine.uncommitted_max:
         return MQRC_SYNCPOINT_LIMIT_REACHED
     if plan.is_persistent:
-        records: i64 = 1 + len(plan.apart)
+        records: i64 = 1 + len(plan.separate)
         needed: i64 = len(plan.body) + records * JOURNAL_MARGIN_BYTES + count * _RECORD_BYTES + plan.own_bytes
         if engine.lacks_log_space(needed):
             return MQRC_RESOURCE_PROBLEM
@@ -279,7 +280,7 @@ def check_room(engine: Engine, plan: Plan, unit_entries: i64) -> i64:
     return 0
 
 
-def _file_bytes(plan: Plan, count: i64) -> i64:
+def _file_bytes(plan: FanOutPlan, count: i64) -> i64:
     """What the copies take up in queue files: the body is there as often as there are copies."""
     total: i64 = count * (len(plan.body) + len(plan.block) + MD_BYTES + MESSAGE_BYTES) + plan.own_bytes
     for copy in plan.copies:

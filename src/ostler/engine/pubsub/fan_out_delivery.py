@@ -8,7 +8,7 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message
-from ostler.engine.pubsub.fan_out import Apart, Plan
+from ostler.engine.pubsub.fan_out import FanOutPlan, SeparateCopy
 from ostler.engine.pubsub.publish_record import Copy, publication_head
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import PERSISTENT
@@ -19,26 +19,26 @@ from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 
 
-def carry_out(engine: Engine, plan: Plan, keeper: Queue | None, unit: UnitOfWork | None) -> i64:
+def deliver_plan(engine: Engine, plan: FanOutPlan, retaining: Queue | None, unit: UnitOfWork | None) -> i64:
     """Make all copies, and one for the queue of retained publications; the LSN behind which all of it is promised."""
     own: UnitOfWork | None = unit
-    if own is None and (keeper is not None or plan.apart):
+    if own is None and (retaining is not None or plan.separate):
         own = engine.new_unit_of_work()  # more than one record, or more than copies: all of it or nothing
     copies = plan.copies
-    if keeper is not None:
-        copies = [*copies, Copy(keeper, plan.stored, plan.block)]
+    if retaining is not None:
+        copies = [*copies, Copy(retaining, plan.stored, plan.block)]
     lsn: i64 = _make_copies(engine, copies, plan, own)
-    for subscription in plan.takers:
+    for subscription in plan.recipients:
         subscription.delivered += 1
         subscription.delivered_ms = engine.wall_ms()
-    for item in plan.apart:
-        _deliver_apart(engine, item, own)
+    for item in plan.separate:
+        _deliver_separate(engine, item, own)
     if unit is None and own is not None:
         return commit_unit(engine, own)
     return lsn if unit is None else 0
 
 
-def _make_copies(engine: Engine, copies: list[Copy], plan: Plan, unit: UnitOfWork | None) -> i64:
+def _make_copies(engine: Engine, copies: list[Copy], plan: FanOutPlan, unit: UnitOfWork | None) -> i64:
     """Put copies on their queues, those that last with one record for all of them; the LSN behind it."""
     lasting: list[Copy] | None = None
     tenths: i64 = i64(read_i32_le(plan.stored, EXPIRY_AT))
@@ -69,7 +69,7 @@ def _make_copies(engine: Engine, copies: list[Copy], plan: Plan, unit: UnitOfWor
     return lsn
 
 
-def _deliver_apart(engine: Engine, item: Apart, unit: UnitOfWork | None) -> None:
+def _deliver_separate(engine: Engine, item: SeparateCopy, unit: UnitOfWork | None) -> None:
     subscription = item.subscription
     queue = item.queue
     if queue is None:

@@ -62,12 +62,12 @@ def check_enabled(engine: Engine) -> None:
         raise MQError(MQRC_PUBSUB_INHIBITED, "Publish/subscribe is off; ALTER QMGR PSMODE(ENABLED) turns it on.")
 
 
-def check_room(engine: Engine, topic: str) -> None:
+def check_node_limit(engine: Engine, topic: str) -> None:
     """Raise MQRC_RESOURCE_PROBLEM when a topic is not in the tree and MaxTopicNodes of qm.ini are."""
     if not engine.topics.has_room_for(topic):
         raise MQError(
             MQRC_RESOURCE_PROBLEM,
-            f"The topic tree has {engine.topics.places_max} nodes, as many as MaxTopicNodes in qm.ini allows.",
+            f"The topic tree has {engine.topics.nodes_max} nodes, as many as MaxTopicNodes in qm.ini allows.",
         )
 
 
@@ -112,8 +112,8 @@ def open_topic(
     if alias is None:
         require_on_topic(engine, user, topic, PUB)
         authority.check_context(engine, connection, user, options)
-    check_room(engine, topic)
-    node = engine.topics.place(topic, engine.now_ms)
+    check_node_limit(engine, topic)
+    node = engine.topics.ensure(topic, engine.now_ms)
     node.publishers += 1
     handle = Handle(connection.next_handle, TOPIC, object_name, options)
     connection.next_handle += 1
@@ -129,4 +129,4 @@ def open_topic(
 def close_topic(engine: Engine, opened: OpenTopic) -> None:
     opened.node.publishers -= 1
     opened.node.used_ms = engine.now_ms
-    engine.topics.let_go(opened.node, engine.now_ms)
+    engine.topics.release(opened.node, engine.now_ms)

@@ -27,8 +27,8 @@ from ostler.engine.message.message import (
     patch_i32,
 )
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.fan_out import Plan, check_room, choose, settled
-from ostler.engine.pubsub.fan_out_delivery import carry_out
+from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copies, release_reservations
+from ostler.engine.pubsub.fan_out_delivery import deliver_plan
 from ostler.engine.pubsub.publication_properties import publication_block
 from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.put_descriptor import (
@@ -97,8 +97,8 @@ def publish(
         if reason != 0:
             return reason
         handle.put_options_checked = options
-    settings = look(engine, opened)
-    reason = _refusal(engine, handle, settings, md, options, len(body))
+    settings = refresh_open_topic(engine, opened)
+    reason = _refusal_reason(engine, handle, settings, md, options, len(body))
     if reason != 0:
         return reason
     unit: UnitOfWork | None = None
@@ -124,32 +124,34 @@ def publish(
         stored_descriptor(engine, handle, md, options, RESOLVED[persistence][priority], context), options, settings
     )
     is_persistent: bool = persistence == 1
-    plan = Plan(stored, publication_block(properties, opened.added), body)
-    choose(engine, plan, opened.subscriptions, settings, options, connection.number, connection.publish_level)
-    settled(engine, plan)
+    plan = FanOutPlan(stored, publication_block(properties, opened.added), body)
+    plan_copies(engine, plan, opened.subscriptions, settings, options, connection.number, connection.publish_level)
+    release_reservations(engine, plan)
     reason = plan.reason
     if reason == 0:
-        reason = check_room(engine, plan, len(unit.entries) if unit is not None else _NO_UNIT)
+        reason = check_capacity(engine, plan, len(unit.entries) if unit is not None else _NO_UNIT)
     if reason != 0:
         return reason
-    keeper = _keeper(engine, len(body), is_persistent) if options & MQPMO_RETAIN else None
-    if options & MQPMO_RETAIN and keeper is None:
+    retaining = _queue_to_retain(engine, len(body), is_persistent) if options & MQPMO_RETAIN else None
+    if options & MQPMO_RETAIN and retaining is None:
         return MQRC_PUT_NOT_RETAINED
-    lsn = carry_out(engine, plan, keeper, unit)
-    if lsn != 0 and _waits_for_answer(settings, options):
+    lsn = deliver_plan(engine, plan, retaining, unit)
+    if lsn != 0 and _is_synchronous(settings, options):
         connection.after_lsn = lsn
-    connection.put_md = _answer(stored, md, options)
+    connection.put_md = _returned_descriptor(stored, md, options)
     opened.published += 1
     opened.published_ms = engine.wall_ms()
     count_put(engine, connection, handle, len(body), is_persistent)
     if plan.matched == 0 and warning == 0 and options & MQPMO_WARN_IF_NO_SUBS_MATCHED:
         warning = MQRC_NO_SUBS_MATCHED
-    if not _waits_for_answer(settings, options):
+    if not _is_synchronous(settings, options):
         connection.async_status.count(warning, handle.object_name, MQOT_TOPIC, opened.topic)
     return warning
 
 
-def _refusal(engine: Engine, handle: Handle, settings: TopicSettings, md: bytes, options: i64, size_bytes: i64) -> i64:
+def _refusal_reason(
+    engine: Engine, handle: Handle, settings: TopicSettings, md: bytes, options: i64, size_bytes: i64
+) -> i64:
     """Why this cannot be published now, whoever has subscribed; 0 when it can."""
     if not handle.valid:
         return MQRC_OBJECT_CHANGED
@@ -169,7 +171,7 @@ def _refusal(engine: Engine, handle: Handle, settings: TopicSettings, md: bytes,
     return MQRC_MSG_TOO_BIG_FOR_Q_MGR if size_bytes > engine.message_bytes_max else 0
 
 
-def look(engine: Engine, opened: OpenTopic) -> TopicSettings:
+def refresh_open_topic(engine: Engine, opened: OpenTopic) -> TopicSettings:
     """What counts for an open topic now, and which subscriptions it is for: found again only when something changed."""
     topics = engine.topics
     settings = opened.settings
@@ -195,14 +197,14 @@ def _published_descriptor(stored: bytes, options: i64, settings: TopicSettings) 
     return stored
 
 
-def _answer(stored: bytes, md: bytes, options: i64) -> bytes:
+def _returned_descriptor(stored: bytes, md: bytes, options: i64) -> bytes:
     """The descriptor a publisher gets back. The identifiers of copies are not his; one is made when he asks for it."""
     if options & MQPMO_NEW_MSG_ID:
         return stored
     return stored[:MESSAGE_ID_AT] + md[MESSAGE_ID_AT:CORRELATION_ID_AT] + stored[CORRELATION_ID_AT:]
 
 
-def _keeper(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
+def _queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
     """The queue of retained publications, when it can take this one."""
     queue = retained.retained_queue(engine)
     if queue is None or not queue.put_allowed or admit(engine, queue, size_bytes, is_persistent) != 0:
@@ -210,7 +212,7 @@ def _keeper(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | Non
     return queue
 
 
-def _waits_for_answer(settings: TopicSettings, options: i64) -> bool:
+def _is_synchronous(settings: TopicSettings, options: i64) -> bool:
     if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         return options & MQPMO_ASYNC_RESPONSE == 0
     return settings.response != MQPRT_ASYNC_RESPONSE

@@ -10,9 +10,15 @@ from ostler.engine.core import Engine
 from ostler.engine.objects import change
 from ostler.engine.open import close_object, open_managed
 from ostler.engine.pubsub.open_topic import named_topic, require_on_topic
-from ostler.engine.pubsub.subscribe_request import Subscribed, SubscribeRequest, alterable, owner_of, stamp
+from ostler.engine.pubsub.subscribe_request import (
+    SubscribeRequest,
+    SubscribeResult,
+    alterable_attributes,
+    date_and_time,
+    owner_of,
+)
 from ostler.engine.pubsub.subscription import ENDS, Subscription
-from ostler.engine.pubsub.subscription_definitions import lead
+from ostler.engine.pubsub.subscription_definitions import resolve_destination
 from ostler.engine.queue.queue import Queue
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.authorities import PUT, RESUME, SETID, SUB
@@ -62,7 +68,7 @@ from ostler.model.errors import MQError
 
 def resume(
     engine: Engine, connection: Connection, request: SubscribeRequest, known: Subscription, user: str
-) -> Subscribed:
+) -> SubscribeResult:
     """Take up a subscription that nobody has open. `user` is whose authority counts; empty: nobody asks."""
     if 0 < known.ends_ms <= engine.now_ms:
         raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The time of the subscription {known.name} is over.")
@@ -80,7 +86,7 @@ def resume(
         changes["SUBUSER"] = who  # whose user identifier the copies have from now on
     if request.options & MQSO_ALTER:
         _alter(engine, request, known, user, who, changes)
-    made = opened(engine, connection, request, known, queue)
+    made = open_handles(engine, connection, request, known, queue)
     if changes:
         try:
             _change(engine, connection, known, changes)
@@ -96,11 +102,11 @@ def resume(
 def _destination(engine: Engine, request: SubscribeRequest, known: Subscription, user: str) -> Queue | None:
     """The queue that a handle must be given for; None when the subscriber has brought his own."""
     if request.destination is None or known.is_managed:
-        if lead(engine, known) != 0 or known.queue is None:
+        if resolve_destination(engine, known) != 0 or known.queue is None:
             raise MQError(MQRC_INVALID_DESTINATION, f"The queue {known.destination} of {known.name} is gone.")
         return known.queue
     if not request.options & MQSO_ALTER:
-        destination, manager = provided(engine, request, user, known.is_durable)
+        destination, manager = provided_destination(engine, request, user, known.is_durable)
         if (destination, manager) != (known.destination, known.destination_manager or engine.name):
             raise MQError(MQRC_ALTER_SUB_ERROR, f"{known.name} leads to {known.destination}; MQSO_ALTER changes that.")
     return None
@@ -140,9 +146,9 @@ def _alter(
     changes[ENDS] = 0
     changes["PUBPRTY"] = MQPRI_PRIORITY_AS_PUBLISHED
     changes["REQONLY"] = MQRU_PUBLISH_ON_REQUEST if options & MQSO_PUBLICATIONS_ON_REQUEST else MQRU_PUBLISH_ALL
-    changes.update(alterable(engine, request))
+    changes.update(alterable_attributes(engine, request))
     if not known.is_managed and request.destination is not None:
-        destination, manager = provided(engine, request, user, known.is_durable)
+        destination, manager = provided_destination(engine, request, user, known.is_durable)
         changes["DEST"] = destination
         changes["DESTQMGR"] = manager
     if options & MQSO_ANY_USERID:
@@ -150,7 +156,7 @@ def _alter(
     elif options & MQSO_FIXED_USERID:
         changes["VARUSER"] = MQVU_FIXED_USER
         changes["SUBUSER"] = who
-    day, time = stamp(engine.wall_ms())
+    day, time = date_and_time(engine.wall_ms())
     changes["ALTDATE"] = day
     changes["ALTTIME"] = time
 
@@ -163,13 +169,13 @@ def _change(engine: Engine, connection: Connection, known: Subscription, changes
         connection.after_lsn = change(engine, definition)
     else:
         known.configure(definition)
-        engine.topics.changed(known)
+        engine.topics.record_change(known)
 
 
 # -- for all that subscribe -------------------------------------------------------------------------------------------
 
 
-def provided(engine: Engine, request: SubscribeRequest, user: str, is_durable: bool) -> tuple[str, str]:
+def provided_destination(engine: Engine, request: SubscribeRequest, user: str, is_durable: bool) -> tuple[str, str]:
     """The names of the queue that a subscriber brings, which must be one that he may put to."""
     handle: Handle | None = request.destination
     if handle is None or handle.kind != QUEUE or handle.queue is None:
@@ -184,13 +190,13 @@ def provided(engine: Engine, request: SubscribeRequest, user: str, is_durable: b
     return handle.queue.name, engine.name
 
 
-def opened(
+def open_handles(
     engine: Engine,
     connection: Connection,
     request: SubscribeRequest,
     subscription: Subscription,
     queue: Queue | None,
-) -> Subscribed:
+) -> SubscribeResult:
     """The handle of a subscription, and one to get from its queue."""
     destination: Handle | None = None
     if queue is not None:
@@ -211,4 +217,4 @@ def opened(
     subscription.connection_id = connection.connection_id
     subscription.resumed_ms = engine.wall_ms()
     statistics.count_open(engine, connection, handle)
-    return Subscribed(handle, destination, subscription)
+    return SubscribeResult(handle, destination, subscription)

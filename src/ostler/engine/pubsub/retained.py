@@ -11,7 +11,7 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.message.message import Message
 from ostler.engine.pubsub.publication_properties import topic_in
-from ostler.engine.pubsub.topic_tree import Retained, TopicNode
+from ostler.engine.pubsub.topic_tree import RetainedSlot, TopicNode
 from ostler.engine.queue.queue import RETAINED_QUEUE, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import AVAILABLE, NONE, PERSISTENT
@@ -23,22 +23,22 @@ def retained_queue(engine: Engine) -> Queue | None:
     return engine.queues.get(RETAINED_QUEUE)
 
 
-def arrived(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
+def record_committed(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
     """A retained publication is committed: from now on it is the one of its topic. Its commit took the one before."""
-    before = _placed(engine, queue, slot, seq)
-    if before is not None and is_there(queue, before):
-        _take_away(queue, before)
+    before = _attach(engine, queue, slot, seq)
+    if before is not None and is_available(queue, before):
+        _free_slot(queue, before)
 
 
-def _placed(engine: Engine, queue: Queue, slot: i64, seq: i64) -> Retained | None:
+def _attach(engine: Engine, queue: Queue, slot: i64, seq: i64) -> RetainedSlot | None:
     """Let the place of its topic know a retained publication; what it knew before."""
     topic = topic_in(queue.load(slot).properties)
     if topic == "":
         return None  # somebody has put a message of his own there
-    return engine.topics.retain(engine.topics.place(topic, engine.now_ms), Retained(slot, seq))
+    return engine.topics.retain(engine.topics.ensure(topic, engine.now_ms), RetainedSlot(slot, seq))
 
 
-def replaced_by(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
+def find_replaced(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
     """The persistent publications, by queue and sequence number, that a commit takes away: one topic has one."""
     found: list[tuple[int, int]] = []
     last: dict[str, tuple[int, int]] = {}  # what the unit itself has for a topic, as far as it is persistent
@@ -55,13 +55,13 @@ def replaced_by(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
         else:
             node = engine.topics.find(topic)
             before = node.retained if node is not None else None
-            if before is not None and is_there(queue, before) and queue.slots.flags[before.slot] & PERSISTENT:
+            if before is not None and is_available(queue, before) and queue.slots.flags[before.slot] & PERSISTENT:
                 found.append((queue.queue_id, before.seq))
         last[topic] = (queue.queue_id, entry.seq if entry.is_persistent else 0)
     return found
 
 
-def gone(engine: Engine, message: Message, seq: i64) -> None:
+def record_removed(engine: Engine, message: Message, seq: i64) -> None:
     """A message of the queue of retained publications was taken away: its topic has none then."""
     topic = topic_in(message.properties)
     node = engine.topics.find(topic) if topic else None
@@ -75,7 +75,7 @@ def message_at(engine: Engine, node: TopicNode) -> Message | None:
     if retained is None:
         return None
     queue = retained_queue(engine)
-    if queue is None or not is_there(queue, retained):
+    if queue is None or not is_available(queue, retained):
         engine.topics.retain(node, None)
         return None
     expiry_ms: i64 = queue.slots.expiries[retained.slot]
@@ -104,7 +104,7 @@ def clear(engine: Engine, topic: str) -> bool:
     return before is not None and _remove(engine, queue, before)
 
 
-def find_all(engine: Engine) -> None:
+def rebuild(engine: Engine) -> None:
     """After a restart: let the places know their retained publications, and no others."""
     engine.topics.forget_retained()
     queue = retained_queue(engine)
@@ -115,13 +115,13 @@ def find_all(engine: Engine) -> None:
     while slot != NONE:
         found.append((queue.slots.seqs[slot], slot))
         slot = queue.slots.following(slot)
-    for seq, place in sorted(found):
-        before = _placed(engine, queue, place, seq)
+    for seq, slot_number in sorted(found):
+        before = _attach(engine, queue, slot_number, seq)
         if before is not None:
             _remove(engine, queue, before)
 
 
-def is_there(queue: Queue, retained: Retained) -> bool:
+def is_available(queue: Queue, retained: RetainedSlot) -> bool:
     slot: i64 = retained.slot
     return (
         slot < len(queue.slots.resident)
@@ -130,16 +130,16 @@ def is_there(queue: Queue, retained: Retained) -> bool:
     )
 
 
-def _remove(engine: Engine, queue: Queue, retained: Retained) -> bool:
-    if not is_there(queue, retained):
+def _remove(engine: Engine, queue: Queue, retained: RetainedSlot) -> bool:
+    if not is_available(queue, retained):
         return False
     if queue.slots.flags[retained.slot] & PERSISTENT:
         engine.journal.append(GET, get_head(0, queue.queue_id, retained.seq), b"", b"")
-    _take_away(queue, retained)
+    _free_slot(queue, retained)
     return True
 
 
-def _take_away(queue: Queue, retained: Retained) -> None:
+def _free_slot(queue: Queue, retained: RetainedSlot) -> None:
     queue.unlink(retained.slot)
     queue.depth -= 1
     queue.release(retained.slot)

@@ -10,8 +10,8 @@ from ostler.engine.core import Engine
 from ostler.engine.message.message import EXPIRY_AT, patch_i32
 from ostler.engine.properties.property_control import selector_source
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.fan_out import Plan, add, bury, check_room, settled
-from ostler.engine.pubsub.fan_out_delivery import carry_out
+from ostler.engine.pubsub.fan_out import FanOutPlan, check_capacity, plan_copy, plan_dead_letter, release_reservations
+from ostler.engine.pubsub.fan_out_delivery import deliver_plan
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_tree import TopicNode
 from ostler.engine.syncpoint import back_out_unit, commit_unit
@@ -61,13 +61,13 @@ def _send_one(engine: Engine, subscription: Subscription, node: TopicNode, unit:
     if expiry_ms != 0:
         left: i64 = (expiry_ms - engine.now_ms) // 100
         stored = patch_i32(stored, EXPIRY_AT, left if left > 0 else 1)
-    plan = Plan(stored, message.properties, message.body)
-    reason: i64 = add(engine, plan, subscription, True)
-    if reason != 0 and bury(engine, plan, subscription, engine.topics.settings_at(node), reason):
+    plan = FanOutPlan(stored, message.properties, message.body)
+    reason: i64 = plan_copy(engine, plan, subscription, True)
+    if reason != 0 and plan_dead_letter(engine, plan, subscription, engine.topics.settings_at(node), reason):
         reason = 0
-    settled(engine, plan)
+    release_reservations(engine, plan)
     if reason == 0:
-        reason = check_room(engine, plan, _NO_LIMIT)
+        reason = check_capacity(engine, plan, _NO_LIMIT)
     if reason == 0:
-        carry_out(engine, plan, None, unit)
+        deliver_plan(engine, plan, None, unit)
     return reason

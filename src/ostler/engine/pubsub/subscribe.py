@@ -8,12 +8,12 @@ from ostler.engine import authority
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.objects import create_dynamic, define, delete_queue
-from ostler.engine.pubsub import resume_subscription as resuming
+from ostler.engine.pubsub import resume_subscription
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, MANAGED_NON_DURABLE, end_subscription
-from ostler.engine.pubsub.open_topic import check_enabled, check_room, named_topic, require_on_topic
+from ostler.engine.pubsub.open_topic import check_enabled, check_node_limit, named_topic, require_on_topic
 from ostler.engine.pubsub.retained_delivery import send_retained
-from ostler.engine.pubsub.subscribe_request import Subscribed as Subscribed
 from ostler.engine.pubsub.subscribe_request import SubscribeRequest as SubscribeRequest
+from ostler.engine.pubsub.subscribe_request import SubscribeResult as SubscribeResult
 from ostler.engine.pubsub.subscribe_request import check_options, subscription_definition
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_settings import TopicSettings
@@ -58,7 +58,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 
-def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> Subscribed:
+def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> SubscribeResult:
     """MQSUB. MQError when it is refused, and then nothing has changed.
 
     `connection.after_lsn` says when it may be called done.
@@ -76,7 +76,7 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
         raise MQError(MQRC_INVALID_SUBSCRIPTION, f"{DEFAULT_SUBSCRIPTION} is there to define others like it.")
     known = engine.topics.by_name.get(request.name) if request.name else None
     if known is not None and options & (MQSO_RESUME | MQSO_ALTER):
-        return resuming.resume(engine, connection, request, known, user)
+        return resume_subscription.resume(engine, connection, request, known, user)
     if not options & MQSO_CREATE:
         raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {request.name}.")
     if known is not None:
@@ -86,7 +86,7 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
     return _create(engine, connection, request, user)
 
 
-def _create(engine: Engine, connection: Connection, request: SubscribeRequest, user: str) -> Subscribed:
+def _create(engine: Engine, connection: Connection, request: SubscribeRequest, user: str) -> SubscribeResult:
     options: i64 = request.options
     topic = named_topic(engine, request.object_name, request.topic_string)
     if options & MQSO_WILDCARD_CHAR:
@@ -98,7 +98,7 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
     if is_durable and not settings.may_be_durable:
         raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
     require_on_topic(engine, user, topic, SUB)
-    check_room(engine, topic)
+    check_node_limit(engine, topic)
     if request.selection:
         compile_for(engine, request.selection)
     managed: Queue | None = None
@@ -106,12 +106,12 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
         managed = managed_queue(engine, settings, is_durable, user)
         destination, manager = managed.name, engine.name
     else:
-        destination, manager = resuming.provided(engine, request, user, is_durable)
+        destination, manager = resume_subscription.provided_destination(engine, request, user, is_durable)
     if options & MQSO_GROUP_SUB:
         _check_group(engine, request, topic, destination)
     try:
         definition = subscription_definition(engine, connection, request, topic, destination, manager)
-        subscription = _made(engine, connection, definition, topic)
+        subscription = _register(engine, connection, definition, topic)
     except MQError:
         if managed is not None:
             delete_queue(engine, managed)
@@ -124,7 +124,7 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
             raise
         if lsn > connection.after_lsn:
             connection.after_lsn = lsn
-    return resuming.opened(engine, connection, request, subscription, managed)
+    return resume_subscription.open_handles(engine, connection, request, subscription, managed)
 
 
 def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, user: str) -> Queue:
@@ -141,13 +141,13 @@ def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, use
 
 def _check_group(engine: Engine, request: SubscribeRequest, topic: str, destination: str) -> None:
     """Subscriptions of one group (queue and correlation identifier) have different topics."""
-    for other in engine.topics.same_topic(topic):
+    for other in engine.topics.subscribed_to(topic):
         is_same: bool = other.destination == destination and other.correlation_id == request.correlation_id
         if other.is_grouped and is_same:
             raise MQError(MQRC_DUPLICATE_GROUP_SUB, f"There is one to {topic[:256]} in this group already.")
 
 
-def _made(engine: Engine, connection: Connection, definition: Definition, topic: str) -> Subscription:
+def _register(engine: Engine, connection: Connection, definition: Definition, topic: str) -> Subscription:
     if definition.attributes["DURABLE"] == MQSUB_DURABLE_YES:
         connection.after_lsn = define(engine, definition)
         return engine.topics.by_name[definition.name]

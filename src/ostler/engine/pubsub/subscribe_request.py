@@ -10,7 +10,7 @@ from ostler.engine.connection import Connection, Handle
 from ostler.engine.core import Engine
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.message.timestamps import date_of_day, time_of_day
-from ostler.engine.pubsub import subscription_definitions as subscriptions
+from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.pubsub.subscription import ENDS, GROUPED, Subscription
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
@@ -85,7 +85,7 @@ class SubscribeRequest:
 
 
 @final
-class Subscribed:
+class SubscribeResult:
     """What came of it: the handles, and what MQSD tells on return."""
 
     def __init__(self, handle: Handle, destination: Handle | None, subscription: Subscription) -> None:
@@ -150,7 +150,7 @@ def subscription_definition(
         attributes["PUBACCT"] = token.hex().upper()
     if request.object_name:
         attributes["TOPICOBJ"] = request.object_name
-        attributes[subscriptions.WHOLE_TOPIC] = topic
+        attributes[subscription_definitions.WHOLE_TOPIC] = topic
     attributes["VARUSER"] = MQVU_ANY_USER if options & MQSO_ANY_USERID else MQVU_FIXED_USER
     if options & MQSO_WILDCARD_CHAR:
         attributes["WSCHEMA"] = MQWS_CHAR
@@ -164,8 +164,8 @@ def subscription_definition(
         attributes["SELECTOR"] = request.selection
     if request.level != 1:
         attributes["SUBLEVEL"] = request.level
-    attributes.update(alterable(engine, request))
-    day, time = stamp(engine.wall_ms())
+    attributes.update(alterable_attributes(engine, request))
+    day, time = date_and_time(engine.wall_ms())
     attributes["CRDATE"] = day
     attributes["CRTIME"] = time
     return Definition(ObjectType.SUB, request.name, attributes)
@@ -177,7 +177,7 @@ def owner_of(connection: Connection, request: SubscribeRequest) -> str:
     return given or connection.user
 
 
-def alterable(engine: Engine, request: SubscribeRequest) -> dict[str, int | str | tuple[str, ...]]:
+def alterable_attributes(engine: Engine, request: SubscribeRequest) -> dict[str, int | str | tuple[str, ...]]:
     """What MQSO_ALTER may change."""
     changes: dict[str, int | str | tuple[str, ...]] = {}
     if request.user_data:
@@ -195,7 +195,7 @@ def alterable(engine: Engine, request: SubscribeRequest) -> dict[str, int | str 
     return changes
 
 
-def stamp(now_ms: i64) -> tuple[str, str]:
+def date_and_time(now_ms: i64) -> tuple[str, str]:
     date = date_of_day(now_ms // _DAY_MS).decode("ascii")
     time = time_of_day(now_ms % _DAY_MS).decode("ascii")
     return f"{date[:4]}-{date[4:6]}-{date[6:]}", f"{time[:2]}.{time[2:4]}.{time[4:6]}"

@@ -38,7 +38,7 @@ def whole_topic(engine: Engine, definition: Definition) -> str:
     return full_topic(of_object if isinstance(of_object, str) else "", given if isinstance(given, str) else "")
 
 
-def completed(engine: Engine, definition: Definition) -> Definition:
+def with_whole_topic(engine: Engine, definition: Definition) -> Definition:
     """A new definition with its whole topic, where a topic object is part of it."""
     if not definition.attributes.get("TOPICOBJ") or definition.attributes.get(WHOLE_TOPIC):
         return definition
@@ -47,7 +47,7 @@ def completed(engine: Engine, definition: Definition) -> Definition:
     return Definition(definition.object_type, definition.name, attributes)
 
 
-def check(engine: Engine, definition: Definition) -> None:
+def check_definition(engine: Engine, definition: Definition) -> None:
     """MQError for a definition that no subscription can be made of. Nothing of it is kept then."""
     if definition.name == DEFAULT_SUBSCRIPTION:
         return
@@ -60,14 +60,14 @@ def check(engine: Engine, definition: Definition) -> None:
         CharacterPattern(topic)
 
 
-def defined(engine: Engine, definition: Definition) -> None:
+def apply_definition(engine: Engine, definition: Definition) -> None:
     """A subscription was defined or changed: live and at replay."""
     if definition.name == DEFAULT_SUBSCRIPTION:
         return
     known = engine.topics.by_name.get(definition.name)
     if known is not None:
         known.configure(definition)
-        engine.topics.changed(known)
+        engine.topics.record_change(known)
         return
     topic = whole_topic(engine, definition)
     if topic:
@@ -86,14 +86,14 @@ def created_ms(engine: Engine, definition: Definition) -> i64:
     return engine.now_ms
 
 
-def deleted(engine: Engine, name: str) -> None:
+def apply_deletion(engine: Engine, name: str) -> None:
     """A definition is gone: live and at replay."""
     known = engine.topics.by_name.get(name)
     if known is not None:
         engine.topics.remove(known, engine.now_ms)
 
 
-def lead(engine: Engine, subscription: Subscription) -> i64:
+def resolve_destination(engine: Engine, subscription: Subscription) -> i64:
     """Find the queue that a subscription leads to: 0, or the reason why there is none now."""
     queue = subscription.queue
     if subscription.resolved_version == engine.definitions_version and (queue is None or not queue.deleted):

@@ -16,7 +16,7 @@ from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_strings import MANY, ONE, CharacterPattern
 from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, Pattern
 
-_NOBODY: Final[list[Subscription]] = []
+_NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
 
 @final
@@ -88,7 +88,7 @@ class LevelPatterns:
             below = path[-1].below(level)
             assert below is not None, "it was added with these levels"
             path.append(below)
-        take_out(path[-1].subscriptions, subscription)
+        swap_remove(path[-1].subscriptions, subscription)
         at = len(levels)
         while at > 0:
             node = path[at]
@@ -105,14 +105,14 @@ class LevelPatterns:
             at -= 1
         _find_gates(path[: at + 1])
 
-    def alike(self, levels: list[str]) -> list[Subscription]:
+    def with_same_topic(self, levels: list[str]) -> list[Subscription]:
         """The subscriptions with these levels. Not to be changed."""
         node: PatternNode | None = self._root
         for level in levels:
             if node is None:
-                return _NOBODY
+                return _NO_SUBSCRIPTIONS
             node = node.below(level)
-        return node.subscriptions if node is not None else _NOBODY
+        return node.subscriptions if node is not None else _NO_SUBSCRIPTIONS
 
     def match(self, levels: list[str], found: list[Subscription]) -> None:
         """Add those that are for a topic with these levels."""
@@ -145,7 +145,7 @@ class LevelPatterns:
             positions.append(node)
             node = node.many
 
-    def positions(self) -> int:
+    def node_count(self) -> int:
         """How many positions there are."""
         count = -1
         waiting = [self._root]
@@ -180,7 +180,7 @@ class CharacterPatterns:
     def remove(self, subscription: Subscription) -> None:
         prefix = self.compiled.pop(subscription.identifier).prefix
         known = self._by_prefix[prefix]
-        take_out(known, subscription)
+        swap_remove(known, subscription)
         if known:
             return
         del self._by_prefix[prefix]
@@ -188,7 +188,7 @@ class CharacterPatterns:
         if self._lengths[len(prefix)] == 0:
             del self._lengths[len(prefix)]
 
-    def alike(self, subscription: Subscription) -> list[Subscription]:
+    def with_same_topic(self, subscription: Subscription) -> list[Subscription]:
         """Those with the same topic as this one."""
         near = self._by_prefix[self.compiled[subscription.identifier].prefix]
         return [each for each in near if each.topic == subscription.topic]
@@ -197,10 +197,10 @@ class CharacterPatterns:
         """Add those that are for a topic."""
         for length in self._lengths:
             if length <= len(topic):
-                near = self._by_prefix.get(topic[:length], _NOBODY)
+                near = self._by_prefix.get(topic[:length], _NO_SUBSCRIPTIONS)
                 found.extend([each for each in near if self.compiled[each.identifier].matches(topic)])
 
-    def tables(self) -> int:
+    def entry_count(self) -> int:
         """How many entries are kept to find them by."""
         return len(self.compiled) + len(self._by_prefix) + len(self._lengths)
 
@@ -226,7 +226,7 @@ def levels_match(pattern: list[str], levels: list[str]) -> bool:
     return Pattern(codes).matches("".join([chr(numbers.get(level, 0)) for level in levels]))
 
 
-def take_out(subscriptions: list[Subscription], subscription: Subscription) -> None:
+def swap_remove(subscriptions: list[Subscription], subscription: Subscription) -> None:
     """The order does not matter: another takes its place, so that a long list is not moved."""
     for at in range(len(subscriptions)):
         if subscriptions[at] is subscription:

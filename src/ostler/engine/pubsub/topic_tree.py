@@ -12,7 +12,7 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine.pubsub.subscription import Subscription
-from ostler.engine.pubsub.topic_patterns import CharacterPatterns, LevelPatterns, levels_match, take_out
+from ostler.engine.pubsub.topic_patterns import CharacterPatterns, LevelPatterns, levels_match, swap_remove
 from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.pubsub.topic_strings import CharacterPattern, fixed_levels, levels_of, pattern_levels
 from ostler.model.definitions import Definition
@@ -21,14 +21,14 @@ BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
 # A definition that others are made like; it has no place.
 DEFAULT_TOPIC: Final = "SYSTEM.DEFAULT.TOPIC"
 DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
-_ENDING_SPARE: Final = 64
+_EXPIRIES_SPARE: Final = 64
 # Beyond so many places, those that nobody needs do not stay for TREELIFE.
-PLACES_KEPT: Final = 100_000
-_NOBODY: Final[list[Subscription]] = []
+NODES_KEPT: Final = 100_000
+_NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
 
 @final
-class Retained:
+class RetainedSlot:
     """Where the retained publication of a topic lies: a slot of the queue of retained publications."""
 
     def __init__(self, slot: i64, seq: i64) -> None:
@@ -48,7 +48,7 @@ class TopicNode:
         self.subscriptions: list[Subscription] | None = None  # without wildcards
         self.definition: Definition | None = None
         self.settings: TopicSettings | None = None  # of the object here; None where there is none
-        self.retained: Retained | None = None
+        self.retained: RetainedSlot | None = None
         self.retained_below: i64 = 0  # here and below
         self.publishers: i64 = 0  # handles that are open for output
         self.used_ms: i64 = 0
@@ -57,8 +57,8 @@ class TopicNode:
 @final
 class TopicTree:
     def __init__(self) -> None:
-        self.places_kept: i64 = PLACES_KEPT
-        self.places_max: i64 = 0  # an administrator's limit; 0: none
+        self.nodes_kept: i64 = NODES_KEPT
+        self.nodes_max: i64 = 0  # an administrator's limit; 0: none
         self.root = TopicNode("", None, 0)
         self.nodes: list[TopicNode] = [self.root]
         self.version: i64 = 0  # counts changes of subscriptions and objects, for those who keep what they found
@@ -66,21 +66,21 @@ class TopicTree:
         self.by_name: dict[str, Subscription] = {}
         # All of them, for those who go through them in slices. Going down misses none that stays: what is taken away
         # is replaced by the last one.
-        self.everyone: list[Subscription] = []
-        self.ending: list[tuple[int, bytes]] = []  # a heap: when, and the identifier of what may end then
-        self.places: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
+        self.all_subscriptions: list[Subscription] = []
+        self.expiries: list[tuple[int, bytes]] = []  # a heap: when, and the identifier of what may end then
+        self.object_nodes: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
         self.retained_count: i64 = 0
         self.readers: i64 = 0  # somebody goes through `nodes`: none is taken away meanwhile
         self.by_level = LevelPatterns()
         self.by_character = CharacterPatterns()
-        self._swept: i64 = 0
+        self._sweep_index: i64 = 0
         self._blocks: i64 = 0  # objects with WILDCARD(BLOCK)
-        self._is_settled = True  # settings say what definitions say
+        self._settings_are_current = True  # settings say what definitions say
         self.root.settings = TopicSettings(None, None)
 
     # -- places ------------------------------------------------------------------------------------------------------
 
-    def place(self, topic: str, now_ms: i64) -> TopicNode:
+    def ensure(self, topic: str, now_ms: i64) -> TopicNode:
         """The place of a topic, made when it is not there."""
         node = self.root
         for level in levels_of(topic):
@@ -100,10 +100,10 @@ class TopicTree:
 
     def has_room_for(self, topic: str) -> bool:
         """Whether an administrator's limit leaves room for the places of a topic that are not there yet."""
-        if self.places_max == 0 or len(self.nodes) + topic.count("/") < self.places_max:
+        if self.nodes_max == 0 or len(self.nodes) + topic.count("/") < self.nodes_max:
             return True
         missing: i64 = len(levels_of(topic)) - _depth(self.nearest(topic))
-        return len(self.nodes) - 1 + missing <= self.places_max
+        return len(self.nodes) - 1 + missing <= self.nodes_max
 
     def find(self, topic: str) -> TopicNode | None:
         """The place of a topic; the root for the empty one."""
@@ -128,8 +128,8 @@ class TopicTree:
 
     def settings_at(self, node: TopicNode) -> TopicSettings:
         """What counts at a place: what the nearest object above it says."""
-        if not self._is_settled:
-            self._settle()
+        if not self._settings_are_current:
+            self._recompute_settings()
         return _settings_above(node)
 
     def settings_of(self, topic: str) -> TopicSettings:
@@ -158,34 +158,34 @@ class TopicTree:
         if definition.name != BASE_TOPIC:
             if not isinstance(topic, str) or topic == "":
                 return
-            before = self.places.get(definition.name)
-            at = self.place(topic, 0)
+            before = self.object_nodes.get(definition.name)
+            at = self.ensure(topic, 0)
             if before is not None and before is not at:
-                self._leave(before)
-        self.places[definition.name] = at
+                self._detach_object(before)
+        self.object_nodes[definition.name] = at
         at.definition = definition
-        self._unsettle()
+        self._invalidate_settings()
 
     def delete_object(self, name: str) -> None:
-        at = self.places.pop(name, None)
+        at = self.object_nodes.pop(name, None)
         if at is not None:
-            self._leave(at)
-            self._unsettle()
+            self._detach_object(at)
+            self._invalidate_settings()
 
-    def _unsettle(self) -> None:
+    def _invalidate_settings(self) -> None:
         self.version += 1
-        self._is_settled = False
+        self._settings_are_current = False
 
-    def _leave(self, node: TopicNode) -> None:
+    def _detach_object(self, node: TopicNode) -> None:
         node.definition = None
         node.settings = None
 
-    def _settle(self) -> None:
+    def _recompute_settings(self) -> None:
         """Work out again what each object says, those above before those below. Many changes in a row are one."""
-        self._is_settled = True
+        self._settings_are_current = True
         self._blocks = 0
         by_depth: dict[int, list[TopicNode]] = {}
-        for node in self.places.values():
+        for node in self.object_nodes.values():
             by_depth.setdefault(_depth(node), []).append(node)
         self.root.settings = TopicSettings(self.root.definition, None)
         for depth in sorted(by_depth):
@@ -200,10 +200,10 @@ class TopicTree:
 
     def add(self, subscription: Subscription, now_ms: i64) -> None:
         """Let a subscription take part from now on."""
-        self.changed(subscription)
+        self.record_change(subscription)
         self.subscriptions[subscription.identifier] = subscription
-        subscription.index = len(self.everyone)
-        self.everyone.append(subscription)
+        subscription.index = len(self.all_subscriptions)
+        self.all_subscriptions.append(subscription)
         if subscription.name:
             self.by_name[subscription.name] = subscription
         if subscription.is_character_scheme:
@@ -212,52 +212,54 @@ class TopicTree:
                 subscription.is_character_wild = True
                 self.by_character.add(subscription, pattern)
             else:
-                self._stand(subscription, pattern.plain, now_ms)
+                self._attach(subscription, pattern.plain, now_ms)
             return
         levels = pattern_levels(subscription.topic)
         subscription.fixed_levels = fixed_levels(levels)
         if subscription.fixed_levels < 0:
-            self._stand(subscription, subscription.topic, now_ms)
+            self._attach(subscription, subscription.topic, now_ms)
             return
         self.by_level.add(levels, subscription)
 
-    def will_end(self, subscription: Subscription) -> None:
+    def schedule_expiry(self, subscription: Subscription) -> None:
         """Remember when a subscription ends. To be said again whenever that time has changed."""
         if subscription.ends_ms == 0:
             return
-        if len(self.ending) > 2 * len(self.subscriptions) + _ENDING_SPARE:
+        if len(self.expiries) > 2 * len(self.subscriptions) + _EXPIRIES_SPARE:
             # What is gone, or ends at another time now, is not kept until its time.
-            self.ending = [(each.ends_ms, each.identifier) for each in self.subscriptions.values() if each.ends_ms > 0]
-            heapify(self.ending)
-        heappush(self.ending, (subscription.ends_ms, subscription.identifier))
+            self.expiries = [
+                (each.ends_ms, each.identifier) for each in self.subscriptions.values() if each.ends_ms > 0
+            ]
+            heapify(self.expiries)
+        heappush(self.expiries, (subscription.ends_ms, subscription.identifier))
 
     @property
-    def wild_count(self) -> int:
+    def wildcard_count(self) -> int:
         """How many subscriptions have wildcards."""
         return self.by_level.count + len(self.by_character.compiled)
 
-    def alike(self, subscription: Subscription) -> list[Subscription]:
+    def with_same_topic(self, subscription: Subscription) -> list[Subscription]:
         """The subscriptions with the same topic as this one, which has wildcards. Not to be changed."""
         if subscription.is_character_wild:
-            return self.by_character.alike(subscription)
-        return self.by_level.alike(pattern_levels(subscription.topic))
+            return self.by_character.with_same_topic(subscription)
+        return self.by_level.with_same_topic(pattern_levels(subscription.topic))
 
-    def changed(self, subscription: Subscription) -> None:
+    def record_change(self, subscription: Subscription) -> None:
         """A subscription has other attributes now."""
         self.version += 1
-        self.will_end(subscription)
+        self.schedule_expiry(subscription)
 
-    def same_topic(self, topic: str) -> list[Subscription]:
+    def subscribed_to(self, topic: str) -> list[Subscription]:
         """The subscriptions whose topic string is this one, wildcards and all. Not to be changed."""
         levels = pattern_levels(topic)
         if fixed_levels(levels) < 0:
             node = self.find(topic)
-            standing = node.subscriptions if node is not None else None
-            return standing if standing is not None else _NOBODY
-        return self.by_level.alike(levels)
+            exact = node.subscriptions if node is not None else None
+            return exact if exact is not None else _NO_SUBSCRIPTIONS
+        return self.by_level.with_same_topic(levels)
 
-    def _stand(self, subscription: Subscription, topic: str, now_ms: i64) -> None:
-        node = self.place(topic, now_ms)
+    def _attach(self, subscription: Subscription, topic: str, now_ms: i64) -> None:
+        node = self.ensure(topic, now_ms)
         subscriptions = node.subscriptions
         if subscriptions is None:
             node.subscriptions = [subscription]
@@ -269,9 +271,9 @@ class TopicTree:
         self.version += 1
         subscription.is_removed = True
         if self.subscriptions.pop(subscription.identifier, None) is not None:
-            last = self.everyone.pop()
+            last = self.all_subscriptions.pop()
             if last is not subscription:
-                self.everyone[subscription.index] = last
+                self.all_subscriptions[subscription.index] = last
                 last.index = subscription.index
         if subscription.name and self.by_name.get(subscription.name) is subscription:
             del self.by_name[subscription.name]
@@ -287,30 +289,30 @@ class TopicTree:
         node = self.find(topic)
         if node is not None and node.subscriptions is not None:
             node.used_ms = now_ms
-            take_out(node.subscriptions, subscription)
+            swap_remove(node.subscriptions, subscription)
             if not node.subscriptions:
                 node.subscriptions = None
-                self.let_go(node, now_ms)
+                self.release(node, now_ms)
 
     # -- matching ----------------------------------------------------------------------------------------------------
 
     def matching(self, node: TopicNode) -> list[Subscription]:
         """All subscriptions that a publication at a place is for, whatever else they ask. Not to be changed."""
-        if not self._is_settled:
-            self._settle()
-        standing = node.subscriptions
+        if not self._settings_are_current:
+            self._recompute_settings()
+        exact = node.subscriptions
         if self.by_level.count == 0 and not self.by_character.compiled:
-            return standing if standing is not None else _NOBODY
+            return exact if exact is not None else _NO_SUBSCRIPTIONS
         topic = self.topic_of(node)
         found: list[Subscription] = []
-        if standing is not None:
-            found.extend(standing)
+        if exact is not None:
+            found.extend(exact)
         blocked: i64 = self._blocked_levels(node) if self._blocks > 0 else 0
-        wild = self._wild(topic)
-        found.extend(wild if blocked == 0 else [each for each in wild if self._reaches(each, blocked)])
+        wild = self._match_wildcards(topic)
+        found.extend(wild if blocked == 0 else [each for each in wild if self._passes_block(each, blocked)])
         return found
 
-    def _wild(self, topic: str) -> list[Subscription]:
+    def _match_wildcards(self, topic: str) -> list[Subscription]:
         found: list[Subscription] = []
         if self.by_level.count > 0:
             self.by_level.match(levels_of(topic), found)
@@ -328,7 +330,7 @@ class TopicTree:
             at = at.parent
         return 0
 
-    def _reaches(self, subscription: Subscription, blocked: i64) -> bool:
+    def _passes_block(self, subscription: Subscription, blocked: i64) -> bool:
         if subscription.is_character_wild:
             prefix = self.by_character.compiled[subscription.identifier].prefix
             return prefix.count("/") >= blocked
@@ -336,8 +338,8 @@ class TopicTree:
 
     def is_match(self, subscription: Subscription, topic: str) -> bool:
         """Whether one subscription is for a topic: asked about topics with retained publications."""
-        if not self._is_settled:
-            self._settle()
+        if not self._settings_are_current:
+            self._recompute_settings()
         if subscription.is_character_wild:
             is_one = self.by_character.compiled[subscription.identifier].matches(topic)
         elif subscription.fixed_levels >= 0:
@@ -349,11 +351,11 @@ class TopicTree:
         if not is_one or self._blocks == 0:
             return is_one
         blocked = self._blocked_levels(self.nearest(topic))
-        return blocked == 0 or self._reaches(subscription, blocked)
+        return blocked == 0 or self._passes_block(subscription, blocked)
 
     # -- retained publications ---------------------------------------------------------------------------------------
 
-    def retain(self, node: TopicNode, retained: Retained | None) -> Retained | None:
+    def retain(self, node: TopicNode, retained: RetainedSlot | None) -> RetainedSlot | None:
         """Put something in the place of a topic's retained publication; what was there."""
         before = node.retained
         node.retained = retained
@@ -420,34 +422,34 @@ class TopicTree:
         gone: i64 = 0
         while count > 0 and self.readers == 0:
             count -= 1
-            if self._swept <= 0 or self._swept >= len(self.nodes):
-                self._swept = len(self.nodes) - 1
-                if self._swept == 0:
+            if self._sweep_index <= 0 or self._sweep_index >= len(self.nodes):
+                self._sweep_index = len(self.nodes) - 1
+                if self._sweep_index == 0:
                     return gone
-            node: TopicNode | None = self.nodes[self._swept]
-            self._swept -= 1
+            node: TopicNode | None = self.nodes[self._sweep_index]
+            self._sweep_index -= 1
             while node is not None and node.parent is not None and is_idle(node, unused_since_ms):
                 above = node.parent
-                self._drop(node)
+                self._remove_node(node)
                 gone += 1
                 node = above
         return gone
 
-    def let_go(self, node: TopicNode, now_ms: i64) -> None:
+    def release(self, node: TopicNode, now_ms: i64) -> None:
         """Somebody is done with a place. When there are very many, it goes at once if nobody else needs it.
 
         Who publishes to new topics again and again does not fill the memory, not even while somebody goes through the
         tree: beyond twice the number it goes all the same, and the reader misses what was not needed.
         """
         at: TopicNode | None = node
-        while len(self.nodes) > (self.places_kept if self.readers == 0 else 2 * self.places_kept):
+        while len(self.nodes) > (self.nodes_kept if self.readers == 0 else 2 * self.nodes_kept):
             if at is None or at.parent is None or not is_idle(at, now_ms):
                 return
             above = at.parent
-            self._drop(at)
+            self._remove_node(at)
             at = above
 
-    def _drop(self, node: TopicNode) -> None:
+    def _remove_node(self, node: TopicNode) -> None:
         parent = node.parent
         assert parent is not None
         assert parent.children is not None

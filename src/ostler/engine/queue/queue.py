@@ -118,7 +118,7 @@ class Queue:
         self.pending_delete = False
         self.keeps_retained: bool = definition.name == RETAINED_QUEUE
         self.is_needed = False  # as it is, by something inside the queue manager that does not have it open
-        self.expected: i64 = 0  # copies of the publication that is being made
+        self.reserved: i64 = 0  # copies of the publication that is being made
         self.deleted = False
         self.damaged = ""
         # Triggering.

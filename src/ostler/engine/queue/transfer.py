@@ -693,7 +693,7 @@ def discard_if_expired(engine: Engine, queue: Queue, slot: i64, seq: i64) -> boo
         engine.journal.append(GET, get_head(0, queue.queue_id, seq), b"", b"")
     queue.release(slot)
     if queue.keeps_retained:
-        retained.gone(engine, message, seq)
+        retained.record_removed(engine, message, seq)
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.EXPIRATION_OPTIONS:
         send_reports(engine, reports.on_expiry(engine, message), None)
     return True

@@ -273,5 +273,5 @@ class Rebuild:
         queue.damaged = ""
         queue.changed = True
         if queue.keeps_retained:
-            retained.find_all(self.engine)
+            retained.rebuild(self.engine)
         return queue.depth

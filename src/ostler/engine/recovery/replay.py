@@ -15,7 +15,7 @@ from ostler.engine.core import Engine, queue_path
 from ostler.engine.message.message import Message
 from ostler.engine.objects import apply_clear, apply_define, apply_delete, read_typed_name
 from ostler.engine.pubsub import retained
-from ostler.engine.pubsub.end_subscription import end_orphans
+from ostler.engine.pubsub.end_subscription import delete_orphaned_queues
 from ostler.engine.pubsub.publish_record import read_publication
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
@@ -429,8 +429,8 @@ class Replay:
             queue.counters.window_low = queue.depth
         self.units = {}
         self.slot_of = {}
-        retained.find_all(engine)
-        end_orphans(engine)
+        retained.rebuild(engine)
+        delete_orphaned_queues(engine)
 
     def _take_again(self, entry: Entry) -> None:
         """Put a message that was got under syncpoint back into the hands of its unit of work."""

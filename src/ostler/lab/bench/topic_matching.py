@@ -111,8 +111,8 @@ class _Subscribed:
             self._subscribe(*next(self._patterns))
             if done % _TOPICS == 0:
                 report(done / size, f"{done:,} of {size:,} subscriptions")
-        if manager.engine.topics.wild_count != size:
-            raise MeasurementFailed(f"there are {manager.engine.topics.wild_count} subscriptions, and not {size}")
+        if manager.engine.topics.wildcard_count != size:
+            raise MeasurementFailed(f"there are {manager.engine.topics.wildcard_count} subscriptions, and not {size}")
 
     def _subscribe(self, topic: str, is_character: bool) -> int:
         _, hsub, code, reason = MQSUB(self.application.hconn, _sd(topic, is_character), self._queue)
@@ -132,7 +132,7 @@ class _Subscribed:
         """The look-up in the tree, for topics that nobody wants."""
         topics = self.manager.engine.topics
         with self.manager.lock:
-            places = [topics.place(f"stock/none{number}/left/over", 0) for number in range(_TOPICS)]
+            places = [topics.ensure(f"stock/none{number}/left/over", 0) for number in range(_TOPICS)]
         at = cycle(places)
 
         def contestant(times: int) -> int:

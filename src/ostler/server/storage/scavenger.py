@@ -62,7 +62,7 @@ class Scavenger:
             topics = manager.engine.topics
             if topics.readers > 0:
                 return False
-            if len(topics.nodes) > topics.places_kept:
+            if len(topics.nodes) > topics.nodes_kept:
                 life_seconds = 0  # there are so many that those not needed do not stay
             manager.clock.update(manager.engine)
             self.removed += topics.sweep(_PLACES_AT_ONCE, int(manager.engine.now_ms) - life_seconds * 1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest
-from ostler.engine.pubsub.publish import look
+from ostler.engine.pubsub.publish import refresh_open_topic
 from ostler.model.attributes import valid_name
 from ostler.model.constants import (
     MQOO_ALTERNATE_USER_AUTHORITY,
@@ -64,7 +64,7 @@ def describe(engine: Engine, handle: Handle, asked: OpenArguments) -> Opened:
     found.name = handle.name
     opened = handle.topic
     if opened is not None:
-        settings = look(engine, opened)
+        settings = refresh_open_topic(engine, opened)
         found.object_type = MQOT_TOPIC
         found.object_string = opened.topic
         found.default_persistence = settings.persistence

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ostler.engine.connection import Connection
-from ostler.engine.pubsub.subscribe import Subscribed as EngineSubscribed
-from ostler.engine.pubsub.subscribe import SubscribeRequest
+from ostler.engine.pubsub.subscribe import SubscribeRequest, SubscribeResult
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.model.attributes import valid_name
 from ostler.model.constants import (
@@ -55,7 +54,7 @@ def subscribe_request(connection: Connection, asked: SubscribeArguments) -> Subs
     return request
 
 
-def describe_subscribed(made: EngineSubscribed) -> Subscribed:
+def describe_subscribed(made: SubscribeResult) -> Subscribed:
     """What a client has to know of its subscription."""
     subscription = made.subscription
     attributes = subscription.definition.attributes
