@@ -1,4 +1,4 @@
-"""How subscriptions end: closed by who made them, removed by a command, run out, or left behind by a crash."""
+"""The end of subscriptions: by MQCLOSE, by command, by expiry, or as orphans after a restart."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _MANAGED: Final = (MANAGED_DURABLE, MANAGED_NON_DURABLE)
 
 
 def close_subscription(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
-    """MQCLOSE of a subscription's handle. A durable one stays unless it is to be removed; another one always goes."""
+    """MQCLOSE of a subscription handle.
+
+    A durable subscription is kept unless MQCO_REMOVE_SUB is given; others are removed.
+    """
     subscription = handle.subscription
     assert subscription is not None, "the handle of a subscription"
     if options & (MQCO_DELETE | MQCO_DELETE_PURGE):
@@ -56,14 +59,17 @@ def close_subscription(engine: Engine, connection: Connection, handle: Handle, o
 
 
 def remove_subscription(engine: Engine, subscription: Subscription) -> i64:
-    """For commands: end a subscription that nobody has open; the LSN behind that. MQError when somebody has."""
+    """End a subscription for DELETE SUB; returns the LSN of the change.
+
+    Raises MQRC_SUBSCRIPTION_IN_USE while it is open.
+    """
     if subscription.connection != 0:
         raise MQError(MQRC_SUBSCRIPTION_IN_USE, f"The subscription {subscription.name} is in use.")
     return end_subscription(engine, subscription)
 
 
 def end_subscription(engine: Engine, subscription: Subscription) -> i64:
-    """Take a subscription out of the tree, with its definition and its managed queue; the LSN behind that."""
+    """Remove a subscription from the tree, with its definition and managed queue; returns the LSN of the change."""
     lsn: i64 = 0
     if subscription.is_durable and subscription.name in engine.of_type(ObjectType.SUB):
         lsn = delete(engine, ObjectType.SUB, subscription.name)
@@ -78,7 +84,7 @@ def end_subscription(engine: Engine, subscription: Subscription) -> i64:
 
 
 def _end_queue(engine: Engine, queue: Queue) -> i64:
-    """Managed queues go with their subscriptions: at once, or when those who have them open are done."""
+    """Delete a managed queue: at once, or when the last handle on it is closed."""
     if queue.handles or (queue.uncommitted > 0 and not queue.is_temporary):
         queue.pending_delete = True
         return 0
@@ -86,12 +92,12 @@ def _end_queue(engine: Engine, queue: Queue) -> i64:
 
 
 def end_expired(engine: Engine, limit: int) -> int:
-    """End subscriptions whose time is over, at most so many; how many ended."""
+    """End at most `limit` expired subscriptions; returns the number ended."""
     expiries = engine.topics.expiries
     ended = 0
     while expiries and expiries[0][0] <= engine.now_ms and ended < limit:
         subscription = engine.topics.subscriptions.get(heappop(expiries)[1])
-        # It may be gone, or its time may have been changed: that is remembered in another place of the heap.
+        # The entry is stale if the subscription is gone or its expiry was changed; a changed expiry has its own entry.
         if subscription is not None and 0 < subscription.ends_ms <= engine.now_ms:
             end_subscription(engine, subscription)
             ended += 1
@@ -99,7 +105,7 @@ def end_expired(engine: Engine, limit: int) -> int:
 
 
 def delete_orphaned_queues(engine: Engine) -> int:
-    """After a restart: delete managed queues that no subscription leads to, as a crash may leave them."""
+    """Delete managed queues without a subscription, which a crash can leave behind; called after a restart."""
     wanted = {each.destination for each in engine.topics.subscriptions.values() if each.is_managed}
     orphans = [
         queue

@@ -1,6 +1,7 @@
-"""Who gets a copy of a publication, and what the copies look like: found out before the first one is made.
+"""Fan-out planning: selects the subscriptions that get a copy of a publication and builds the copies.
 
-Whether a copy that cannot be delivered makes the publish fail is for the topic to say (NPMSGDLV and PMSGDLV).
+Nothing is changed while planning, so that a publish can still fail as a whole. NPMSGDLV and PMSGDLV of the topic decide
+whether an undeliverable copy makes it fail.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _RECORD_BYTES: Final = COPY_BYTES + IDENTITY_BYTES
 
 @final
 class DescriptorTemplate:
-    """Makes the descriptors of copies from that of the publication. What two copies have in common is cut out once."""
+    """Builds the descriptors of copies from that of the publication. Parts that copies share are sliced once."""
 
     def __init__(self, md: bytes) -> None:
         self.md = md
@@ -60,11 +61,11 @@ class DescriptorTemplate:
         self._priority: i64 = -1
         self._persistence: i64 = -1
         self._identity: bytes = b""
-        self._before: bytes = b""  # the identifiers
-        self._behind: bytes = b""
+        self._before: bytes = b""  # the bytes in front of the identifiers
+        self._behind: bytes = b""  # the bytes behind them
 
     def descriptor(self, engine: Engine, subscription: Subscription, queue: Queue, persistence: i64) -> bytes:
-        """The descriptor of a subscription's copy: an identifier of its own, and what the subscription says."""
+        """Return the descriptor of a copy: a new message identifier, priority and context of the subscription."""
         priority: i64 = subscription.priority
         if priority == MQPRI_PRIORITY_AS_PUBLISHED:
             priority = self.published_priority
@@ -93,7 +94,7 @@ class DescriptorTemplate:
 
 @final
 class SeparateCopy:
-    """A copy that is stored by itself: its data differs, or it is for another queue manager or the dead letters."""
+    """A copy with a log record of its own: its data differs, or it goes to a remote queue or the dead-letter queue."""
 
     def __init__(
         self, subscription: Subscription, queue: Queue | None, md: bytes, properties: bytes, body: bytes
@@ -103,12 +104,12 @@ class SeparateCopy:
         self.md = md
         self.properties = properties
         self.body = body
-        self.reason: i64 = 0  # why it goes to the dead-letter queue
+        self.reason: i64 = 0  # why it goes to the dead-letter queue; 0 otherwise
 
 
 @final
 class FanOutPlan:
-    """What a publication comes to before anything has happened."""
+    """The copies to make of one publication. Nothing has been put yet."""
 
     def __init__(self, stored: bytes, block: bytes, body: bytes) -> None:
         self.stored = stored
@@ -117,17 +118,17 @@ class FanOutPlan:
         self.is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
         self.template = DescriptorTemplate(stored)
         self.copies: list[Copy] = []
-        self.recipients: list[Subscription] = []  # of the copies, in their order
+        self.recipients: list[Subscription] = []  # the subscriptions of `copies`, in the same order
         self.separate: list[SeparateCopy] = []
-        self.dead_letters: i64 = 0  # how many of those are for the dead-letter queue
+        self.dead_letters: i64 = 0  # number of `separate` copies that go to the dead-letter queue
         self.matched: i64 = 0
         self.reason: i64 = 0
-        self.own_bytes: i64 = 0  # of properties and data that are not the publication's
+        self.own_bytes: i64 = 0  # properties and data that copies do not share with the publication
         self._source: PropertySource | None = None
-        self._answers: dict[str, bool] | None = None  # of selectors, by their text
+        self._answers: dict[str, bool] | None = None  # results of selectors, by selector text
 
     def is_selected(self, engine: Engine, selector: Selector) -> bool:
-        """Whether a selector fits the publication; each is asked once, however many subscriptions have it."""
+        """Return whether a selector matches the publication. Each distinct selector is evaluated once."""
         source = self._source
         answers = self._answers
         if source is None or answers is None:
@@ -144,7 +145,7 @@ class FanOutPlan:
 
 
 def highest_level(found: list[Subscription], highest: i64) -> i64:
-    """Publications go to the highest level at or below their own that has subscriptions."""
+    """Return the highest SUBLEVEL not above `highest` among the subscriptions; only that level gets the publication."""
     level: i64 = -1
     for subscription in found:
         if level < subscription.level <= highest:
@@ -161,7 +162,7 @@ def plan_copies(
     connection: i64,
     publish_level: i64,
 ) -> None:
-    """Plan a copy for each of the subscriptions that wants one. `plan.reason` when the publish must fail."""
+    """Plan a copy for each subscription that gets one. Sets `plan.reason` when the publish must fail."""
     level: i64 = highest_level(found, publish_level)
     groups: set[bytes] | None = None
     is_not_for_own: bool = options & MQPMO_NOT_OWN_SUBS != 0
@@ -186,13 +187,13 @@ def plan_copies(
         reason: i64 = plan_copy(engine, plan, subscription, False)
         if reason == 0 or plan_dead_letter(engine, plan, subscription, settings, reason):
             continue
-        if reason == MQRC_RESOURCE_PROBLEM or settings.needs(plan.is_persistent, subscription.is_durable):
+        if reason == MQRC_RESOURCE_PROBLEM or settings.requires_delivery(plan.is_persistent, subscription.is_durable):
             plan.reason = MQRC_PUBLICATION_FAILURE if reason != MQRC_RESOURCE_PROBLEM else reason
             return
 
 
 def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_retained: bool) -> i64:
-    """Plan the copy of one subscription: 0, or why it cannot have one."""
+    """Plan the copy for one subscription. Returns 0, or the reason why it cannot be delivered."""
     reason: i64 = subscription_definitions.resolve_destination(engine, subscription)
     queue = subscription.queue
     if reason != 0 or queue is None:
@@ -205,7 +206,7 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
         return reason
     if queue.depth + queue.reserved >= queue.depth_max:
         return MQRC_Q_FULL
-    # A queue that goes with its owner cannot keep a promise beyond that.
+    # A temporary dynamic queue does not survive a restart, so its messages are never persistent.
     persistence: i64 = 1 if plan.is_persistent and not queue.is_temporary else 0
     md = plan.template.descriptor(engine, subscription, queue, persistence)
     own = plan.block
@@ -234,7 +235,10 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
 def plan_dead_letter(
     engine: Engine, plan: FanOutPlan, subscription: Subscription, settings: TopicSettings, reason: i64
 ) -> bool:
-    """Plan a copy that cannot be delivered for the dead-letter queue. False: that takes none, or shall not be used."""
+    """Plan an undeliverable copy for the dead-letter queue.
+
+    Returns False if that queue cannot take it, or USEDLQ(NO) applies.
+    """
     queue = engine.queues.get(engine.dead_letter_queue)
     if queue is None or not settings.uses_dead_letters or reason == MQRC_RESOURCE_PROBLEM:
         return False
@@ -254,7 +258,7 @@ def plan_dead_letter(
 
 
 def release_reservations(engine: Engine, plan: FanOutPlan) -> None:
-    """The planning is over: queues expect nothing any more."""
+    """Release the queue depth reserved while planning."""
     for copy in plan.copies:
         copy.queue.reserved = 0
     for item in plan.separate:
@@ -266,7 +270,10 @@ def release_reservations(engine: Engine, plan: FanOutPlan) -> None:
 
 
 def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
-    """Whether the log and the unit of work, with so many entries already, have room for the plan."""
+    """Check that the log, the disk and the unit of work have room for the plan. Returns 0 or a reason.
+
+    `unit_entries` is the number of entries the unit of work has already; -1 for no unit of work.
+    """
     count: i64 = len(plan.copies) + len(plan.separate)
     if unit_entries >= 0 and unit_entries + count + 1 > engine.uncommitted_max:
         return MQRC_SYNCPOINT_LIMIT_REACHED
@@ -281,7 +288,7 @@ def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
 
 
 def _file_bytes(plan: FanOutPlan, count: i64) -> i64:
-    """What the copies take up in queue files: the body is there as often as there are copies."""
+    """Return the bytes of the copies in queue files, where each copy has a body of its own."""
     total: i64 = count * (len(plan.body) + len(plan.block) + MD_BYTES + MESSAGE_BYTES) + plan.own_bytes
     for copy in plan.copies:
         if not copy.queue.changed:

@@ -1,4 +1,4 @@
-"""A planned publication becomes messages: one record in the journal for all copies, and one body for all of them."""
+"""Fan-out delivery: puts planned copies on their queues with one log record and one shared body."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ostler.engine.unit_of_work import UnitOfWork
 
 
 def deliver_plan(engine: Engine, plan: FanOutPlan, retaining: Queue | None, unit: UnitOfWork | None) -> i64:
-    """Make all copies, and one for the queue of retained publications; the LSN behind which all of it is promised."""
+    """Deliver all copies, and one to `retaining`, the queue of retained publications. Returns the LSN to wait for."""
     own: UnitOfWork | None = unit
     if own is None and (retaining is not None or plan.separate):
-        own = engine.new_unit_of_work()  # more than one record, or more than copies: all of it or nothing
+        own = engine.new_unit_of_work()  # several records: a unit of work makes them atomic
     copies = plan.copies
     if retaining is not None:
         copies = [*copies, Copy(retaining, plan.stored, plan.block)]
@@ -39,8 +39,8 @@ def deliver_plan(engine: Engine, plan: FanOutPlan, retaining: Queue | None, unit
 
 
 def _make_copies(engine: Engine, copies: list[Copy], plan: FanOutPlan, unit: UnitOfWork | None) -> i64:
-    """Put copies on their queues, those that last with one record for all of them; the LSN behind it."""
-    lasting: list[Copy] | None = None
+    """Put copies on their queues, with one log record for the persistent ones; returns its LSN."""
+    persistent: list[Copy] | None = None
     tenths: i64 = i64(read_i32_le(plan.stored, EXPIRY_AT))
     expiry_ms: i64 = engine.now_ms + tenths * 100 if tenths > 0 else 0
     for copy in copies:
@@ -51,16 +51,16 @@ def _make_copies(engine: Engine, copies: list[Copy], plan: FanOutPlan, unit: Uni
         copy.expiry_ms = expiry_ms
         if plan.is_persistent and read_i32_le(copy.md, PERSISTENCE_AT) == 1:
             copy.flags |= PERSISTENT
-            if lasting is None:
-                lasting = []
-            lasting.append(copy)
+            if persistent is None:
+                persistent = []
+            persistent.append(copy)
     lsn: i64 = 0
-    if lasting is not None:
+    if persistent is not None:
         if unit is not None and unit.first_lsn < 0:
             unit.first_lsn = engine.journal.end_lsn()
         stored = plan.stored
         block = plan.block
-        head = publication_head(unit.number if unit is not None else 0, stored, block, lasting)
+        head = publication_head(unit.number if unit is not None else 0, stored, block, persistent)
         lsn = engine.journal.append(PUBLISH, head, stored + block if block else stored, plan.body)
     for copy in copies:
         visible: i64 = lsn if copy.flags & PERSISTENT else 0

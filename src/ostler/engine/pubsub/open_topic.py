@@ -1,4 +1,4 @@
-"""MQOPEN of a topic, for publishing: by its object, its string, both, or an alias queue that leads to an object."""
+"""MQOPEN of a topic for publishing: by topic object, topic string, both, or an alias queue of a topic object."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NO_NAMES: Final = b" " * 96
 
 
 def named_topic(engine: Engine, object_name: str, given: str) -> str:
-    """The whole topic of an object's name and a string. MQError when there is no such object, or no topic."""
+    """Return the full topic string of a topic object's name and a string. Raises MQError if either is invalid."""
     of_object = ""
     if object_name:
         definition = engine.of_type(ObjectType.TOPIC).get(object_name)
@@ -63,7 +63,7 @@ def check_enabled(engine: Engine) -> None:
 
 
 def check_node_limit(engine: Engine, topic: str) -> None:
-    """Raise MQRC_RESOURCE_PROBLEM when a topic is not in the tree and MaxTopicNodes of qm.ini are."""
+    """Raise MQRC_RESOURCE_PROBLEM if a new topic would exceed MaxTopicNodes of qm.ini."""
     if not engine.topics.has_room_for(topic):
         raise MQError(
             MQRC_RESOURCE_PROBLEM,
@@ -72,7 +72,7 @@ def check_node_limit(engine: Engine, topic: str) -> None:
 
 
 def require_on_topic(engine: Engine, user: str, topic: str, needed: i64) -> None:
-    """Raise MQRC_NOT_AUTHORIZED unless an object at the topic or above it gives the user all of the authorities."""
+    """Raise MQRC_NOT_AUTHORIZED unless a topic object at or above the topic grants the user all that is `needed`."""
     guard = engine.guard
     if guard is None or user == "":
         return
@@ -103,7 +103,10 @@ def open_topic(
     user: str,
     alias: Definition | None = None,
 ) -> Handle:
-    """A handle for publishing. `user` is from `authority.user_of_open`; an alias has been checked already."""
+    """Return a handle for publishing.
+
+    `user` comes from `authority.user_of_open`; authority on an alias was checked already.
+    """
     if options & _NOT_FOR_TOPICS or not options & MQOO_OUTPUT:
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A topic can be opened for output only.")
     check_enabled(engine)

@@ -1,4 +1,4 @@
-"""Publications for subscribers who want the topic in a header of the data, as older programs do (PSPROP)."""
+"""MQRFH and MQRFH2 headers in front of publications, for subscriptions with PSPROP(COMPAT) or PSPROP(RFH2)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIXED_BYTES: Final = 32  # of an MQRFH
 def with_header(
     md: bytes, body: bytes, block: bytes, subscription: Subscription, is_retained: bool
 ) -> tuple[bytes, bytes]:
-    """The descriptor and data of a copy that begins with an MQRFH2, or an MQRFH for PSPROP(COMPAT)."""
+    """Return descriptor and data of a copy that begins with an MQRFH2, or with an MQRFH for PSPROP(COMPAT)."""
     topic = topic_in(block)
     follows = content_of(md)
     encoding = follows.encoding
@@ -52,14 +52,14 @@ def _folder(topic: str, user_data: str, is_retained: bool) -> str:
     parts = ["<psc><Command>Publish</Command>"]
     if is_retained:
         parts.append("<PubOpt>IsRetainedPub</PubOpt>")
-    parts.append(f"<Topic>{_escaped(topic)}</Topic>")
+    parts.append(f"<Topic>{_escape(topic)}</Topic>")
     if user_data:
-        parts.append(f"<SubUserData>{_escaped(user_data)}</SubUserData>")
+        parts.append(f"<SubUserData>{_escape(user_data)}</SubUserData>")
     parts.append("</psc>")
     return "".join(parts)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -67,14 +67,14 @@ def _name_values(topic: str, user_data: str, is_retained: bool) -> str:
     parts = ["MQPSCommand Publish"]
     if is_retained:
         parts.append("MQPSPubOpts IsRetainedPub")
-    parts.append(f"MQPSTopic {_quoted(topic)}")
+    parts.append(f"MQPSTopic {_quote(topic)}")
     if user_data:
-        parts.append(f"MQPSSubUserData {_quoted(user_data)}")
+        parts.append(f"MQPSSubUserData {_quote(user_data)}")
     return " ".join(parts)
 
 
-def _quoted(text: str) -> str:
-    """A value with blanks or quotation marks stands between quotation marks; one inside is written twice."""
+def _quote(text: str) -> str:
+    """Quote a value that has blanks or quotation marks; quotation marks inside are doubled."""
     if text and " " not in text and '"' not in text:
         return text
     doubled = text.replace('"', '""')

@@ -1,7 +1,7 @@
-"""What the queue manager adds to publications: the topic, the subscriber's data, and whether it was retained.
+"""Properties that the queue manager adds to publications: topic, subscription user data, retained.
 
-They are message properties of the folder mqps. A block that holds nothing else says so in its first byte, so that a
-getter who asked for no properties is not made to look through it.
+They are message properties of the folder mqps. The first byte of a property block marks a block that holds only these,
+so that a get without properties need not decode it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _FOLDER_BYTES: Final = b"mqps."
 
 
 def topic_block(topic: str) -> bytes:
-    """The block of a publication whose publisher gave no properties."""
-    return _marked(encode_block([_text(TOPIC, topic)]))
+    """Return the property block of a publication whose publisher set no properties."""
+    return _mark_publication(encode_block([_text(TOPIC, topic)]))
 
 
 def publication_block(given: bytes, added: bytes) -> bytes:
-    """A publisher's properties with those of `topic_block` behind them; what claims to be of ours is dropped."""
+    """Return the publisher's properties followed by `added` of `topic_block`. Publishers cannot set mqps properties."""
     if not given:
         return added
     if _FOLDER_BYTES in given:
@@ -37,7 +37,7 @@ def publication_block(given: bytes, added: bytes) -> bytes:
 
 
 def copy_block(block: bytes, user_data: str, is_retained: bool) -> bytes:
-    """The block of a copy: that of the publication with what is for one subscription."""
+    """Return the property block of a copy: the publication's, with the properties of one subscription."""
     more: list[Property] = []
     if user_data:
         more.append(_text(USER_DATA, user_data))
@@ -46,18 +46,18 @@ def copy_block(block: bytes, user_data: str, is_retained: bool) -> bytes:
     if not more:
         return block
     added = encode_block(more)
-    return block + added[1:] if block else _marked(added)
+    return block + added[1:] if block else _mark_publication(added)
 
 
 def without_additions(block: bytes) -> bytes:
-    """Only what the publisher gave: for subscriptions that want nothing added."""
+    """Return the publisher's properties alone, for PSPROP(NONE) and copies with a header."""
     if not block or block[0] == PUBLICATION_LAYOUT:
         return b""
     return encode_block([each for each in decode_block(block) if not each.name.startswith(_FOLDER)])
 
 
 def topic_in(block: bytes) -> str:
-    """The topic that a publication was made to; empty when the message is none."""
+    """Return the topic a message was published to; empty if it is no publication."""
     if _FOLDER_BYTES not in block:
         return ""
     for each in decode_block(block):
@@ -70,5 +70,5 @@ def _text(name: str, value: str) -> Property:
     return Property(name, MQTYPE_STRING, value)
 
 
-def _marked(block: bytes) -> bytes:
+def _mark_publication(block: bytes) -> bytes:
     return bytes((PUBLICATION_LAYOUT,)) + block[1:]

@@ -1,8 +1,7 @@
-"""MQPUT to a topic: a copy for each subscription that wants it, all of them or none.
+"""MQPUT to a topic: a copy for each matching subscription, all of them or none.
 
-The publication is one record of the journal, however many copies there are, and all copies share its body. Whether a
-copy that cannot be delivered makes the publish fail is for the topic to say (NPMSGDLV and PMSGDLV); that is found out
-before the first copy is made.
+A publication is one log record, and all copies share its body. NPMSGDLV and PMSGDLV of the topic decide whether an
+undeliverable copy makes the publish fail; this is decided before the first copy is made.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def publish(
     body: bytes,
     source: Handle | None,
 ) -> i64:
-    """MQPUT on the handle of a topic: as `put.put` on that of a queue."""
+    """MQPUT on a topic handle. Same contract as `put.put` for a queue handle."""
     connection.after_lsn = 0
     opened = handle.topic
     if opened is None or not handle.for_output:
@@ -152,7 +151,7 @@ def publish(
 def _refusal_reason(
     engine: Engine, handle: Handle, settings: TopicSettings, md: bytes, options: i64, size_bytes: i64
 ) -> i64:
-    """Why this cannot be published now, whoever has subscribed; 0 when it can."""
+    """Return the reason why nothing can be published now, or 0. Does not depend on subscriptions."""
     if not handle.valid:
         return MQRC_OBJECT_CHANGED
     if engine.publishing_is_off:
@@ -172,7 +171,7 @@ def _refusal_reason(
 
 
 def refresh_open_topic(engine: Engine, opened: OpenTopic) -> TopicSettings:
-    """What counts for an open topic now, and which subscriptions it is for: found again only when something changed."""
+    """Return the settings of an open topic. Settings and matching subscriptions are cached until the tree changes."""
     topics = engine.topics
     settings = opened.settings
     if settings is None or opened.version != topics.version:
@@ -185,7 +184,7 @@ def refresh_open_topic(engine: Engine, opened: OpenTopic) -> TopicSettings:
 
 
 def _published_descriptor(stored: bytes, options: i64, settings: TopicSettings) -> bytes:
-    """Nobody reports on a publication; it may not live longer than its topic allows."""
+    """Return the descriptor to publish: without report options, and with the expiry limited by CAPEXPRY."""
     if read_i32_le(stored, REPORT_AT) != 0:
         stored = patch_i32(stored, REPORT_AT, 0)
     if options & MQPMO_SUPPRESS_REPLYTO:
@@ -198,14 +197,14 @@ def _published_descriptor(stored: bytes, options: i64, settings: TopicSettings) 
 
 
 def _returned_descriptor(stored: bytes, md: bytes, options: i64) -> bytes:
-    """The descriptor a publisher gets back. The identifiers of copies are not his; one is made when he asks for it."""
+    """Return the descriptor for the publisher. It keeps its own MsgId unless MQPMO_NEW_MSG_ID was given."""
     if options & MQPMO_NEW_MSG_ID:
         return stored
     return stored[:MESSAGE_ID_AT] + md[MESSAGE_ID_AT:CORRELATION_ID_AT] + stored[CORRELATION_ID_AT:]
 
 
 def _queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
-    """The queue of retained publications, when it can take this one."""
+    """Return the queue of retained publications; None if it cannot take this one."""
     queue = retained.retained_queue(engine)
     if queue is None or not queue.put_allowed or admit(engine, queue, size_bytes, is_persistent) != 0:
         return None

@@ -1,16 +1,16 @@
-"""The journal record of a publication: the message once, and of each copy only what differs.
+"""The log record of a publication: the message once, and for each copy the fields that differ.
 
 i64  unit of work (0: committed at once)
-i64  bytes of all that is said about copies
+i64  bytes of all copy entries
 i64  bytes of the properties
-of each copy:
+for each copy:
     i64  queue, sequence number, flags of the slot, expiry in milliseconds
     i32  priority
-    i32  what follows: 1 its identity context, 2 its properties
+    i32  parts that follow: 1 identity context, 2 properties
     24   message identifier
     24   correlation identifier
-    76   identity context; a copy without one has that of the copy before, the first that of the descriptor
-    i32  bytes of its properties, and those; a copy without them has the properties of the publication
+    76   identity context; if absent, that of the previous copy, for the first copy that of the descriptor
+    i32  length of the properties, and the properties; if absent, those of the publication
 364  descriptor
      properties
      body
@@ -44,7 +44,7 @@ _OWN_PROPERTIES: Final = 2
 
 @final
 class Copy:
-    """What one subscription gets of a publication."""
+    """The copy of a publication for one subscription."""
 
     def __init__(self, queue: Queue, md: bytes, properties: bytes) -> None:
         self.queue = queue
@@ -56,7 +56,7 @@ class Copy:
 
 
 def copy_descriptor(md: bytes, priority: i64, message_id: bytes, correlation_id: bytes, identity: bytes) -> bytes:
-    """A publication's descriptor with what is a copy's own."""
+    """Return a publication's descriptor with the fields of one copy."""
     writer = BytesWriter()
     writer.write(md[:PRIORITY_AT])
     write_i32_le(writer, i32(priority))
@@ -70,8 +70,8 @@ def copy_descriptor(md: bytes, priority: i64, message_id: bytes, correlation_id:
 
 
 def publication_head(unit_of_work: i64, md: bytes, properties: bytes, copies: list[Copy]) -> bytes:
-    """All of a record but the descriptor, the properties and the body."""
-    about = BytesWriter()
+    """Return the record up to the descriptor, the properties and the body."""
+    entries = BytesWriter()
     identity = md[CONTEXT_AT:_IDENTITY_END]
     for copy in copies:
         own = copy.md
@@ -82,29 +82,29 @@ def publication_head(unit_of_work: i64, md: bytes, properties: bytes, copies: li
             identity = own_identity
         if copy.properties is not properties and copy.properties != properties:
             parts |= _OWN_PROPERTIES
-        write_i64_le(about, copy.queue.queue_id)
-        write_i64_le(about, copy.seq)
-        write_i64_le(about, copy.flags)
-        write_i64_le(about, copy.expiry_ms)
-        about.write(own[PRIORITY_AT:PERSISTENCE_AT])
-        write_i32_le(about, i32(parts))
-        about.write(own[MESSAGE_ID_AT:BACKOUT_COUNT_AT])
+        write_i64_le(entries, copy.queue.queue_id)
+        write_i64_le(entries, copy.seq)
+        write_i64_le(entries, copy.flags)
+        write_i64_le(entries, copy.expiry_ms)
+        entries.write(own[PRIORITY_AT:PERSISTENCE_AT])
+        write_i32_le(entries, i32(parts))
+        entries.write(own[MESSAGE_ID_AT:BACKOUT_COUNT_AT])
         if parts & _OWN_IDENTITY:
-            about.write(own_identity)
+            entries.write(own_identity)
         if parts & _OWN_PROPERTIES:
-            write_i32_le(about, i32(len(copy.properties)))
-            about.write(copy.properties)
-    said = about.getvalue()
+            write_i32_le(entries, i32(len(copy.properties)))
+            entries.write(copy.properties)
+    packed = entries.getvalue()
     writer = BytesWriter()
     write_i64_le(writer, unit_of_work)
-    write_i64_le(writer, len(said))
+    write_i64_le(writer, len(packed))
     write_i64_le(writer, len(properties))
-    writer.write(said)
+    writer.write(packed)
     return writer.getvalue()
 
 
 def read_publication(payload: bytes) -> list[PutRecord]:
-    """A put for each copy, as if each had a record of its own."""
+    """Decode a record into one put per copy, as if each copy had its own record."""
     unit: i64 = read_i64_le(payload, 0)
     end: i64 = HEAD_BYTES + read_i64_le(payload, 8)
     properties_at: i64 = end + MD_BYTES

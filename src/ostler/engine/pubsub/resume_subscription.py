@@ -1,4 +1,4 @@
-"""MQSUB with MQSO_RESUME or MQSO_ALTER: subscriptions that are there already, and the handles of all of them."""
+"""MQSUB with MQSO_RESUME or MQSO_ALTER on an existing subscription, and the handles of MQSUB."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ from ostler.model.errors import MQError
 def resume(
     engine: Engine, connection: Connection, request: SubscribeRequest, known: Subscription, user: str
 ) -> SubscribeResult:
-    """Take up a subscription that nobody has open. `user` is whose authority counts; empty: nobody asks."""
+    """Resume a subscription that is not open. `user` is checked for authority; empty for no check."""
     if 0 < known.ends_ms <= engine.now_ms:
-        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The time of the subscription {known.name} is over.")
+        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The subscription {known.name} has expired.")
     if known.connection != 0:
         raise MQError(MQRC_SUBSCRIPTION_IN_USE, f"The subscription {known.name} is in use.")
     who = owner_of(connection, request)
@@ -83,7 +83,7 @@ def resume(
     queue = _destination(engine, request, known, user)
     changes: dict[str, Value] = {}
     if known.is_for_any_user and is_other:
-        changes["SUBUSER"] = who  # whose user identifier the copies have from now on
+        changes["SUBUSER"] = who  # user identifier of the copies from now on
     if request.options & MQSO_ALTER:
         _alter(engine, request, known, user, who, changes)
     made = open_handles(engine, connection, request, known, queue)
@@ -100,7 +100,7 @@ def resume(
 
 
 def _destination(engine: Engine, request: SubscribeRequest, known: Subscription, user: str) -> Queue | None:
-    """The queue that a handle must be given for; None when the subscriber has brought his own."""
+    """Return the queue to open a handle for; None if the subscriber passed its own queue handle."""
     if request.destination is None or known.is_managed:
         if resolve_destination(engine, known) != 0 or known.queue is None:
             raise MQError(MQRC_INVALID_DESTINATION, f"The queue {known.destination} of {known.name} is gone.")
@@ -108,12 +108,14 @@ def _destination(engine: Engine, request: SubscribeRequest, known: Subscription,
     if not request.options & MQSO_ALTER:
         destination, manager = provided_destination(engine, request, user, known.is_durable)
         if (destination, manager) != (known.destination, known.destination_manager or engine.name):
-            raise MQError(MQRC_ALTER_SUB_ERROR, f"{known.name} leads to {known.destination}; MQSO_ALTER changes that.")
+            raise MQError(
+                MQRC_ALTER_SUB_ERROR, f"The destination of {known.name} is {known.destination}; MQSO_ALTER changes it."
+            )
     return None
 
 
 def _check_same(engine: Engine, request: SubscribeRequest, known: Subscription) -> None:
-    """What a subscription was made with and keeps. Topic and selector may be left out."""
+    """Raise MQError if the request contradicts an unalterable attribute. Topic and selector may be omitted."""
     options: i64 = request.options
     if request.object_name or request.topic_string:
         if named_topic(engine, request.object_name, request.topic_string) != known.topic:
@@ -131,15 +133,18 @@ def _check_same(engine: Engine, request: SubscribeRequest, known: Subscription) 
             raise MQError(MQRC_SUBLEVEL_NOT_ALTERABLE, f"The level of {known.name} is {known.level}.")
         selector = known.selector
         if request.selection and request.selection != (selector.text if selector is not None else ""):
-            raise MQError(MQRC_SELECTOR_NOT_ALTERABLE, f"The selector of {known.name} stays as it was made.")
+            raise MQError(MQRC_SELECTOR_NOT_ALTERABLE, f"The selector of {known.name} cannot be changed.")
         if known.is_managed != (options & MQSO_MANAGED != 0):
-            raise MQError(MQRC_DEST_CLASS_NOT_ALTERABLE, "A subscription stays managed, or not, as it was made.")
+            raise MQError(
+                MQRC_DEST_CLASS_NOT_ALTERABLE,
+                "A subscription cannot be changed between managed and provided destinations.",
+            )
 
 
 def _alter(
     engine: Engine, request: SubscribeRequest, known: Subscription, user: str, who: str, changes: dict[str, Value]
 ) -> None:
-    """Let the subscription have what the descriptor says, default values too."""
+    """Collect the changes of MQSO_ALTER: all fields of the descriptor apply, defaults too."""
     options: i64 = request.options
     changes["USERDATA"] = ""
     changes["EXPIRY"] = MQEI_UNLIMITED
@@ -172,16 +177,18 @@ def _change(engine: Engine, connection: Connection, known: Subscription, changes
         engine.topics.record_change(known)
 
 
-# -- for all that subscribe -------------------------------------------------------------------------------------------
+# -- creating and resuming --------------------------------------------------------------------------------------------
 
 
 def provided_destination(engine: Engine, request: SubscribeRequest, user: str, is_durable: bool) -> tuple[str, str]:
-    """The names of the queue that a subscriber brings, which must be one that he may put to."""
+    """Check the subscriber's own queue as a destination; returns the names of the queue and its queue manager."""
     handle: Handle | None = request.destination
     if handle is None or handle.kind != QUEUE or handle.queue is None:
         raise MQError(MQRC_HOBJ_ERROR, "A subscription that is not managed needs the handle of an open queue.")
     if handle.queue.is_temporary and is_durable:
-        raise MQError(MQRC_INVALID_DESTINATION, "A temporary queue is no destination for what stays.")
+        raise MQError(
+            MQRC_INVALID_DESTINATION, "A temporary dynamic queue cannot be the destination of a durable subscription."
+        )
     if user:
         needed: i64 = PUT | SETID if request.options & MQSO_SET_IDENTITY_CONTEXT else PUT
         authority.require(engine, user, MQOT_Q, handle.object_name or handle.queue.name, needed)
@@ -197,7 +204,7 @@ def open_handles(
     subscription: Subscription,
     queue: Queue | None,
 ) -> SubscribeResult:
-    """The handle of a subscription, and one to get from its queue."""
+    """Open the subscription handle, and a handle to get from `queue`."""
     destination: Handle | None = None
     if queue is not None:
         opening: i64 = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE

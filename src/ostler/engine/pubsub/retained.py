@@ -1,7 +1,7 @@
-"""Retained publications: messages on a queue of the queue manager's, each known at the place of its topic.
+"""Retained publications: messages on SYSTEM.RETAINED.PUB.QUEUE, each referred to by the node of its topic.
 
-A publication becomes the retained one when its unit of work is committed, and the one before it goes with the same
-record: there is never a moment with two, or none.
+A publication becomes the retained one when its unit of work is committed, and the same record removes its predecessor:
+a topic never has two, or none in between.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ def retained_queue(engine: Engine) -> Queue | None:
 
 
 def record_committed(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
-    """A retained publication is committed: from now on it is the one of its topic. Its commit took the one before."""
+    """Make a committed publication the retained one of its topic. Its commit record removed the predecessor."""
     before = _attach(engine, queue, slot, seq)
     if before is not None and is_available(queue, before):
         _free_slot(queue, before)
 
 
 def _attach(engine: Engine, queue: Queue, slot: i64, seq: i64) -> RetainedSlot | None:
-    """Let the place of its topic know a retained publication; what it knew before."""
+    """Set the retained publication of the topic's node; returns the previous one."""
     topic = topic_in(queue.load(slot).properties)
     if topic == "":
-        return None  # somebody has put a message of his own there
+        return None  # an application put this message, it is no publication
     return engine.topics.retain(engine.topics.ensure(topic, engine.now_ms), RetainedSlot(slot, seq))
 
 
 def find_replaced(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
-    """The persistent publications, by queue and sequence number, that a commit takes away: one topic has one."""
+    """Return queue and sequence number of the persistent retained publications that a commit replaces."""
     found: list[tuple[int, int]] = []
-    last: dict[str, tuple[int, int]] = {}  # what the unit itself has for a topic, as far as it is persistent
+    last: dict[
+        str, tuple[int, int]
+    ] = {}  # the latest of the unit for a topic; sequence number 0 if it is not persistent
     for entry in unit.entries:
         queue = entry.queue
         if not entry.is_put or not queue.keeps_retained or queue.deleted or queue.damaged:
@@ -62,7 +64,7 @@ def find_replaced(engine: Engine, unit: UnitOfWork) -> list[tuple[int, int]]:
 
 
 def record_removed(engine: Engine, message: Message, seq: i64) -> None:
-    """A message of the queue of retained publications was taken away: its topic has none then."""
+    """Forget a retained publication whose message was removed from the queue."""
     topic = topic_in(message.properties)
     node = engine.topics.find(topic) if topic else None
     if node is not None and node.retained is not None and node.retained.seq == seq:
@@ -70,7 +72,7 @@ def record_removed(engine: Engine, message: Message, seq: i64) -> None:
 
 
 def message_at(engine: Engine, node: TopicNode) -> Message | None:
-    """The retained publication of a place; None, and the place knows it then, when it is gone or has expired."""
+    """Return the retained publication of a node; None if there is none, or it is gone or expired."""
     retained = node.retained
     if retained is None:
         return None
@@ -88,14 +90,14 @@ def message_at(engine: Engine, node: TopicNode) -> Message | None:
 
 
 def expiry_at(engine: Engine, node: TopicNode) -> i64:
-    """When the retained publication of a place expires, in milliseconds; 0: never."""
+    """Return the expiry of a node's retained publication in milliseconds; 0 for none."""
     queue = retained_queue(engine)
     retained = node.retained
     return queue.slots.expiries[retained.slot] if queue is not None and retained is not None else 0
 
 
 def clear(engine: Engine, topic: str) -> bool:
-    """Remove the retained publication of a topic. False: it had none."""
+    """Remove the retained publication of a topic (CLEAR TOPICSTR). Returns False if there was none."""
     node = engine.topics.find(topic)
     queue = retained_queue(engine)
     if node is None or node.retained is None or queue is None:
@@ -105,7 +107,7 @@ def clear(engine: Engine, topic: str) -> bool:
 
 
 def rebuild(engine: Engine) -> None:
-    """After a restart: let the places know their retained publications, and no others."""
+    """Rebuild the references of all nodes from the queue, after a restart or media recovery."""
     engine.topics.forget_retained()
     queue = retained_queue(engine)
     if queue is None or queue.damaged:

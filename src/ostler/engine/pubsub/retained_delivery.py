@@ -1,4 +1,4 @@
-"""Retained publications for those who subscribe later, or ask for them."""
+"""Delivery of retained publications to new subscriptions and on MQSUBRQ."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_RETAINED_MSG_Q_ERROR, MQRC_RETAINED_NOT_DELIVERED
 from ostler.model.errors import MQError
 
-# What was retained is published again at this level: nobody above it can step in.
+# Retained publications are republished at this level, so that subscriptions above it (SUBLEVEL) do not intercept them.
 _LEVEL: Final = 1
 _NO_LIMIT: Final = -1
 
 
 def send_retained(engine: Engine, subscription: Subscription) -> tuple[int, int]:
-    """Give a subscription the retained publications it is for, all or none: how many, and the LSN behind them."""
+    """Deliver all matching retained publications, or none. Returns their number and the LSN to wait for."""
     if subscription.level > _LEVEL:
         return 0, 0
     nodes = engine.topics.retained_for(subscription)
@@ -33,7 +33,7 @@ def send_retained(engine: Engine, subscription: Subscription) -> tuple[int, int]
         return 0, 0
     queue = retained.retained_queue(engine)
     if queue is None or queue.damaged or not queue.get_allowed:
-        raise MQError(MQRC_RETAINED_MSG_Q_ERROR, "The queue of retained publications cannot be read now.")
+        raise MQError(MQRC_RETAINED_MSG_Q_ERROR, "SYSTEM.RETAINED.PUB.QUEUE is missing, damaged or get-inhibited.")
     unit = engine.new_unit_of_work()
     sent = 0
     for node in nodes:
@@ -42,14 +42,17 @@ def send_retained(engine: Engine, subscription: Subscription) -> tuple[int, int]
             back_out_unit(engine, unit)
             if reason == MQRC_RESOURCE_PROBLEM:
                 raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
-            raise MQError(MQRC_RETAINED_NOT_DELIVERED, f"{subscription.destination} takes no message now ({reason}).")
+            raise MQError(
+                MQRC_RETAINED_NOT_DELIVERED,
+                f"{subscription.destination} cannot take the retained publication (reason {reason}).",
+            )
         if reason == 0:
             sent += 1
     return sent, commit_unit(engine, unit)
 
 
 def _send_one(engine: Engine, subscription: Subscription, node: TopicNode, unit: UnitOfWork) -> i64:
-    """0, the reason why the copy cannot be made, or -1 when it is not for the subscription after all."""
+    """Deliver one retained publication. Returns 0, a reason, or -1 if it does not match the subscription."""
     message = retained.message_at(engine, node)
     if message is None:
         return -1

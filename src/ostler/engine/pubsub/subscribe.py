@@ -1,4 +1,4 @@
-"""MQSUB and MQSUBRQ: making subscriptions, and asking for what was retained."""
+"""MQSUB and MQSUBRQ: creating subscriptions and requesting retained publications."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ from ostler.model.errors import MQError
 
 
 def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest) -> SubscribeResult:
-    """MQSUB. MQError when it is refused, and then nothing has changed.
+    """MQSUB. If it raises MQError, nothing has changed.
 
-    `connection.after_lsn` says when it may be called done.
+    The reply must wait until `connection.after_lsn` is durable.
     """
     options: i64 = request.options
     connection.after_lsn = 0
@@ -73,7 +73,10 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
     bits: i64 = MQOO_ALTERNATE_USER_AUTHORITY if options & MQSO_ALTERNATE_USER_AUTHORITY else 0
     user = authority.user_of_open(engine, connection, bits, request.alternate_user)
     if request.name == DEFAULT_SUBSCRIPTION:
-        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"{DEFAULT_SUBSCRIPTION} is there to define others like it.")
+        raise MQError(
+            MQRC_INVALID_SUBSCRIPTION,
+            f"{DEFAULT_SUBSCRIPTION} holds default attributes only and cannot be subscribed with.",
+        )
     known = engine.topics.by_name.get(request.name) if request.name else None
     if known is not None and options & (MQSO_RESUME | MQSO_ALTER):
         return resume_subscription.resume(engine, connection, request, known, user)
@@ -94,7 +97,7 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
     settings = engine.topics.settings_of(topic)
     is_durable: bool = options & MQSO_DURABLE != 0
     if not settings.may_subscribe:
-        raise MQError(MQRC_SUB_INHIBITED, f"Nobody may subscribe to {topic[:256]} now.")
+        raise MQError(MQRC_SUB_INHIBITED, f"Subscriptions to {topic[:256]} are inhibited (SUB(DISABLED)).")
     if is_durable and not settings.may_be_durable:
         raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
     require_on_topic(engine, user, topic, SUB)
@@ -128,23 +131,25 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
 
 
 def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, user: str) -> Queue:
-    """A new queue for a managed subscription, made from the model that its topic names."""
+    """Create the queue of a managed subscription from the model queue of its topic (MDURMDL, MNDURMDL)."""
     name = settings.durable_model if is_durable else settings.non_durable_model
     model = engine.of_type(ObjectType.QMODEL).get(name)
     if model is None:
         raise MQError(MQRC_INVALID_DESTINATION, f"The model queue {name} for managed queues does not exist.")
     if is_durable and model.attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC:
-        raise MQError(MQRC_INVALID_DESTINATION, f"Queues like {name} do not stay; durable subscriptions need such.")
+        raise MQError(
+            MQRC_INVALID_DESTINATION, f"Model queue {name} is not DEFTYPE(PERMDYN), as durable subscriptions need."
+        )
     prefix = MANAGED_DURABLE if is_durable else MANAGED_NON_DURABLE
     return create_dynamic(engine, model, f"{prefix}*", user)
 
 
 def _check_group(engine: Engine, request: SubscribeRequest, topic: str, destination: str) -> None:
-    """Subscriptions of one group (queue and correlation identifier) have different topics."""
+    """Raise MQRC_DUPLICATE_GROUP_SUB if the group (destination and correlation identifier) has this topic already."""
     for other in engine.topics.subscribed_to(topic):
         is_same: bool = other.destination == destination and other.correlation_id == request.correlation_id
         if other.is_grouped and is_same:
-            raise MQError(MQRC_DUPLICATE_GROUP_SUB, f"There is one to {topic[:256]} in this group already.")
+            raise MQError(MQRC_DUPLICATE_GROUP_SUB, f"The group has a subscription to {topic[:256]} already.")
 
 
 def _register(engine: Engine, connection: Connection, definition: Definition, topic: str) -> Subscription:
@@ -157,9 +162,9 @@ def _register(engine: Engine, connection: Connection, definition: Definition, to
 
 
 def request_publications(engine: Engine, connection: Connection, handle: Handle, action: i64, options: i64) -> int:
-    """MQSUBRQ: how many retained publications were sent. MQError with MQRC_NO_RETAINED_MSG when there is none.
+    """MQSUBRQ: returns the number of retained publications sent, or raises MQRC_NO_RETAINED_MSG.
 
-    `connection.after_lsn` says when it may be called done.
+    The reply must wait until `connection.after_lsn` is durable.
     """
     connection.after_lsn = 0
     check_state(engine, options & MQSRO_FAIL_IF_QUIESCING != 0)
@@ -171,7 +176,7 @@ def request_publications(engine: Engine, connection: Connection, handle: Handle,
     if action != MQSR_ACTION_PUBLICATION:
         raise MQError(MQRC_ACTION_ERROR, "The only action is MQSR_ACTION_PUBLICATION.")
     if subscription.is_removed or 0 < subscription.ends_ms <= engine.now_ms:
-        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} is gone.")
+        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} was removed or has expired.")
     sent, connection.after_lsn = send_retained(engine, subscription)
     if sent == 0:
         raise MQError(MQRC_NO_RETAINED_MSG, f"There is no retained publication for {subscription.topic[:256]}.")

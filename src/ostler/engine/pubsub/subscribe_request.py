@@ -1,4 +1,4 @@
-"""What MQSUB is asked for: MQSD as plain values, what of it is refused, and the definition that is made of it."""
+"""The MQSUB request: the fields of MQSD, their checks, and the SUB definition made from them."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ _LEVEL_HIGHEST: Final = 9
 _TEXT_BYTES_MAX: Final = 10240
 _ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER
 _DAY_MS: Final = 86_400_000
-# Of the accounting token in an identity context.
+# Offsets of the accounting token in an identity context.
 _TOKEN_AT: Final = 12
 _TOKEN_END: Final = 44
 
 
 @final
 class SubscribeRequest:
-    """What MQSD says, as plain values."""
+    """The fields of MQSD as plain values."""
 
     def __init__(self, options: i64) -> None:
         self.options: i64 = options
@@ -81,18 +81,18 @@ class SubscribeRequest:
         self.application_data: str = ""
         self.level: i64 = 1
         self.alternate_user: str = ""
-        self.destination: Handle | None = None  # an open queue, unless the subscription is managed
+        self.destination: Handle | None = None  # handle of an open queue; None for a managed subscription
 
 
 @final
 class SubscribeResult:
-    """What came of it: the handles, and what MQSD tells on return."""
+    """The result of MQSUB: the handles, and the subscription that MQSD describes on return."""
 
     def __init__(self, handle: Handle, destination: Handle | None, subscription: Subscription) -> None:
         self.handle = handle
-        self.destination = destination  # of a managed subscription
+        self.destination = destination  # handle of a managed queue
         self.subscription = subscription
-        self.is_resumed = False  # it was there before
+        self.is_resumed = False  # it existed before
         self.warning: i64 = 0
 
 
@@ -126,13 +126,16 @@ def check_options(request: SubscribeRequest) -> None:
     if not 0 <= request.level <= _LEVEL_HIGHEST:
         raise MQError(MQRC_OPTIONS_ERROR, "A subscription's level is 0 to 9.")
     if request.level > 1 and options & MQSO_PUBLICATIONS_ON_REQUEST:
-        raise MQError(MQRC_OPTIONS_ERROR, "What was retained is published at level 1; nobody above it can ask for it.")
+        raise MQError(
+            MQRC_OPTIONS_ERROR,
+            "MQSO_PUBLICATIONS_ON_REQUEST needs level 0 or 1: retained publications are published at level 1.",
+        )
 
 
 def subscription_definition(
     engine: Engine, connection: Connection, request: SubscribeRequest, topic: str, destination: str, manager: str
 ) -> Definition:
-    """Only what differs from the defaults: there may be very many."""
+    """Return the definition of a new subscription. To save memory it has only attributes that are not defaults."""
     options: i64 = request.options
     identifier = engine.new_id()
     attributes: dict[str, int | str | tuple[str, ...]] = {
@@ -172,13 +175,13 @@ def subscription_definition(
 
 
 def owner_of(connection: Connection, request: SubscribeRequest) -> str:
-    """Whose subscription it is."""
+    """Return the user identifier that owns the subscription."""
     given = request.alternate_user.strip() if request.options & MQSO_ALTERNATE_USER_AUTHORITY else ""
     return given or connection.user
 
 
 def alterable_attributes(engine: Engine, request: SubscribeRequest) -> dict[str, int | str | tuple[str, ...]]:
-    """What MQSO_ALTER may change."""
+    """Return the attributes that MQSO_ALTER may change."""
     changes: dict[str, int | str | tuple[str, ...]] = {}
     if request.user_data:
         changes["USERDATA"] = request.user_data

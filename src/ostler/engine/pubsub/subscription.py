@@ -1,4 +1,4 @@
-"""A subscription as it lives: what decides whether a publication is for it, and what the copy for it looks like."""
+"""A subscription at run time: its filters, its destination and the fields of its copies."""
 
 from __future__ import annotations
 
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
 _TOKEN_BYTES: Final = 32
 _APPLICATION_BYTES: Final = 32
 _USER_BYTES: Final = 12
-# Marks that MQSO_GROUP_SUB was given; no attribute of MQ's says so.
+# Internal attribute: MQSO_GROUP_SUB was given. MQ has no attribute for it.
 GROUPED: Final = "GROUPED"
-# When the subscription ends, in milliseconds: an expiry counts from when it was given.
+# Internal attribute: the expiry in milliseconds, counted from the time it was set.
 ENDS: Final = "ENDS"
 
 
 @final
 class Subscription:
-    """Made from the attributes of a SUB definition, whether that is kept in the catalogue (durable) or not."""
+    """Built from a SUB definition, whether it is stored (durable) or not."""
 
     def __init__(self, definition: Definition, topic: str, created_ms: i64) -> None:
-        self.topic = topic  # whole: the object's string and the subscription's own
+        self.topic = topic  # full topic string: the topic object's and the subscription's own
         self.name = definition.name
         self.created_ms: i64 = created_ms
         self.resumed_ms: i64 = 0
         self.delivered: i64 = 0
         self.delivered_ms: i64 = 0
-        # The connection that has it open, and its handle there; 0 when nobody has.
+        # The connection that has it open, and its handle there; 0 if it is not open.
         self.connection: i64 = 0
         self.connection_id: bytes = b""
-        # Where it stands in the tree.
-        self.fixed_levels: i64 = -1  # levels before the first wildcard; -1: no wildcard of levels
+        # Position in the topic tree.
+        self.fixed_levels: i64 = -1  # levels before the first level wildcard; -1: none
         self.is_character_wild = False
         self.is_removed = False
-        self.index: i64 = 0  # in the list of all subscriptions
-        # The queue its destination was found to be, as of a version of the definitions.
+        self.index: i64 = 0  # in `TopicTree.all_subscriptions`
+        # The destination as resolved at `resolved_version` of the definitions.
         self.queue: Queue | None = None
         self.remote_queue: str = ""
         self.remote_manager: str = ""
         self.resolved_version: i64 = -1
-        self.unresolved: i64 = 0  # the reason why the destination leads nowhere
+        self.unresolved: i64 = 0  # the reason why the destination cannot be resolved
         self.configure(definition)
 
     def configure(self, definition: Definition) -> None:
-        """Take the attributes of a definition. MQError when the selector is none."""
+        """Apply a definition. Raises MQError if the selector is invalid."""
         attributes = definition.attributes
         self.definition = definition
         text = _text(attributes, "SELECTOR")
@@ -72,7 +72,7 @@ class Subscription:
         self.is_managed: bool = attributes.get("DESTCLAS") == MQDC_MANAGED
         self.is_durable: bool = attributes.get("DURABLE") != MQSUB_DURABLE_NO
         self.correlation_id: bytes = _bytes(attributes, "DESTCORL", 24)
-        # A null identifier that was given, rather than none at all: copies keep that of their publisher.
+        # MQCI_NONE given explicitly: copies keep the correlation identifier of the publisher.
         self.passes_correlation: bool = self.correlation_id == NULL_ID and _text(attributes, "DESTCORL") != ""
         if self.correlation_id == NULL_ID and not self.passes_correlation:
             self.correlation_id = self.identifier
@@ -90,7 +90,7 @@ class Subscription:
         self.ends_ms: i64 = _integer(attributes, ENDS, 0)
         if life >= 0 and self.ends_ms == 0:
             self.ends_ms = self.created_ms + life * 100
-        # User, accounting token and application data of the copies: 76 bytes of the descriptor.
+        # Identity context of the copies: user, accounting token and application data, 76 bytes of the descriptor.
         self.identity: bytes = (
             self.user.encode("latin-1", "replace")[:_USER_BYTES].ljust(_USER_BYTES)
             + _bytes(attributes, "PUBACCT", _TOKEN_BYTES)
@@ -110,5 +110,5 @@ def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str, defa
 
 
 def _bytes(attributes: dict[str, int | str | tuple[str, ...]], name: str, length: int) -> bytes:
-    """Hexadecimal digits as bytes of a fixed length."""
+    """Decode hexadecimal digits into bytes of a fixed length."""
     return bytes.fromhex(_text(attributes, name))[:length].ljust(length, b"\0")

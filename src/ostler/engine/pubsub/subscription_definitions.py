@@ -1,4 +1,4 @@
-"""From definitions of subscriptions to subscriptions in the topic tree, and to the queues they lead to."""
+"""SUB definitions: checks, application to the topic tree, and resolution of destinations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ostler.model.constants import MQRC_PUT_INHIBITED, MQRC_TOPIC_STRING_ERROR, 
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
-# The whole topic as it was when the subscription was made: the topic object may be gone since.
+# Internal attribute: the full topic string at creation. The topic object may be deleted later.
 WHOLE_TOPIC: Final = "WHOLETOPIC"
 
 
 def whole_topic(engine: Engine, definition: Definition) -> str:
-    """What a definition subscribes to; empty when its topic object is not there."""
+    """Return the full topic string of a definition; empty if its topic object does not exist."""
     attributes = definition.attributes
     known = attributes.get(WHOLE_TOPIC)
     if isinstance(known, str) and known:
@@ -39,7 +39,7 @@ def whole_topic(engine: Engine, definition: Definition) -> str:
 
 
 def with_whole_topic(engine: Engine, definition: Definition) -> Definition:
-    """A new definition with its whole topic, where a topic object is part of it."""
+    """Return a definition that stores its full topic string, if it refers to a topic object."""
     if not definition.attributes.get("TOPICOBJ") or definition.attributes.get(WHOLE_TOPIC):
         return definition
     attributes = dict(definition.attributes)
@@ -48,7 +48,7 @@ def with_whole_topic(engine: Engine, definition: Definition) -> Definition:
 
 
 def check_definition(engine: Engine, definition: Definition) -> None:
-    """MQError for a definition that no subscription can be made of. Nothing of it is kept then."""
+    """Raise MQError if no subscription can be made from a definition."""
     if definition.name == DEFAULT_SUBSCRIPTION:
         return
     topic = whole_topic(engine, definition)
@@ -61,7 +61,7 @@ def check_definition(engine: Engine, definition: Definition) -> None:
 
 
 def apply_definition(engine: Engine, definition: Definition) -> None:
-    """A subscription was defined or changed: live and at replay."""
+    """Apply a new or changed definition to the topic tree, live and at replay."""
     if definition.name == DEFAULT_SUBSCRIPTION:
         return
     known = engine.topics.by_name.get(definition.name)
@@ -75,7 +75,7 @@ def apply_definition(engine: Engine, definition: Definition) -> None:
 
 
 def created_ms(engine: Engine, definition: Definition) -> i64:
-    """When a subscription was made, as its definition says."""
+    """Return the creation time of a definition (CRDATE, CRTIME) in milliseconds."""
     date = definition.attributes.get("CRDATE")
     time = definition.attributes.get("CRTIME")
     if isinstance(date, str) and isinstance(time, str):
@@ -87,14 +87,17 @@ def created_ms(engine: Engine, definition: Definition) -> i64:
 
 
 def apply_deletion(engine: Engine, name: str) -> None:
-    """A definition is gone: live and at replay."""
+    """Remove the subscription of a deleted definition from the topic tree, live and at replay."""
     known = engine.topics.by_name.get(name)
     if known is not None:
         engine.topics.remove(known, engine.now_ms)
 
 
 def resolve_destination(engine: Engine, subscription: Subscription) -> i64:
-    """Find the queue that a subscription leads to: 0, or the reason why there is none now."""
+    """Resolve the destination queue of a subscription.
+
+    Returns 0 or a reason. The result is cached per definitions version.
+    """
     queue = subscription.queue
     if subscription.resolved_version == engine.definitions_version and (queue is None or not queue.deleted):
         return subscription.unresolved

@@ -1,9 +1,9 @@
-"""Subscriptions with wildcards, kept so that a topic finds those that are for it without looking at all of them.
+"""Indexes of wildcard subscriptions, so that a topic finds its matches without scanning all of them.
 
-Those with wildcards of levels are in a tree, walked level by level with all possible positions at once: a match takes
-time by the levels of the topic and the positions that are still possible. When a pattern's second `#` is reached, the
-first does not matter any more, so that many of them in one pattern cost no more than one. Those with wildcards of
-characters are found by the characters before their first wildcard.
+Level wildcards (`#`, `+`) are kept in a tree that is walked level by level with all reachable nodes at once: the cost
+of a match depends on the levels of the topic and the reachable nodes. Once the second `#` of a pattern is reached, the
+first no longer matters, so several `#` in a pattern cost no more than one. Character wildcards (`*`, `?`) are indexed
+by the characters before the first wildcard.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ _NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
 @final
 class PatternNode:
-    """A position in the patterns of levels."""
+    """A node of the tree of level patterns."""
 
     def __init__(self, is_many: bool) -> None:
-        self.is_many = is_many  # stands for a `#`: whatever comes, it is still a position
+        self.is_many = is_many  # this node is a `#`: it stays reachable whatever level follows
         self.children: dict[str, PatternNode] = {}
         self.one: PatternNode | None = None
         self.many: PatternNode | None = None
         self.subscriptions: list[Subscription] = []
-        self.seen: i64 = 0  # the step that reached it last
-        # The next `#` that everything below goes through. Once that is reached, nothing is to be found from here.
+        self.seen: i64 = 0  # the last step that reached it
+        # The next `#` on every path below. Once it is reached, this node cannot add matches.
         self.gate: PatternNode | None = None
 
     def below(self, level: str) -> PatternNode | None:
-        """The position behind a level of a pattern."""
+        """Return the node behind a level of a pattern."""
         if level == MANY:
             return self.many
         return self.one if level == ONE else self.children.get(level)
 
     def find_gate(self) -> None:
-        """Find the gate again, when those of the positions below are right."""
+        """Recompute the gate; the gates of the children must be current."""
         self.gate = None
-        ways = len(self.children) + (1 if self.one is not None else 0) + (1 if self.many is not None else 0)
-        if self.subscriptions or ways != 1:
+        branches = len(self.children) + (1 if self.one is not None else 0) + (1 if self.many is not None else 0)
+        if self.subscriptions or branches != 1:
             return
         if self.many is not None:
             self.gate = self.many
@@ -57,7 +57,7 @@ class PatternNode:
 @final
 class LevelPatterns:
     def __init__(self) -> None:
-        self.count: i64 = 0  # of subscriptions
+        self.count: i64 = 0  # number of subscriptions
         self._root = PatternNode(False)
         self._steps: i64 = 0
 
@@ -81,7 +81,7 @@ class LevelPatterns:
         _find_gates(path)
 
     def remove(self, levels: list[str], subscription: Subscription) -> None:
-        """Take a subscription out, with positions that nobody needs then."""
+        """Remove a subscription, and nodes that are not needed any more."""
         self.count -= 1
         path = [self._root]
         for level in levels:
@@ -106,7 +106,7 @@ class LevelPatterns:
         _find_gates(path[: at + 1])
 
     def with_same_topic(self, levels: list[str]) -> list[Subscription]:
-        """The subscriptions with these levels. Not to be changed."""
+        """Return the subscriptions with exactly these pattern levels. Not to be modified."""
         node: PatternNode | None = self._root
         for level in levels:
             if node is None:
@@ -115,7 +115,7 @@ class LevelPatterns:
         return node.subscriptions if node is not None else _NO_SUBSCRIPTIONS
 
     def match(self, levels: list[str], found: list[Subscription]) -> None:
-        """Add those that are for a topic with these levels."""
+        """Add the subscriptions that match a topic with these levels to `found`."""
         self._steps += 1
         started: i64 = self._steps
         positions: list[PatternNode] = []
@@ -139,14 +139,14 @@ class LevelPatterns:
             found.extend(node.subscriptions)
 
     def _reach(self, node: PatternNode | None, positions: list[PatternNode]) -> None:
-        """A position, and with it those that a `#` for no level at all leads to; each once in a step."""
+        """Add a node, and the nodes that a `#` for zero levels leads to, each once per step."""
         while node is not None and node.seen != self._steps:
             node.seen = self._steps
             positions.append(node)
             node = node.many
 
     def node_count(self) -> int:
-        """How many positions there are."""
+        """Return the number of nodes without the root."""
         count = -1
         waiting = [self._root]
         while waiting:
@@ -165,7 +165,7 @@ class CharacterPatterns:
     def __init__(self) -> None:
         self.compiled: dict[bytes, CharacterPattern] = {}  # by the identifier of the subscription
         self._by_prefix: dict[str, list[Subscription]] = {}
-        self._lengths: dict[int, int] = {}  # how many of those have that length
+        self._lengths: dict[int, int] = {}  # number of prefixes by length
 
     def add(self, subscription: Subscription, pattern: CharacterPattern) -> None:
         self.compiled[subscription.identifier] = pattern
@@ -189,19 +189,19 @@ class CharacterPatterns:
             del self._lengths[len(prefix)]
 
     def with_same_topic(self, subscription: Subscription) -> list[Subscription]:
-        """Those with the same topic as this one."""
+        """Return the subscriptions with the same topic as this one."""
         near = self._by_prefix[self.compiled[subscription.identifier].prefix]
         return [each for each in near if each.topic == subscription.topic]
 
     def match(self, topic: str, found: list[Subscription]) -> None:
-        """Add those that are for a topic."""
+        """Add the subscriptions that match a topic to `found`."""
         for length in self._lengths:
             if length <= len(topic):
                 near = self._by_prefix.get(topic[:length], _NO_SUBSCRIPTIONS)
                 found.extend([each for each in near if self.compiled[each.identifier].matches(topic)])
 
     def entry_count(self) -> int:
-        """How many entries are kept to find them by."""
+        """Return the number of index entries."""
         return len(self.compiled) + len(self._by_prefix) + len(self._lengths)
 
 
@@ -213,7 +213,7 @@ def _find_gates(path: list[PatternNode]) -> None:
 
 
 def levels_match(pattern: list[str], levels: list[str]) -> bool:
-    """Whether a pattern of levels is for a topic. Levels are matched as the characters of a LIKE are."""
+    """Return whether a pattern of levels matches a topic. Levels are matched as characters by the matcher of LIKE."""
     numbers: dict[str, int] = {}
     codes: list[int] = []
     for level in pattern:
@@ -227,7 +227,7 @@ def levels_match(pattern: list[str], levels: list[str]) -> bool:
 
 
 def swap_remove(subscriptions: list[Subscription], subscription: Subscription) -> None:
-    """The order does not matter: another takes its place, so that a long list is not moved."""
+    """Remove a subscription by moving the last one into its position: constant time, order is not kept."""
     for at in range(len(subscriptions)):
         if subscriptions[at] is subscription:
             last = subscriptions.pop()

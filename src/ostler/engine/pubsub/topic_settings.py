@@ -1,4 +1,4 @@
-"""What counts at a place of the topic tree: an object's attributes, and its parent's where it leaves them open."""
+"""Effective attributes at a node of the topic tree: those of its topic object, with ASPARENT resolved."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NO_LIMIT: Final = -1
 
 @final
 class TopicSettings:
-    """All that an object says about topics, worked out."""
+    """The attributes of a topic object with ASPARENT resolved."""
 
     def __init__(self, definition: Definition | None, above: TopicSettings | None) -> None:
         self.object_name: str = definition.name if definition is not None else ""
@@ -88,7 +88,7 @@ class TopicSettings:
         self.subscribe_scope: i64 = _number(
             attributes, "SUBSCOPE", MQSCOPE_AS_PARENT, above.subscribe_scope if above is not None else MQSCOPE_ALL
         )
-        # Tenths of a second; -1: as long as it likes. The word ASPARENT is -2.
+        # Tenths of a second; -1: unlimited. ASPARENT is stored as -2.
         self.expiry_max: i64 = _number(attributes, "CAPEXPRY", -2, above.expiry_max if above is not None else _NO_LIMIT)
         self.durable_model: str = _name(
             attributes, "MDURMDL", above.durable_model if above is not None else DURABLE_MODEL
@@ -114,8 +114,8 @@ class TopicSettings:
     def uses_dead_letters(self) -> bool:
         return self.dead_letters != MQUSEDLQ_NO
 
-    def needs(self, is_persistent: bool, is_durable: bool) -> bool:
-        """Whether a publish fails when a subscription of this kind cannot have its copy."""
+    def requires_delivery(self, is_persistent: bool, is_durable: bool) -> bool:
+        """Return whether a publish fails if a subscription of this kind cannot get its copy (NPMSGDLV, PMSGDLV)."""
         wanted: i64 = self.delivery_persistent if is_persistent else self.delivery_nonpersistent
         return wanted == MQDLV_ALL or (wanted == MQDLV_ALL_DUR and is_durable)
 

@@ -1,7 +1,7 @@
-"""Topic strings: how they are made, what they may hold, and what wildcards in subscriptions mean.
+"""Topic strings: joining, checks, and the wildcards of subscriptions.
 
-Levels stand between slashes and may be empty. A `#` or `+` is a wildcard only where it is a whole level; elsewhere,
-and in all topics that are published to, it is a character like others.
+Levels are separated by slashes and may be empty. A `#` or `+` is a wildcard only if it is a whole level; elsewhere, and
+in all topics that are published to, it is an ordinary character.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 
 TOPIC_BYTES_MAX: Final = 10240
-# MQ has no such limit. But each level takes hundreds of bytes of memory: a string of nothing but slashes would take
-# four megabytes, and hours of matching against patterns that are made for it.
+# MQ has no such limit. But each level takes hundreds of bytes of memory: a string of slashes alone would take four
+# megabytes, and hours of matching against patterns made for it.
 LEVELS_MAX: Final = 256
 MANY: Final = "#"
 ONE: Final = "+"
-# The queue manager itself publishes below this.
+# Only the queue manager publishes below this level.
 ADMINISTRATIVE: Final = "$SYS/MQ"
 _ESCAPE: Final = "%"
 _ANY: Final = "*"
@@ -32,14 +32,14 @@ _SINGLE: Final = "?"
 
 
 def full_topic(of_object: str, given: str) -> str:
-    """The topic of an object's string and an application's, as MQ joins them."""
+    """Return the topic string joined from a topic object's and an application's."""
     if of_object and given:
         return f"{of_object}/{given}"
     return of_object or given
 
 
 def check_topic(topic: str) -> None:
-    """Raise MQError for what is no topic string."""
+    """Raise MQError if a topic string is invalid."""
     if topic == "":
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "Neither a topic object nor a topic string is given.")
     if len(topic) > TOPIC_BYTES_MAX or len(topic.encode("utf-8", "replace")) > TOPIC_BYTES_MAX:
@@ -51,7 +51,7 @@ def check_topic(topic: str) -> None:
 
 
 def check_published(topic: str) -> None:
-    """Raise MQError for a topic that nobody but the queue manager publishes to."""
+    """Raise MQError for a topic that applications must not publish to."""
     check_topic(topic)
     if topic == ADMINISTRATIVE or topic.startswith(f"{ADMINISTRATIVE}/"):
         raise MQError(MQRC_ADMIN_TOPIC_STRING_ERROR, f"Only the queue manager publishes below {ADMINISTRATIVE}.")
@@ -62,7 +62,7 @@ def levels_of(topic: str) -> list[str]:
 
 
 def pattern_levels(topic: str) -> list[str]:
-    """The levels of a subscription's topic; several `#` one behind the other say no more than one."""
+    """Return the levels of a subscription's topic; consecutive `#` levels are reduced to one."""
     found: list[str] = []
     for level in levels_of(topic):
         if level != MANY or not found or found[-1] != MANY:
@@ -71,7 +71,7 @@ def pattern_levels(topic: str) -> list[str]:
 
 
 def fixed_levels(levels: list[str]) -> i64:
-    """How many levels stand before the first wildcard; -1 when there is none."""
+    """Return the number of levels before the first wildcard; -1 if there is none."""
     at: i64 = 0
     for level in levels:
         if level == MANY or level == ONE:
@@ -82,13 +82,13 @@ def fixed_levels(levels: list[str]) -> i64:
 
 @final
 class CharacterPattern:
-    """A topic string with `*` for any characters and `?` for one; `%` takes the meaning from the next character."""
+    """A topic string with `*` for any characters and `?` for one; `%` escapes the next character."""
 
     def __init__(self, text: str) -> None:
-        """MQError when a `%` stands before anything but `*`, `?` and `%`."""
+        """Raise MQError if a `%` is not followed by `*`, `?` or `%`."""
         self.text = text
         codes: list[int] = []
-        fixed = 0  # how many characters stand before the first wildcard
+        fixed = 0  # number of characters before the first wildcard
         is_wild = False
         at = 0
         while at < len(text):
@@ -110,13 +110,13 @@ class CharacterPattern:
                 fixed += 1
             at += 1
         self.is_wild: Final = is_wild
-        # The characters that every match begins with.
+        # The literal prefix of every match.
         self.prefix: Final = "".join([chr(code) for code in codes[:fixed]])
         self._pattern: Final = Pattern(codes)
 
     @property
     def plain(self) -> str:
-        """The topic itself, when nothing in it is wild."""
+        """The topic itself, if it has no wildcard."""
         return self.prefix
 
     def matches(self, topic: str) -> bool:

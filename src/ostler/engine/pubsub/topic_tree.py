@@ -1,7 +1,7 @@
-"""The tree of topics: places, the objects and subscriptions at them, and which subscriptions a publication is for.
+"""The topic tree: nodes, topic objects and subscriptions at them, and the match of publications to subscriptions.
 
-A place comes into being when somebody opens, subscribes to or defines it, and goes when nobody has needed it for a
-while (`sweep`). Subscriptions without wildcards stand at their places; for the others see `topic_patterns`.
+A node is created when its topic is opened, subscribed to or defined, and removed when it has been idle for TREELIFE
+(`sweep`). Subscriptions without wildcards are kept at their node; for the others see `topic_patterns`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ostler.engine.pubsub.topic_strings import CharacterPattern, fixed_levels, l
 from ostler.model.definitions import Definition
 
 BASE_TOPIC: Final = "SYSTEM.BASE.TOPIC"
-# A definition that others are made like; it has no place.
+# Holds default attributes; it has no node.
 DEFAULT_TOPIC: Final = "SYSTEM.DEFAULT.TOPIC"
 DEFAULT_SUBSCRIPTION: Final = "SYSTEM.DEFAULT.SUB"
 _EXPIRIES_SPARE: Final = 64
-# Beyond so many places, those that nobody needs do not stay for TREELIFE.
+# Above this number of nodes, idle nodes are removed without waiting for TREELIFE.
 NODES_KEPT: Final = 100_000
 _NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
 
 @final
 class RetainedSlot:
-    """Where the retained publication of a topic lies: a slot of the queue of retained publications."""
+    """Position of a topic's retained publication: a slot of SYSTEM.RETAINED.PUB.QUEUE."""
 
     def __init__(self, slot: i64, seq: i64) -> None:
         self.slot: i64 = slot
@@ -38,19 +38,19 @@ class RetainedSlot:
 
 @final
 class TopicNode:
-    """One place. There may be a million: nothing is here that only few of them need."""
+    """A node of the tree. There may be a million, so attributes that few nodes need do not belong here."""
 
     def __init__(self, name: str, parent: TopicNode | None, index: i64) -> None:
         self.name = name
         self.parent = parent
-        self.index: i64 = index  # in the list of all places
+        self.index: i64 = index  # in `TopicTree.nodes`
         self.children: dict[str, TopicNode] | None = None
-        self.subscriptions: list[Subscription] | None = None  # without wildcards
+        self.subscriptions: list[Subscription] | None = None  # those without wildcards
         self.definition: Definition | None = None
-        self.settings: TopicSettings | None = None  # of the object here; None where there is none
+        self.settings: TopicSettings | None = None  # of the topic object at this node; None without one
         self.retained: RetainedSlot | None = None
-        self.retained_below: i64 = 0  # here and below
-        self.publishers: i64 = 0  # handles that are open for output
+        self.retained_below: i64 = 0  # retained publications at this node and below
+        self.publishers: i64 = 0  # handles open for output
         self.used_ms: i64 = 0
 
 
@@ -58,30 +58,32 @@ class TopicNode:
 class TopicTree:
     def __init__(self) -> None:
         self.nodes_kept: i64 = NODES_KEPT
-        self.nodes_max: i64 = 0  # an administrator's limit; 0: none
+        self.nodes_max: i64 = 0  # MaxTopicNodes of qm.ini; 0: no limit
         self.root = TopicNode("", None, 0)
         self.nodes: list[TopicNode] = [self.root]
-        self.version: i64 = 0  # counts changes of subscriptions and objects, for those who keep what they found
+        self.version: i64 = 0  # incremented by changes of subscriptions and objects, for callers that cache results
         self.subscriptions: dict[bytes, Subscription] = {}  # by identifier
         self.by_name: dict[str, Subscription] = {}
-        # All of them, for those who go through them in slices. Going down misses none that stays: what is taken away
+        # For callers that go through all subscriptions in slices. Going downwards misses none that stays: a removed one
         # is replaced by the last one.
         self.all_subscriptions: list[Subscription] = []
-        self.expiries: list[tuple[int, bytes]] = []  # a heap: when, and the identifier of what may end then
-        self.object_nodes: dict[str, TopicNode] = {}  # of topic objects, by the name of the object
+        self.expiries: list[
+            tuple[int, bytes]
+        ] = []  # a heap of time and subscription identifier; may hold stale entries
+        self.object_nodes: dict[str, TopicNode] = {}  # nodes of topic objects, by the name of the object
         self.retained_count: i64 = 0
-        self.readers: i64 = 0  # somebody goes through `nodes`: none is taken away meanwhile
+        self.readers: i64 = 0  # readers that iterate over `nodes`; nodes are not removed meanwhile
         self.by_level = LevelPatterns()
         self.by_character = CharacterPatterns()
         self._sweep_index: i64 = 0
         self._blocks: i64 = 0  # objects with WILDCARD(BLOCK)
-        self._settings_are_current = True  # settings say what definitions say
+        self._settings_are_current = True  # False: definitions have changed since `_recompute_settings`
         self.root.settings = TopicSettings(None, None)
 
-    # -- places ------------------------------------------------------------------------------------------------------
+    # -- nodes ---------------------------------------------------------------------------------------------------------
 
     def ensure(self, topic: str, now_ms: i64) -> TopicNode:
-        """The place of a topic, made when it is not there."""
+        """Return the node of a topic, and create it if necessary."""
         node = self.root
         for level in levels_of(topic):
             children = node.children
@@ -99,14 +101,14 @@ class TopicTree:
         return node
 
     def has_room_for(self, topic: str) -> bool:
-        """Whether an administrator's limit leaves room for the places of a topic that are not there yet."""
+        """Return whether MaxTopicNodes allows the nodes that a topic still needs."""
         if self.nodes_max == 0 or len(self.nodes) + topic.count("/") < self.nodes_max:
             return True
         missing: i64 = len(levels_of(topic)) - _depth(self.nearest(topic))
         return len(self.nodes) - 1 + missing <= self.nodes_max
 
     def find(self, topic: str) -> TopicNode | None:
-        """The place of a topic; the root for the empty one."""
+        """Return the node of a topic or None; the root for the empty topic."""
         node = self.root
         if topic == "":
             return node
@@ -127,17 +129,17 @@ class TopicTree:
         return "/".join(levels)
 
     def settings_at(self, node: TopicNode) -> TopicSettings:
-        """What counts at a place: what the nearest object above it says."""
+        """Return the effective settings at a node: those of the nearest topic object at or above it."""
         if not self._settings_are_current:
             self._recompute_settings()
         return _settings_above(node)
 
     def settings_of(self, topic: str) -> TopicSettings:
-        """The same for a topic that may have no place, as far as there are places."""
+        """Return the effective settings of a topic that may have no node."""
         return self.settings_at(self.nearest(topic))
 
     def nearest(self, topic: str) -> TopicNode:
-        """The place of a topic, or the last one there is on the way to it."""
+        """Return the node of a topic, or the deepest existing node on the path to it."""
         node = self.root
         for level in levels_of(topic):
             children = node.children
@@ -150,7 +152,7 @@ class TopicTree:
     # -- objects -----------------------------------------------------------------------------------------------------
 
     def define_object(self, definition: Definition) -> None:
-        """A topic object was made or changed."""
+        """Apply a new or changed topic object."""
         if definition.name == DEFAULT_TOPIC:
             return
         topic = definition.attributes.get("TOPICSTR", "")
@@ -181,7 +183,7 @@ class TopicTree:
         node.settings = None
 
     def _recompute_settings(self) -> None:
-        """Work out again what each object says, those above before those below. Many changes in a row are one."""
+        """Recompute the settings of all topic objects from the top down. Runs once for many changes in a row."""
         self._settings_are_current = True
         self._blocks = 0
         by_depth: dict[int, list[TopicNode]] = {}
@@ -199,7 +201,7 @@ class TopicTree:
     # -- subscriptions -----------------------------------------------------------------------------------------------
 
     def add(self, subscription: Subscription, now_ms: i64) -> None:
-        """Let a subscription take part from now on."""
+        """Add a subscription; publications match it from now on."""
         self.record_change(subscription)
         self.subscriptions[subscription.identifier] = subscription
         subscription.index = len(self.all_subscriptions)
@@ -222,11 +224,11 @@ class TopicTree:
         self.by_level.add(levels, subscription)
 
     def schedule_expiry(self, subscription: Subscription) -> None:
-        """Remember when a subscription ends. To be said again whenever that time has changed."""
+        """Schedule the expiry of a subscription. To be called again whenever its expiry changes."""
         if subscription.ends_ms == 0:
             return
         if len(self.expiries) > 2 * len(self.subscriptions) + _EXPIRIES_SPARE:
-            # What is gone, or ends at another time now, is not kept until its time.
+            # Drop stale entries rather than keep them until their time.
             self.expiries = [
                 (each.ends_ms, each.identifier) for each in self.subscriptions.values() if each.ends_ms > 0
             ]
@@ -235,22 +237,22 @@ class TopicTree:
 
     @property
     def wildcard_count(self) -> int:
-        """How many subscriptions have wildcards."""
+        """Number of subscriptions with wildcards."""
         return self.by_level.count + len(self.by_character.compiled)
 
     def with_same_topic(self, subscription: Subscription) -> list[Subscription]:
-        """The subscriptions with the same topic as this one, which has wildcards. Not to be changed."""
+        """Return the subscriptions with the same topic as this one, which has wildcards. Not to be modified."""
         if subscription.is_character_wild:
             return self.by_character.with_same_topic(subscription)
         return self.by_level.with_same_topic(pattern_levels(subscription.topic))
 
     def record_change(self, subscription: Subscription) -> None:
-        """A subscription has other attributes now."""
+        """Invalidate caches after a change of a subscription's attributes."""
         self.version += 1
         self.schedule_expiry(subscription)
 
     def subscribed_to(self, topic: str) -> list[Subscription]:
-        """The subscriptions whose topic string is this one, wildcards and all. Not to be changed."""
+        """Return the subscriptions with this topic string, wildcards included. Not to be modified."""
         levels = pattern_levels(topic)
         if fixed_levels(levels) < 0:
             node = self.find(topic)
@@ -267,7 +269,7 @@ class TopicTree:
             subscriptions.append(subscription)
 
     def remove(self, subscription: Subscription, now_ms: i64) -> None:
-        """It takes part no more. Its place was used until now."""
+        """Remove a subscription. Its node counts as used until now."""
         self.version += 1
         subscription.is_removed = True
         if self.subscriptions.pop(subscription.identifier, None) is not None:
@@ -297,7 +299,7 @@ class TopicTree:
     # -- matching ----------------------------------------------------------------------------------------------------
 
     def matching(self, node: TopicNode) -> list[Subscription]:
-        """All subscriptions that a publication at a place is for, whatever else they ask. Not to be changed."""
+        """Return all subscriptions that match the topic of a node, before selectors and levels. Not to be modified."""
         if not self._settings_are_current:
             self._recompute_settings()
         exact = node.subscriptions
@@ -321,7 +323,7 @@ class TopicTree:
         return found
 
     def _blocked_levels(self, node: TopicNode) -> i64:
-        """How many levels a wildcard must not stand for, because of an object with WILDCARD(BLOCK) above."""
+        """Return the number of levels that wildcards must not cover because of WILDCARD(BLOCK) at or above the node."""
         at: TopicNode | None = node
         while at is not None:
             settings = at.settings
@@ -337,7 +339,7 @@ class TopicTree:
         return subscription.fixed_levels >= blocked
 
     def is_match(self, subscription: Subscription, topic: str) -> bool:
-        """Whether one subscription is for a topic: asked about topics with retained publications."""
+        """Return whether a subscription matches a topic; used for retained publications."""
         if not self._settings_are_current:
             self._recompute_settings()
         if subscription.is_character_wild:
@@ -356,7 +358,7 @@ class TopicTree:
     # -- retained publications ---------------------------------------------------------------------------------------
 
     def retain(self, node: TopicNode, retained: RetainedSlot | None) -> RetainedSlot | None:
-        """Put something in the place of a topic's retained publication; what was there."""
+        """Set or clear the retained publication of a node; returns the previous one."""
         before = node.retained
         node.retained = retained
         change: i64 = (1 if retained is not None else 0) - (1 if before is not None else 0)
@@ -369,7 +371,7 @@ class TopicTree:
         return before
 
     def forget_retained(self) -> None:
-        """No place has a retained publication that it knows of."""
+        """Clear the retained publications of all nodes."""
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
@@ -380,7 +382,7 @@ class TopicTree:
         self.retained_count = 0
 
     def retained_for(self, subscription: Subscription) -> list[TopicNode]:
-        """The places with retained publications that a subscription is for."""
+        """Return the nodes with retained publications that match a subscription."""
         found: list[TopicNode] = []
         if self.retained_count == 0:
             return found
@@ -401,7 +403,7 @@ class TopicTree:
         return found
 
     def _retained_start(self, subscription: Subscription) -> tuple[TopicNode | None, bool]:
-        """Where to look: the place below which all topics of a subscription are, and whether to look further down."""
+        """Return the node below which all topics of a subscription are, and whether to search its descendants."""
         if subscription.is_character_wild:
             prefix = self.by_character.compiled[subscription.identifier].prefix
             return self.find(prefix.rpartition("/")[0]) if "/" in prefix else self.root, True
@@ -415,10 +417,10 @@ class TopicTree:
             node = node.children.get(level) if node is not None and node.children is not None else None
         return node, True
 
-    # -- going -------------------------------------------------------------------------------------------------------
+    # -- removal -------------------------------------------------------------------------------------------------------
 
     def sweep(self, count: i64, unused_since_ms: i64) -> i64:
-        """Look at so many places, and take those away that nobody needs; how many went. 0 at the root: once round."""
+        """Visit `count` nodes in turn and remove those that are idle; returns the number removed."""
         gone: i64 = 0
         while count > 0 and self.readers == 0:
             count -= 1
@@ -436,10 +438,10 @@ class TopicTree:
         return gone
 
     def release(self, node: TopicNode, now_ms: i64) -> None:
-        """Somebody is done with a place. When there are very many, it goes at once if nobody else needs it.
+        """Remove a node no longer used, and idle ancestors, if the tree is above `nodes_kept`.
 
-        Who publishes to new topics again and again does not fill the memory, not even while somebody goes through the
-        tree: beyond twice the number it goes all the same, and the reader misses what was not needed.
+        Publishing to ever new topics must not fill the memory, not even while a reader iterates: above twice
+        `nodes_kept` nodes are removed nevertheless, and the reader misses idle ones.
         """
         at: TopicNode | None = node
         while len(self.nodes) > (self.nodes_kept if self.readers == 0 else 2 * self.nodes_kept):
@@ -464,7 +466,7 @@ class TopicTree:
 
 
 def is_idle(node: TopicNode, unused_since_ms: i64) -> bool:
-    """Whether nobody needs a place, and nobody has since then."""
+    """Return whether a node is unused, and has been since then."""
     return (
         node.used_ms <= unused_since_ms
         and node.children is None
@@ -476,7 +478,7 @@ def is_idle(node: TopicNode, unused_since_ms: i64) -> bool:
 
 
 def _settings_above(node: TopicNode) -> TopicSettings:
-    """The settings at a place or, where it has none, at the nearest one above that has."""
+    """Return the settings of the nearest node at or above this one that has settings."""
     settings = node.settings
     while settings is None:
         parent = node.parent
