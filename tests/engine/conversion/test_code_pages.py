@@ -16,11 +16,11 @@ from ostler.engine.conversion.code_pages import (
     code_page,
     convert_text,
     cut_text,
+    decode,
     encode,
     holds_names,
     is_known,
     known_ccsids,
-    text,
     whole_characters,
 )
 
@@ -44,19 +44,19 @@ GLIBC_DIFFERS = {(278, 0x71), (278, 0xE0), (285, 0xA1), (870, 0xB0), (871, 0x4A)
 @pytest.mark.parametrize("ccsid", ASKED_FOR)
 def test_a_page_that_programs_use_is_known(ccsid: int) -> None:
     assert is_known(ccsid)
-    assert text(encode(NAME_CHARACTERS, ccsid), ccsid) == NAME_CHARACTERS
+    assert decode(encode(NAME_CHARACTERS, ccsid), ccsid) == NAME_CHARACTERS
 
 
 @pytest.mark.parametrize("ccsid", SINGLE_BYTE)
 def test_a_single_byte_page_has_each_byte_once(ccsid: int) -> None:
     everything = bytes(range(256))
-    characters = text(everything, ccsid)
+    characters = decode(everything, ccsid)
     assert len(characters) == 256
     for byte in range(256):
         if characters[byte] != "\ufffd":
             back = encode(characters[byte], ccsid)
             # Thai pages have a few characters at two places.
-            assert text(back, ccsid) == characters[byte]
+            assert decode(back, ccsid) == characters[byte]
             assert back == bytes([byte]) or ccsid in (838, 874, 1160)
 
 
@@ -108,14 +108,14 @@ def test_unicode_pages_keep_every_character(characters: str, ccsid: int) -> None
 @given(st.binary(max_size=60), st.sampled_from(SINGLE_BYTE), st.sampled_from(SINGLE_BYTE))
 def test_the_fast_way_and_the_way_through_text_agree(data: bytes, source: int, target: int) -> None:
     converted, substituted = convert_text(data, source, target)
-    characters = text(data, source)
+    characters = decode(data, source)
     if code_page(source).ebcdic and not code_page(target).ebcdic:
         characters = characters.replace("\x85", "\n")
     if source == target:
         assert (converted, substituted) == (data, False)
     else:
         assert converted == encode(characters, target)
-        assert substituted == any(text(encode(c, target), target) != c for c in characters)
+        assert substituted == any(decode(encode(c, target), target) != c for c in characters)
 
 
 def test_what_the_target_lacks_becomes_its_substitute_character() -> None:
@@ -177,7 +177,7 @@ def test_a_cut_ends_with_a_whole_character(characters: str, length: int, ccsid: 
     assert len(cut) <= length
     assert data.startswith(cut)
     assert len(cut) > min(len(data), length) - 4
-    text(cut, ccsid, encoding)
+    decode(cut, ccsid, encoding)
 
 
 def test_only_a_cut_at_the_end_is_forgiven() -> None:

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from ostler.engine.properties.properties import Inquiry, Property, PropertySet
-from ostler.engine.properties.property_values import CONVERSIONS, Value, converted, packed, unpacked
+from ostler.engine.properties.properties import Property, PropertyInquiry, PropertySet
+from ostler.engine.properties.property_values import CONVERSIONS, Value, convert_value, pack_value, unpack_value
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
@@ -177,9 +177,9 @@ def test_values_come_back_with_type_length_and_descriptor(type: int, value: Valu
     assert (answer.support, answer.context) == (mq.MQPD_SUPPORT_OPTIONAL, mq.MQPD_USER_CONTEXT)
     assert (answer.copy_options, answer.reason) == (mq.MQCOPY_REPLY, mq.MQRC_NONE)
     for big_endian in (False, True):
-        data = packed(type, value, big_endian)
+        data = pack_value(type, value, big_endian)
         assert answer.length == len(data)
-        assert unpacked(type, data, big_endian) == value
+        assert unpack_value(type, data, big_endian) == value
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_values_that_do_not_fit(type: int, value: Value, reason: int) -> None:
     ],
 )
 def test_buffers_that_do_not_fit_their_type(type: int, data: bytes, reason: int) -> None:
-    assert refused(lambda: unpacked(type, data, False)) == reason
+    assert refused(lambda: unpack_value(type, data, False)) == reason
 
 
 @pytest.mark.parametrize(
@@ -313,11 +313,11 @@ SAMPLES: dict[int, Value] = {
 @pytest.mark.parametrize("wanted", sorted(SAMPLES))
 def test_every_pair_of_types_converts_or_is_not_supported(type: int, wanted: int) -> None:
     if type == wanted or wanted in CONVERSIONS[type]:
-        value = converted(type, SAMPLES[type], wanted)
-        assert unpacked(wanted, packed(wanted, value, False), False) == value
+        value = convert_value(type, SAMPLES[type], wanted)
+        assert unpack_value(wanted, pack_value(wanted, value, False), False) == value
         assert (value is None) == (type == mq.MQTYPE_NULL)
     else:
-        assert refused(lambda: converted(type, SAMPLES[type], wanted)) == mq.MQRC_PROP_CONV_NOT_SUPPORTED
+        assert refused(lambda: convert_value(type, SAMPLES[type], wanted)) == mq.MQRC_PROP_CONV_NOT_SUPPORTED
 
 
 # Order and cursor.
@@ -460,6 +460,6 @@ def test_an_unknown_data_type_is_a_string_with_a_warning() -> None:
     properties = PropertySet()
     properties.add(Property("x", TEXT, "1", type_text="decimal"))
     answer = properties.inquire("x", mq.MQIMPO_CONVERT_TYPE, INT)
-    assert isinstance(answer, Inquiry)
+    assert isinstance(answer, PropertyInquiry)
     assert (answer.reason, answer.type_text) == (mq.MQRC_PROP_TYPE_NOT_SUPPORTED, "decimal")
     assert (answer.type, answer.value) == (TEXT, "1")

@@ -14,8 +14,8 @@ from ostler.engine.properties.message_properties import MessageProperties
 from ostler.engine.properties.properties import Property, PropertySet
 from ostler.engine.properties.property_control import properties_on_get
 from ostler.engine.properties.property_values import Value
-from ostler.engine.properties.rfh2 import Content, Rfh2, folder_properties, read_chain, read_rfh2, rewritten
-from ostler.engine.properties.rfh2_folders import folder_head, holds_properties, read_folder, unescaped, write_folders
+from ostler.engine.properties.rfh2 import Content, Rfh2, folder_properties, read_chain, read_rfh2, replace_headers
+from ostler.engine.properties.rfh2_folders import folder_head, holds_properties, read_folder, unescape, write_folders
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
@@ -131,11 +131,11 @@ def test_a_chain_in_changing_encodings() -> None:
     assert (chain.data_at, chain.rest.format, chain.rest.encoding) == (len(body) - 4, STRING, LITTLE)
     assert chain.headers[1].itself.ccsid == 1208
     # Without the first header the descriptor describes the second.
-    md, data = rewritten(descriptor(), body, chain, [chain.headers[1]])
+    md, data = replace_headers(descriptor(), body, chain, [chain.headers[1]])
     assert data == second + b"data"
     assert md[24:40] == struct.pack("<ii", BIG, 1208) + mq.MQFMT_RF_HEADER_2
     # Without both it describes the data.
-    md, data = rewritten(descriptor(), body, chain, [])
+    md, data = replace_headers(descriptor(), body, chain, [])
     assert data == b"data"
     assert md[24:40] == struct.pack("<ii", LITTLE, 1208) + STRING
     assert md[:24] + md[40:] == descriptor()[:24] + descriptor()[40:]
@@ -219,7 +219,7 @@ def test_which_folders_hold_properties(folder: str, expected: bool) -> None:
 
 
 def test_escaping() -> None:
-    assert unescaped("&lt;a&gt; &amp;amp; &quot;&apos; &#65;&#x42; &#x1F600;") == "<a> &amp; \"' AB \U0001f600"
+    assert unescape("&lt;a&gt; &amp;amp; &quot;&apos; &#65;&#x42; &#x1F600;") == "<a> &amp; \"' AB \U0001f600"
     [text] = write_folders([Property("x", mq.MQTYPE_STRING, "<&>\"'é")])
     assert text == "<usr><x>&lt;&amp;&gt;&quot;&apos;é</x></usr>"
     assert values(read_folder(text)) == {"x": "<&>\"'é"}

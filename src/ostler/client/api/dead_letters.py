@@ -21,7 +21,7 @@ from ostler.client.api.get_options import GetOptions, message_of
 from ostler.client.api.message import Message, put_moment
 from ostler.client.session.runtime import run
 from ostler.client.session.session import Session, Taken
-from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, text
+from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode
 from ostler.engine.message.message import (
     CCSID_AT,
     ENCODING_AT,
@@ -241,7 +241,7 @@ def _content(encoding: int, ccsid: int, format: str) -> bytes:
 def _text(data: bytes, ccsid: int, encoding: int) -> str:
     """Text of a header. One in a code page that is not known is read as what most are."""
     try:
-        decoded = text(data, ccsid if ccsid > 0 else _UTF_8, encoding)
+        decoded = decode(data, ccsid if ccsid > 0 else _UTF_8, encoding)
     except (UnknownCodePageError, MalformedTextError):
         decoded = data.decode("ascii", "replace")
     return decoded.partition("\0")[0].rstrip(" ")

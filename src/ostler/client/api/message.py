@@ -11,7 +11,7 @@ from typing import Final, TypedDict, Unpack
 
 from ostler.client.api.keywords import unknown_keyword
 from ostler.client.api.property_types import PropertyValue
-from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, encode, text
+from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode, encode
 from ostler.model.constants import (
     MQCCSI_Q_MGR,
     MQEI_UNLIMITED,
@@ -306,7 +306,7 @@ def _decoded(body: bytes, ccsid: int, encoding: int) -> str:
     try:
         if ccsid in (MQCCSI_Q_MGR, _UTF_8):
             return body.decode("utf-8")
-        return text(body, ccsid, encoding)
+        return decode(body, ccsid, encoding)
     except (UnknownCodePageError, MalformedTextError, UnicodeDecodeError):
         raise MQError(MQRC_TARGET_CCSID_ERROR, f"The body is no text in code page {ccsid}.") from None
 

@@ -24,10 +24,10 @@ from ostler.client.mqi.variable_strings import (
 from ostler.engine.conversion import code_pages
 from ostler.engine.conversion.code_pages import UnknownCodePageError
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR, field_named
-from ostler.engine.properties.properties import Inquiry, PropertySet
+from ostler.engine.properties.properties import PropertyInquiry, PropertySet
 from ostler.engine.properties.property_buffers import buffer_to_properties, properties_to_buffer
 from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
-from ostler.engine.properties.property_values import check_type, packed, unpacked
+from ostler.engine.properties.property_values import check_type, pack_value, unpack_value
 from ostler.model.constants import (
     MQ_MAX_PROPERTY_NAME_LENGTH,
     MQCC_FAILED,
@@ -170,7 +170,7 @@ def MQSETMP(
         if type == MQTYPE_STRING:
             ccsid = MQSMPO.read_int(options, "ValueCCSID")
             value = decoded(bytes(value), ccsid, encoding, MQRC_BUFFER_ERROR).encode("utf-8", "surrogatepass")
-        given = unpacked(type, bytes(value), _is_big_endian(encoding, MQRC_SMPO_ERROR))
+        given = unpack_value(type, bytes(value), _is_big_endian(encoding, MQRC_SMPO_ERROR))
         properties.set(text, type, given, MQSMPO.read_int(options, "Options"), support, context, copy_options)
     except MQError as error:
         return failed(error)
@@ -221,14 +221,14 @@ def MQINQMP(
     return inquiry.type, value, len(value), completion(reason), reason
 
 
-def _answer(impo: bytearray, inquiry: Inquiry, options: int) -> tuple[bytes, int]:
+def _answer(impo: bytearray, inquiry: PropertyInquiry, options: int) -> tuple[bytes, int]:
     """The value as bytes, converted when that was asked for; the warning when it could not be."""
     encoding, ccsid = MQENC_NATIVE, UTF_8
     wanted_ccsid = application_ccsid(MQIMPO.read_int(impo, "RequestedCCSID"))
     reason = inquiry.reason
     if options & MQIMPO_CONVERT_VALUE:
         encoding = MQIMPO.read_int(impo, "RequestedEncoding")
-    value = packed(inquiry.type, inquiry.value, _is_big_endian(encoding, MQRC_IMPO_ERROR))
+    value = pack_value(inquiry.type, inquiry.value, _is_big_endian(encoding, MQRC_IMPO_ERROR))
     if options & MQIMPO_CONVERT_VALUE and isinstance(inquiry.value, str) and wanted_ccsid != UTF_8:
         try:
             value = code_pages.encode(inquiry.value, wanted_ccsid, encoding)

@@ -88,7 +88,7 @@ def application_ccsid(ccsid: int) -> int:
 
 def decoded(data: bytes, ccsid: int, encoding: int, malformed_reason: int) -> str:
     try:
-        return code_pages.text(data, application_ccsid(ccsid), encoding)
+        return code_pages.decode(data, application_ccsid(ccsid), encoding)
     except UnknownCodePageError as error:
         raise MQError(MQRC_SOURCE_CCSID_ERROR, f"The coded character set {error.ccsid} is not known.") from None
     except MalformedTextError as error:

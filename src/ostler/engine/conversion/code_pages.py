@@ -104,7 +104,7 @@ def code_page(ccsid: int) -> CodePage:
     return found
 
 
-def text(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> str:
+def decode(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> str:
     """The characters. `encoding` counts only for the CCSIDs of UTF-16.
 
     Raises UnknownCodePageError, and MalformedTextError for bytes of a multi-byte page that are no characters. A single
@@ -141,10 +141,10 @@ def convert_text(
     if source.single_byte and target.single_byte:
         if source_ccsid == target_ccsid:
             return data, False
-        change = _translation(source, target)
-        lost = change.substituted
-        return data.translate(change.table), lost != b"" and len(data.translate(None, lost)) != len(data)
-    characters = text(data, source_ccsid, source_encoding)
+        translation = _translation(source, target)
+        lost = translation.substituted
+        return data.translate(translation.table), lost != b"" and len(data.translate(None, lost)) != len(data)
+    characters = decode(data, source_ccsid, source_encoding)
     if source.ebcdic:
         characters = characters.replace(_NEW_LINE, _LINE_FEED)
     converted, substituted = _encode(characters, target, target_encoding)

@@ -11,13 +11,13 @@ from typing import Final
 
 from ostler.engine.conversion.code_pages import UTF_8, cut_text, is_known
 from ostler.engine.conversion.fields import (
-    Change,
     ConversionFailedError,
+    Converter,
     convert_fields,
     layout_length,
     layout_of,
 )
-from ostler.engine.conversion.headers import Header, convert_header, is_header
+from ostler.engine.conversion.headers import ConvertedHeader, convert_header, is_header
 from ostler.engine.conversion.pcf import convert_pcf
 from ostler.model.constants import (
     MQCCSI_EMBEDDED,
@@ -51,7 +51,7 @@ _IMS_SEGMENT_LENGTH_MAX: Final = 0x7FFF
 _HEADERS_MAX: Final = 100
 
 
-class Converted:
+class ConvertedMessage:
     """What MQGET returns. `reason` is MQRC_NONE or comes with a warning; the rest describes `body` as it is now."""
 
     def __init__(self, body: bytes, encoding: int, ccsid: int, format: bytes, reason: int) -> None:
@@ -66,10 +66,10 @@ class _Parts:
     """The parts converted so far, and in the end the rest that was not."""
 
     def __init__(self) -> None:
-        self.headers: list[Header] = []
+        self.headers: list[ConvertedHeader] = []
         self.starts: list[int] = []
         self.body = b""
-        self.body_change: Change | None = None
+        self.body_converter: Converter | None = None
         self.rest = b""
         self.reason: int = MQRC_NONE
         self.stopped = False
@@ -80,7 +80,7 @@ class _Parts:
         self.reason = reason
         self.stopped = True
 
-    def joined(self) -> bytes:
+    def join(self) -> bytes:
         return b"".join([*[bytes(header.converted) for header in self.headers], self.body, self.rest])
 
 
@@ -94,7 +94,7 @@ def convert_message(
     buffer_length: int,
     accept_truncated: bool,
     queue_manager_ccsid: int = UTF_8,
-) -> Converted:
+) -> ConvertedMessage:
     """The data as the application gets it: never more than `buffer_length` bytes, never an exception.
 
     With `accept_truncated` (MQGMO_ACCEPT_TRUNCATED_MSG) data that does not fit is cut behind a whole character and the
@@ -107,24 +107,24 @@ def convert_message(
     data = body if len(body) <= buffer_length else body[:buffer_length]
     truncated = len(data) < len(body)
     if truncated and not accept_truncated:
-        return Converted(data, encoding, ccsid, format, MQRC_TRUNCATED_MSG_FAILED)
+        return ConvertedMessage(data, encoding, ccsid, format, MQRC_TRUNCATED_MSG_FAILED)
     reason = MQRC_TRUNCATED_MSG_ACCEPTED if truncated else MQRC_NONE
     if (encoding == wanted_encoding and ccsid == wanted_ccsid) or not data or wanted_ccsid == MQCCSI_EMBEDDED:
-        return Converted(data, encoding, ccsid, format, reason)
-    change = Change(encoding, ccsid, wanted_encoding, wanted_ccsid, queue_manager_ccsid)
-    parts = _convert_parts(format.split(b"\0")[0].ljust(len(MQFMT_NONE)), change, data, truncated)
+        return ConvertedMessage(data, encoding, ccsid, format, reason)
+    converter = Converter(encoding, ccsid, wanted_encoding, wanted_ccsid, queue_manager_ccsid)
+    parts = _convert_parts(format.split(b"\0")[0].ljust(len(MQFMT_NONE)), converter, data, truncated)
     if parts.stopped and not parts.headers:
-        return Converted(data, encoding, ccsid, format, reason or parts.reason)
-    converted = parts.joined()
+        return ConvertedMessage(data, encoding, ccsid, format, reason or parts.reason)
+    converted = parts.join()
     if len(converted) > buffer_length:
         if not accept_truncated:
-            return Converted(body, encoding, ccsid, format, MQRC_CONVERTED_MSG_TOO_BIG)
+            return ConvertedMessage(body, encoding, ccsid, format, MQRC_CONVERTED_MSG_TOO_BIG)
         converted = _cut(parts, converted, buffer_length)
         reason = MQRC_TRUNCATED_MSG_ACCEPTED
-    return Converted(converted, wanted_encoding, wanted_ccsid, format, reason or parts.reason)
+    return ConvertedMessage(converted, wanted_encoding, wanted_ccsid, format, reason or parts.reason)
 
 
-def _convert_parts(first_format: bytes, change: Change, data: bytes, truncated: bool) -> _Parts:
+def _convert_parts(first_format: bytes, converter: Converter, data: bytes, truncated: bool) -> _Parts:
     parts = _Parts()
     part_format = first_format
     offset = 0
@@ -135,20 +135,20 @@ def _convert_parts(first_format: bytes, change: Change, data: bytes, truncated: 
                 parts.stop(data, offset, MQRC_NONE if parts.headers else MQRC_FORMAT_ERROR)
                 break
             if not is_header(part_format):
-                parts.body = _convert_body(part_format, change, data, offset, truncated)
-                parts.body_change = change
+                parts.body = _convert_body(part_format, converter, data, offset, truncated)
+                parts.body_converter = converter
                 break
             if len(parts.headers) == _HEADERS_MAX:
                 raise ConversionFailedError(MQRC_FORMAT_ERROR)
-            header = convert_header(part_format, change, data, offset, truncated)
+            header = convert_header(part_format, converter, data, offset, truncated)
             parts.headers.append(header)
             parts.starts.append(offset)
             if not header.complete:
                 break
             offset += header.length
             part_format = header.next_format
-            change = header.next_change
-            if not change.needed() or offset == len(data):
+            converter = header.next_converter
+            if not converter.is_needed() or offset == len(data):
                 parts.rest = data[offset:]
                 break
     except ConversionFailedError as failure:
@@ -159,7 +159,7 @@ def _convert_parts(first_format: bytes, change: Change, data: bytes, truncated: 
 
 def _stop_at(parts: _Parts, data: bytes, offset: int, reason: int) -> None:
     """A header whose page is also that of what follows cannot be converted alone: it stays with the rest."""
-    while parts.headers and parts.headers[-1].shape.shares_page:
+    while parts.headers and parts.headers[-1].layout.shares_page:
         parts.headers.pop()
         offset = parts.starts.pop()
     parts.stop(data, offset, reason)
@@ -169,59 +169,60 @@ def _describe(parts: _Parts) -> None:
     """Every header before a converted part says so; the one before the rest keeps describing the source."""
     described = len(parts.headers) - 1 if parts.stopped else len(parts.headers)
     for header in parts.headers[:described]:
-        if header.complete and not header.shape.shares_page:
-            header.describe(header.change.wanted_encoding, header.change.wanted_ccsid)
+        if header.complete and not header.layout.shares_page:
+            header.describe(header.converter.wanted_encoding, header.converter.wanted_ccsid)
 
 
 def _cut(parts: _Parts, converted: bytes, length_max: int) -> bytes:
-    """Converted data that became too long for the buffer, without half a character at the end."""
-    change = parts.body_change
+    """ConvertedMessage data that became too long for the buffer, without half a character at the end."""
+    converter = parts.body_converter
     start = len(converted) - len(parts.body)
-    if change is None or start >= length_max or not is_known(change.wanted_ccsid):
+    if converter is None or start >= length_max or not is_known(converter.wanted_ccsid):
         return converted[:length_max]
-    body = cut_text(parts.body, change.wanted_ccsid, length_max - start, change.wanted_encoding)
+    body = cut_text(parts.body, converter.wanted_ccsid, length_max - start, converter.wanted_encoding)
     return converted[:start] + body
 
 
-def _convert_body(format: bytes, change: Change, data: bytes, offset: int, truncated: bool) -> bytes:
+def _convert_body(format: bytes, converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
     """The last part: text, a trigger message, a command or an event. Any other format has no converter here."""
     if format == MQFMT_STRING:
         piece = data[offset:] if offset else data
-        return change.cut_string(piece) if truncated else change.string(piece)
+        return converter.convert_truncated_string(piece) if truncated else converter.convert_string(piece)
     if format in (MQFMT_ADMIN, MQFMT_EVENT, MQFMT_PCF):
-        return convert_pcf(change, data, offset, len(data), truncated)
+        return convert_pcf(converter, data, offset, len(data), truncated)
     if format == MQFMT_TRIGGER:
-        return _convert_trigger(change, data, offset, truncated)
+        return _convert_trigger(converter, data, offset, truncated)
     if format == MQFMT_IMS_VAR_STRING:
-        return _convert_ims_segments(change, data, offset, truncated)
+        return _convert_ims_segments(converter, data, offset, truncated)
     raise ConversionFailedError(MQRC_FORMAT_ERROR)
 
 
-def _convert_trigger(change: Change, data: bytes, offset: int, truncated: bool) -> bytes:
-    change.check_names()
+def _convert_trigger(converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
+    converter.check_names()
     length = len(data) - offset
     if length > _TM_LENGTH or (length < _TM_LENGTH and not truncated):
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
     if length >= 8 and (
-        change.name(data[offset : offset + 4]) != MQTM_STRUC_ID or change.integer(data, offset + 4) != MQTM_VERSION_1
+        converter.read_name(data[offset : offset + 4]) != MQTM_STRUC_ID
+        or converter.read_integer(data, offset + 4) != MQTM_VERSION_1
     ):
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    return bytes(convert_fields(change, data, offset, _TM))
+    return bytes(convert_fields(converter, data, offset, _TM))
 
 
-def _convert_ims_segments(change: Change, data: bytes, offset: int, truncated: bool) -> bytes:
+def _convert_ims_segments(converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
     """Segments of a length of two bytes that counts itself, two bytes left alone, and text."""
     parts: list[bytes] = []
     end = len(data)
     while offset < end:
-        length = change.integer(data, offset, 2) if end - offset >= 4 else 0
+        length = converter.read_integer(data, offset, 2) if end - offset >= 4 else 0
         if truncated and (end - offset < 4 or length > end - offset):
             break
         if length < 4 or length > end - offset:
             raise ConversionFailedError(MQRC_FORMAT_ERROR)
-        converted = change.string(data[offset + 4 : offset + length])
+        converted = converter.convert_string(data[offset + 4 : offset + length])
         if len(converted) + 4 > _IMS_SEGMENT_LENGTH_MAX:
             raise ConversionFailedError(MQRC_CONVERTED_STRING_TOO_BIG)
-        parts += [change.packed(len(converted) + 4, 2), data[offset + 2 : offset + 4], converted]
+        parts += [converter.pack_integer(len(converted) + 4, 2), data[offset + 2 : offset + 4], converted]
         offset += length
     return b"".join(parts)

@@ -1,6 +1,6 @@
 """The fields of MQ's structures from one encoding and code page into another.
 
-`Change` knows both sides. A structure is described by a layout: which bytes are text, which are integers, which are
+`Converter` knows both sides. A structure is described by a layout: which bytes are text, which are integers, which are
 left alone. What cannot be converted raises ConversionFailedError with the reason that MQGET gives.
 """
 
@@ -12,10 +12,10 @@ from typing import Final
 from ostler.engine.conversion.code_pages import (
     MalformedTextError,
     convert_text,
+    decode,
     depends_on_encoding,
     holds_names,
     is_known,
-    text,
     whole_characters,
 )
 from ostler.model.constants import (
@@ -47,7 +47,7 @@ class ConversionFailedError(Exception):
         self.reason = reason
 
 
-class Field:
+class LayoutField:
     """One field of a structure, or several integers or bytes in a row."""
 
     def __init__(self, kind: int, offset: int, length: int) -> None:
@@ -56,26 +56,26 @@ class Field:
         self.length = length
 
 
-def layout(description: str) -> list[Field]:
+def layout(description: str) -> list[LayoutField]:
     """A layout from words like "c48" (text of 48 bytes), "i11" (11 integers) and "b24" (24 bytes left alone)."""
-    fields: list[Field] = []
+    fields: list[LayoutField] = []
     offset = 0
     for word in description.split():
         count = int(word[1:])
         if word[0] == "c":
-            field = Field(TEXT, offset, count)
+            field = LayoutField(TEXT, offset, count)
         elif word[0] == "i":
-            field = Field(INTEGER, offset, 4 * count)
+            field = LayoutField(INTEGER, offset, 4 * count)
         else:
-            field = Field(BYTES, offset, count)
+            field = LayoutField(BYTES, offset, count)
         fields.append(field)
         offset += field.length
     return fields
 
 
-def layout_of(structure: Layout, version: int, start: int = 0) -> list[Field]:
+def layout_of(structure: Layout, version: int, start: int = 0) -> list[LayoutField]:
     """The layout of a version of one of MQ's structures that begins at `start`; integers in a row are one field."""
-    fields: list[Field] = []
+    fields: list[LayoutField] = []
     for row in structure.fields:
         if row.version > version:
             continue
@@ -83,15 +83,15 @@ def layout_of(structure: Layout, version: int, start: int = 0) -> list[Field]:
         if kind == INTEGER and fields and fields[-1].kind == INTEGER:
             fields[-1].length += row.length
         else:
-            fields.append(Field(kind, start + row.offset, row.length))
+            fields.append(LayoutField(kind, start + row.offset, row.length))
     return fields
 
 
-def layout_length(fields: list[Field]) -> int:
+def layout_length(fields: list[LayoutField]) -> int:
     return fields[-1].offset + fields[-1].length
 
 
-class Change:
+class Converter:
     """From the encoding and code page of some data to those that are wanted."""
 
     def __init__(
@@ -103,47 +103,47 @@ class Change:
         self.wanted_ccsid = wanted_ccsid
         self.queue_manager_ccsid = queue_manager_ccsid
 
-    def needed(self) -> bool:
+    def is_needed(self) -> bool:
         return self.encoding != self.wanted_encoding or self.ccsid != self.wanted_ccsid
 
-    def following(self, encoding: int, ccsid: int) -> Change:
-        """The change for the data after a structure that describes it so."""
+    def for_following_data(self, encoding: int, ccsid: int) -> Converter:
+        """The converter for the data after a structure that describes it so."""
         if ccsid == MQCCSI_INHERIT:
             ccsid = self.ccsid
         elif ccsid == MQCCSI_Q_MGR:
             ccsid = self.queue_manager_ccsid
-        return Change(encoding, ccsid, self.wanted_encoding, self.wanted_ccsid, self.queue_manager_ccsid)
+        return Converter(encoding, ccsid, self.wanted_encoding, self.wanted_ccsid, self.queue_manager_ccsid)
 
     # Integers
 
-    def source_order(self) -> bool:
+    def is_source_reversed(self) -> bool:
         """Whether the source's integers are reversed (little-endian)."""
         order = self.encoding & MQENC_INTEGER_MASK
         if order != MQENC_INTEGER_NORMAL and order != MQENC_INTEGER_REVERSED:
             raise ConversionFailedError(MQRC_SOURCE_INTEGER_ENC_ERROR)
         return order == MQENC_INTEGER_REVERSED
 
-    def target_order(self) -> bool:
+    def is_target_reversed(self) -> bool:
         order = self.wanted_encoding & MQENC_INTEGER_MASK
         if order != MQENC_INTEGER_NORMAL and order != MQENC_INTEGER_REVERSED:
             raise ConversionFailedError(MQRC_TARGET_INTEGER_ENC_ERROR)
         return order == MQENC_INTEGER_REVERSED
 
-    def integer(self, data: bytes, offset: int, width: int = 4) -> int:
+    def read_integer(self, data: bytes, offset: int, width: int = 4) -> int:
         """An integer of the source. The caller has made sure that it is all there."""
-        if self.source_order():
+        if self.is_source_reversed():
             return int.from_bytes(data[offset : offset + width], "little", signed=True)
         return int.from_bytes(data[offset : offset + width], "big", signed=True)
 
-    def packed(self, value: int, width: int = 4) -> bytes:
+    def pack_integer(self, value: int, width: int = 4) -> bytes:
         """A value as an integer of the target."""
-        if self.target_order():
+        if self.is_target_reversed():
             return value.to_bytes(width, "little", signed=True)
         return value.to_bytes(width, "big", signed=True)
 
-    def integers(self, data: bytes, width: int = 4) -> bytes:
+    def convert_integers(self, data: bytes, width: int = 4) -> bytes:
         """Integers in a row."""
-        if self.source_order() == self.target_order():
+        if self.is_source_reversed() == self.is_target_reversed():
             return data
         swapped = array("q" if width == 8 else "i", data)
         swapped.byteswap()
@@ -158,22 +158,22 @@ class Change:
         if not holds_names(self.wanted_ccsid):
             raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
 
-    def name(self, field: bytes) -> bytes:
+    def read_name(self, field: bytes) -> bytes:
         """A structure identifier or format name of the source as it is written in this program."""
         if not is_known(self.ccsid):
             raise ConversionFailedError(MQRC_SOURCE_CCSID_ERROR)
         try:
-            characters = text(field, self.ccsid, self.encoding)
+            characters = decode(field, self.ccsid, self.encoding)
         except MalformedTextError:
             raise ConversionFailedError(MQRC_FORMAT_ERROR) from None
         # Everything from the first null on is padding.
         return characters.split("\0")[0].ljust(len(field)).encode("ascii", "replace")
 
-    def string(self, data: bytes) -> bytes:
+    def convert_string(self, data: bytes) -> bytes:
         """Text that may become longer or shorter."""
-        return self.string_from(data, self.ccsid)
+        return self.convert_string_from(data, self.ccsid)
 
-    def string_from(self, data: bytes, ccsid: int) -> bytes:
+    def convert_string_from(self, data: bytes, ccsid: int) -> bytes:
         """The same for text with a code page of its own."""
         if ccsid == self.wanted_ccsid and not (depends_on_encoding(ccsid) and self.encoding != self.wanted_encoding):
             return data
@@ -186,33 +186,33 @@ class Change:
         except MalformedTextError:
             raise ConversionFailedError(MQRC_NOT_CONVERTED) from None
 
-    def cut_string(self, data: bytes) -> bytes:
+    def convert_truncated_string(self, data: bytes) -> bytes:
         """Text whose end was cut off: what is whole of it."""
         if is_known(self.ccsid):
             data = whole_characters(data, self.ccsid, self.encoding)
-        return self.string(data)
+        return self.convert_string(data)
 
-    def field(self, data: bytes) -> bytes:
+    def convert_field(self, data: bytes) -> bytes:
         """Text of fixed length. If it grows, trailing blanks and what follows a null may go; nothing else."""
-        converted = self.string(data)
+        converted = self.convert_string(data)
         length = len(data)
         if len(converted) == length:
             return converted
-        blank = self.blank()
+        blank = self.target_blank()
         if len(converted) > length:
             converted = converted.partition(b"\0")[0].rstrip(blank)
             if len(converted) > length:
                 raise ConversionFailedError(MQRC_CONVERTED_STRING_TOO_BIG)
         return converted.ljust(length, blank)
 
-    def blank(self) -> bytes:
+    def target_blank(self) -> bytes:
         """The target's blank; one byte in every page that holds names."""
         if not is_known(self.wanted_ccsid):
             raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
         return convert_text(b" ", 819, self.wanted_ccsid, target_encoding=self.wanted_encoding)[0]
 
 
-def convert_fields(change: Change, data: bytes, offset: int, fields: list[Field]) -> bytearray:
+def convert_fields(converter: Converter, data: bytes, offset: int, fields: list[LayoutField]) -> bytearray:
     """The structure at `offset`, as far as the data goes. A field that is cut is left out, text up to its cut."""
     converted = bytearray()
     for field in fields:
@@ -220,13 +220,13 @@ def convert_fields(change: Change, data: bytes, offset: int, fields: list[Field]
         piece = data[start : start + field.length]
         if field.kind == INTEGER:
             piece = piece[: len(piece) - len(piece) % 4]
-            converted += change.integers(piece)
+            converted += converter.convert_integers(piece)
         elif field.kind == BYTES:
             converted += piece
         elif len(piece) == field.length:
-            converted += change.field(piece)
+            converted += converter.convert_field(piece)
         else:
-            converted += change.cut_string(piece)
+            converted += converter.convert_truncated_string(piece)
         if len(piece) < field.length:
             break
     return converted

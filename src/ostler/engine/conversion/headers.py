@@ -10,9 +10,9 @@ from typing import Final
 
 from ostler.engine.conversion.code_pages import depends_on_encoding
 from ostler.engine.conversion.fields import (
-    Change,
     ConversionFailedError,
-    Field,
+    Converter,
+    LayoutField,
     convert_fields,
     layout,
     layout_length,
@@ -52,7 +52,7 @@ from ostler.model.structures.layout import Layout
 from ostler.model.structures.md import MQMD
 
 
-class Shape:
+class HeaderLayout:
     """What a header looks like: its identifier and version, its fields, and where it says what follows.
 
     `length_at` is where it tells its own length, -1 if it does not. `shares_page`: what follows is in the header's own
@@ -60,7 +60,13 @@ class Shape:
     """
 
     def __init__(
-        self, identifier: bytes, version: int, fields: list[Field], encoding_at: int, length_at: int, shares_page: bool
+        self,
+        identifier: bytes,
+        version: int,
+        fields: list[LayoutField],
+        encoding_at: int,
+        length_at: int,
+        shares_page: bool,
     ) -> None:
         self.identifier = identifier
         self.version = version
@@ -71,23 +77,25 @@ class Shape:
         self.shares_page = shares_page
 
 
-class Header:
+class ConvertedHeader:
     """A converted header. `length` counts the source's bytes; `complete` is False when the message was cut in it."""
 
-    def __init__(self, shape: Shape, change: Change, converted: bytearray, length: int, complete: bool) -> None:
-        self.shape = shape
-        self.change = change
+    def __init__(
+        self, header_layout: HeaderLayout, converter: Converter, converted: bytearray, length: int, complete: bool
+    ) -> None:
+        self.layout = header_layout
+        self.converter = converter
         self.converted = converted
         self.length = length
         self.complete = complete
         self.next_format = b""
-        self.next_change = change
+        self.next_converter = converter
 
     def describe(self, encoding: int, ccsid: int) -> None:
         """Say what the data that follows is in, in the fields of the converted header."""
-        at = self.shape.encoding_at
-        self.converted[at : at + 4] = self.change.packed(encoding)
-        self.converted[at + 4 : at + 8] = self.change.packed(ccsid)
+        at = self.layout.encoding_at
+        self.converted[at : at + 4] = self.converter.pack_integer(encoding)
+        self.converted[at + 4 : at + 8] = self.converter.pack_integer(ccsid)
 
 
 _DESCRIPTION: Final = "c4 i4 c8 i1"
@@ -98,26 +106,26 @@ _MD_AT: Final = MQXQH.offset("MsgDesc")
 _XQH_FIELDS: Final = layout_of(MQXQH, MQXQH_VERSION_1)[:-1] + layout_of(MQMD, MQMD_VERSION_1, _MD_AT)
 
 
-def _described(structure: Layout, version: int, shares_page: bool) -> Shape:
+def _layout_of_structure(structure: Layout, version: int, shares_page: bool) -> HeaderLayout:
     """A header that tells its length and what follows, all in its own fields."""
     length_at = structure.offset("StrucLength") if "StrucLength" in structure.by_name else -1
     fields = layout_of(structure, version)
-    return Shape(structure.identifier, version, fields, structure.offset("Encoding"), length_at, shares_page)
+    return HeaderLayout(structure.identifier, version, fields, structure.offset("Encoding"), length_at, shares_page)
 
 
-_DLH: Final = _described(MQDLH, MQDLH_VERSION_1, False)
-_MDE: Final = _described(MQMDE, MQMDE_VERSION_2, False)
-_IIH: Final = _described(MQIIH, MQIIH_VERSION_1, True)
-_XQH: Final = Shape(MQXQH_STRUC_ID, MQXQH_VERSION_1, _XQH_FIELDS, _MD_AT + MQMD.offset("Encoding"), -1, False)
-_CIH: Final = Shape(MQCIH_STRUC_ID, MQCIH_VERSION_1, layout(_CIH_FIELDS), 12, 8, True)
-_CIH_2: Final = Shape(MQCIH_STRUC_ID, MQCIH_VERSION_2, layout(f"{_CIH_FIELDS} i4"), 12, 8, True)
-_WIH: Final = Shape(MQWIH_STRUC_ID, MQWIH_VERSION_1, layout(_WIH_FIELDS), 12, 8, False)
+_DLH: Final = _layout_of_structure(MQDLH, MQDLH_VERSION_1, False)
+_MDE: Final = _layout_of_structure(MQMDE, MQMDE_VERSION_2, False)
+_IIH: Final = _layout_of_structure(MQIIH, MQIIH_VERSION_1, True)
+_XQH: Final = HeaderLayout(MQXQH_STRUC_ID, MQXQH_VERSION_1, _XQH_FIELDS, _MD_AT + MQMD.offset("Encoding"), -1, False)
+_CIH: Final = HeaderLayout(MQCIH_STRUC_ID, MQCIH_VERSION_1, layout(_CIH_FIELDS), 12, 8, True)
+_CIH_2: Final = HeaderLayout(MQCIH_STRUC_ID, MQCIH_VERSION_2, layout(f"{_CIH_FIELDS} i4"), 12, 8, True)
+_WIH: Final = HeaderLayout(MQWIH_STRUC_ID, MQWIH_VERSION_1, layout(_WIH_FIELDS), 12, 8, False)
 # These have a part of varying length; the fields are those before it.
-_RFH: Final = Shape(MQRFH_STRUC_ID, MQRFH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
-_RFH_2: Final = _described(MQRFH2, MQRFH_VERSION_2, False)
-_EPH: Final = Shape(MQEPH_STRUC_ID, MQEPH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
+_RFH: Final = HeaderLayout(MQRFH_STRUC_ID, MQRFH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
+_RFH_2: Final = _layout_of_structure(MQRFH2, MQRFH_VERSION_2, False)
+_EPH: Final = HeaderLayout(MQEPH_STRUC_ID, MQEPH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
 
-_SHAPES: Final[dict[bytes, Shape]] = {
+_LAYOUTS: Final[dict[bytes, HeaderLayout]] = {
     MQFMT_DEAD_LETTER_HEADER: _DLH,
     MQFMT_XMIT_Q_HEADER: _XQH,
     MQFMT_MD_EXTENSION: _MDE,
@@ -131,97 +139,103 @@ _SHAPES: Final[dict[bytes, Shape]] = {
 
 
 def is_header(format: bytes) -> bool:
-    return format in _SHAPES
+    return format in _LAYOUTS
 
 
-def convert_header(format: bytes, change: Change, data: bytes, offset: int, truncated: bool) -> Header:
+def convert_header(format: bytes, converter: Converter, data: bytes, offset: int, truncated: bool) -> ConvertedHeader:
     """The header at `offset`. Raises ConversionFailedError for one that is not what the format says."""
-    shape = _SHAPES[format]
-    change.check_names()
+    header_layout = _LAYOUTS[format]
+    converter.check_names()
     available = len(data) - offset
     if truncated and available < 8:
-        return Header(shape, change, bytearray(), available, False)
-    shape = _check_start(shape, change, data, offset)
-    if available < shape.length:
+        return ConvertedHeader(header_layout, converter, bytearray(), available, False)
+    header_layout = _check_start(header_layout, converter, data, offset)
+    if available < header_layout.length:
         if not truncated:
             raise ConversionFailedError(MQRC_FORMAT_ERROR)
-        return Header(shape, change, convert_fields(change, data, offset, shape.fields), available, False)
-    length = _length(shape, change, data, offset)
+        return ConvertedHeader(
+            header_layout, converter, convert_fields(converter, data, offset, header_layout.fields), available, False
+        )
+    length = _length(header_layout, converter, data, offset)
     if length > available and not truncated:
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
     complete = length <= available
     end = offset + length if complete else len(data)
-    converted = convert_fields(change, data, offset, shape.fields)
-    if shape is _RFH:
-        _add_name_value_string(change, converted, data, offset, end, complete)
-    elif shape is _RFH_2:
-        _add_folders(change, converted, data, offset, end, complete)
-    elif shape is _EPH:
-        converted += convert_pcf(change, data, offset + shape.length, end, not complete)
-        _set_length(change, converted, complete)
-    header = Header(shape, change, converted, length, complete)
+    converted = convert_fields(converter, data, offset, header_layout.fields)
+    if header_layout is _RFH:
+        _add_name_value_string(converter, converted, data, offset, end, complete)
+    elif header_layout is _RFH_2:
+        _add_folders(converter, converted, data, offset, end, complete)
+    elif header_layout is _EPH:
+        converted += convert_pcf(converter, data, offset + header_layout.length, end, not complete)
+        _set_length(converter, converted, complete)
+    header = ConvertedHeader(header_layout, converter, converted, length, complete)
     if complete:
         _read_description(header, data, offset)
     return header
 
 
-def _check_start(shape: Shape, change: Change, data: bytes, offset: int) -> Shape:
-    if len(data) - offset < 8 or change.name(data[offset : offset + 4]) != shape.identifier:
+def _check_start(header_layout: HeaderLayout, converter: Converter, data: bytes, offset: int) -> HeaderLayout:
+    if len(data) - offset < 8 or converter.read_name(data[offset : offset + 4]) != header_layout.identifier:
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    version = change.integer(data, offset + 4)
-    if shape is _CIH and version == MQCIH_VERSION_2:
+    version = converter.read_integer(data, offset + 4)
+    if header_layout is _CIH and version == MQCIH_VERSION_2:
         return _CIH_2
-    if version != shape.version:
+    if version != header_layout.version:
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    return shape
+    return header_layout
 
 
-def _length(shape: Shape, change: Change, data: bytes, offset: int) -> int:
-    if shape.length_at < 0:
-        return shape.length
-    length = change.integer(data, offset + shape.length_at)
-    varies = shape is _RFH or shape is _RFH_2 or shape is _EPH
-    if length < shape.length or (length > shape.length and not varies):
+def _length(header_layout: HeaderLayout, converter: Converter, data: bytes, offset: int) -> int:
+    if header_layout.length_at < 0:
+        return header_layout.length
+    length = converter.read_integer(data, offset + header_layout.length_at)
+    varies = header_layout is _RFH or header_layout is _RFH_2 or header_layout is _EPH
+    if length < header_layout.length or (length > header_layout.length and not varies):
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
     return length
 
 
-def _read_description(header: Header, data: bytes, offset: int) -> None:
+def _read_description(header: ConvertedHeader, data: bytes, offset: int) -> None:
     """Find out what follows, and write the true code page in place of "inherited"."""
-    shape = header.shape
-    change = header.change
-    at = offset + shape.encoding_at
-    header.next_format = change.name(data[at + 8 : at + 16])
-    if shape.shares_page:
+    header_layout = header.layout
+    converter = header.converter
+    at = offset + header_layout.encoding_at
+    header.next_format = converter.read_name(data[at + 8 : at + 16])
+    if header_layout.shares_page:
         return
-    header.next_change = change.following(change.integer(data, at), change.integer(data, at + 4))
-    header.describe(header.next_change.encoding, header.next_change.ccsid)
+    header.next_converter = converter.for_following_data(
+        converter.read_integer(data, at), converter.read_integer(data, at + 4)
+    )
+    header.describe(header.next_converter.encoding, header.next_converter.ccsid)
 
 
-def _set_length(change: Change, converted: bytearray, complete: bool) -> None:
+def _set_length(converter: Converter, converted: bytearray, complete: bool) -> None:
     """Tell the new length. A header that was cut keeps the length it had: its rest is not here to be measured."""
     if complete:
-        converted[8:12] = change.packed(len(converted))
+        converted[8:12] = converter.pack_integer(len(converted))
 
 
 def _add_name_value_string(
-    change: Change, converted: bytearray, data: bytes, offset: int, end: int, complete: bool
+    converter: Converter, converted: bytearray, data: bytes, offset: int, end: int, complete: bool
 ) -> None:
     string = data[offset + _RFH.length : end]
     if not complete:
-        converted += change.cut_string(string)
+        converted += converter.convert_truncated_string(string)
         return
-    converted += change.string(string)
+    converted += converter.convert_string(string)
     # What follows should stay on a boundary of four bytes.
-    converted += change.blank() * (-len(converted) % 4)
-    _set_length(change, converted, True)
+    converted += converter.target_blank() * (-len(converted) % 4)
+    _set_length(converter, converted, True)
 
 
-def _add_folders(change: Change, converted: bytearray, data: bytes, offset: int, end: int, complete: bool) -> None:
+def _add_folders(
+    converter: Converter, converted: bytearray, data: bytes, offset: int, end: int, complete: bool
+) -> None:
     """Lengths are converted, the folders stay in their own Unicode page; UTF-16 follows the encoding of the header."""
     swaps = (
-        depends_on_encoding(change.integer(data, offset + _RFH_2.length - 4))
-        and change.source_order() != change.target_order()
+        depends_on_encoding(converter.read_integer(data, offset + _RFH_2.length - 4))
+        and converter.is_source_reversed() != converter.is_target_reversed()
     )
     at = offset + _RFH_2.length
     while at < end:
@@ -229,16 +243,16 @@ def _add_folders(change: Change, converted: bytearray, data: bytes, offset: int,
             if complete:
                 raise ConversionFailedError(MQRC_FORMAT_ERROR)
             return
-        length = change.integer(data, at)
+        length = converter.read_integer(data, at)
         if length < 0 or (complete and length > end - at - 4):
             raise ConversionFailedError(MQRC_FORMAT_ERROR)
-        converted += change.packed(length)
+        converted += converter.pack_integer(length)
         folder = data[at + 4 : min(at + 4 + length, end)]
-        converted += _swapped_pairs(folder) if swaps else folder
+        converted += _swap_pairs(folder) if swaps else folder
         at += 4 + length
 
 
-def _swapped_pairs(folder: bytes) -> bytes:
+def _swap_pairs(folder: bytes) -> bytes:
     swapped = bytearray(folder[: len(folder) - len(folder) % 2])
     swapped[0::2], swapped[1::2] = swapped[1::2], swapped[0::2]
     return bytes(swapped) + folder[len(swapped) :]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.engine.conversion.fields import Change, ConversionFailedError
+from ostler.engine.conversion.fields import ConversionFailedError, Converter
 from ostler.model.constants import (
     MQCCSI_DEFAULT,
     MQCFBS_STRUC_LENGTH_FIXED,
@@ -39,19 +39,19 @@ _FILTER_LENGTH_FIXED: Final = 20
 _STRING_FILTER_LENGTH_FIXED: Final = 24
 
 
-def convert_pcf(change: Change, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
+def convert_pcf(converter: Converter, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
     """The message from `offset` to `end`. With `truncated`, a structure cut by the end is left out."""
     if end - offset < MQCFH_STRUC_LENGTH:
         if truncated:
             return b""
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    if change.integer(data, offset + 4) != MQCFH_STRUC_LENGTH:
+    if converter.read_integer(data, offset + 4) != MQCFH_STRUC_LENGTH:
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    header = change.integers(data[offset : offset + MQCFH_STRUC_LENGTH])
-    return header + convert_parameters(change, data, offset + MQCFH_STRUC_LENGTH, end, truncated)
+    header = converter.convert_integers(data[offset : offset + MQCFH_STRUC_LENGTH])
+    return header + convert_parameters(converter, data, offset + MQCFH_STRUC_LENGTH, end, truncated)
 
 
-def convert_parameters(change: Change, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
+def convert_parameters(converter: Converter, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
     """The parameter structures from `offset` to `end`."""
     parts: list[bytes] = []
     while offset < end:
@@ -59,39 +59,39 @@ def convert_parameters(change: Change, data: bytes, offset: int, end: int, trunc
             if truncated:
                 break
             raise ConversionFailedError(MQRC_FORMAT_ERROR)
-        length = change.integer(data, offset + 4)
+        length = converter.read_integer(data, offset + 4)
         if length < _TYPE_AND_LENGTH or (length > end - offset and not truncated):
             raise ConversionFailedError(MQRC_FORMAT_ERROR)
         if length > end - offset:
             break
-        parts.append(_convert_parameter(change, data[offset : offset + length]))
+        parts.append(_convert_parameter(converter, data[offset : offset + length]))
         offset += length
     return b"".join(parts)
 
 
-def _convert_parameter(change: Change, structure: bytes) -> bytes:
-    kind = change.integer(structure, 0)
+def _convert_parameter(converter: Converter, structure: bytes) -> bytes:
+    kind = converter.read_integer(structure, 0)
     if kind in (MQCFT_INTEGER, MQCFT_GROUP):
-        return _integers_only(change, structure, MQCFIN_STRUC_LENGTH)
+        return _integers_only(converter, structure, MQCFIN_STRUC_LENGTH)
     if kind == MQCFT_STRING:
-        return _convert_string(change, structure, 12, MQCFST_STRUC_LENGTH_FIXED)
+        return _convert_string(converter, structure, 12, MQCFST_STRUC_LENGTH_FIXED)
     if kind == MQCFT_INTEGER_LIST:
-        return _convert_integer_list(change, structure, MQCFIL_STRUC_LENGTH_FIXED, 4)
+        return _convert_integer_list(converter, structure, MQCFIL_STRUC_LENGTH_FIXED, 4)
     if kind == MQCFT_STRING_LIST:
-        return _convert_string_list(change, structure)
+        return _convert_string_list(converter, structure)
     if kind == MQCFT_BYTE_STRING:
-        return _convert_bytes(change, structure, MQCFBS_STRUC_LENGTH_FIXED)
+        return _convert_bytes(converter, structure, MQCFBS_STRUC_LENGTH_FIXED)
     if kind == MQCFT_INTEGER_FILTER:
-        return _integers_only(change, structure, _FILTER_LENGTH_FIXED)
+        return _integers_only(converter, structure, _FILTER_LENGTH_FIXED)
     if kind == MQCFT_STRING_FILTER:
-        return _convert_string(change, structure, 16, _STRING_FILTER_LENGTH_FIXED)
+        return _convert_string(converter, structure, 16, _STRING_FILTER_LENGTH_FIXED)
     if kind == MQCFT_BYTE_STRING_FILTER:
-        return _convert_bytes(change, structure, _FILTER_LENGTH_FIXED)
+        return _convert_bytes(converter, structure, _FILTER_LENGTH_FIXED)
     if kind == MQCFT_INTEGER64:
         _check(len(structure) == MQCFIN64_STRUC_LENGTH)
-        return change.integers(structure[:16]) + change.integers(structure[16:], 8)
+        return converter.convert_integers(structure[:16]) + converter.convert_integers(structure[16:], 8)
     if kind == MQCFT_INTEGER64_LIST:
-        return _convert_integer_list(change, structure, MQCFIL64_STRUC_LENGTH_FIXED, 8)
+        return _convert_integer_list(converter, structure, MQCFIL64_STRUC_LENGTH_FIXED, 8)
     raise ConversionFailedError(MQRC_FORMAT_ERROR)
 
 
@@ -100,87 +100,87 @@ def _check(fine: bool) -> None:
         raise ConversionFailedError(MQRC_FORMAT_ERROR)
 
 
-def _integers_only(change: Change, structure: bytes, length: int) -> bytes:
+def _integers_only(converter: Converter, structure: bytes, length: int) -> bytes:
     _check(len(structure) == length)
-    return change.integers(structure)
+    return converter.convert_integers(structure)
 
 
-def _convert_integer_list(change: Change, structure: bytes, fixed: int, width: int) -> bytes:
+def _convert_integer_list(converter: Converter, structure: bytes, fixed: int, width: int) -> bytes:
     _check(len(structure) >= fixed)
-    count = change.integer(structure, fixed - 4)
+    count = converter.read_integer(structure, fixed - 4)
     _check(count >= 0 and len(structure) == fixed + count * width)
-    return change.integers(structure[:fixed]) + change.integers(structure[fixed:], width)
+    return converter.convert_integers(structure[:fixed]) + converter.convert_integers(structure[fixed:], width)
 
 
-def _convert_bytes(change: Change, structure: bytes, fixed: int) -> bytes:
+def _convert_bytes(converter: Converter, structure: bytes, fixed: int) -> bytes:
     """Integers, the last of them the length of the bytes that follow and stay as they are."""
     _check(len(structure) >= fixed)
-    length = change.integer(structure, fixed - 4)
+    length = converter.read_integer(structure, fixed - 4)
     _check(0 <= length <= len(structure) - fixed)
-    return change.integers(structure[:fixed]) + structure[fixed:]
+    return converter.convert_integers(structure[:fixed]) + structure[fixed:]
 
 
-def _string_ccsid(change: Change, structure: bytes, at: int) -> tuple[int, bytes]:
+def _string_ccsid(converter: Converter, structure: bytes, at: int) -> tuple[int, bytes]:
     """The code page of a structure's text, and the field as it is to be after conversion."""
-    own = change.integer(structure, at)
+    own = converter.read_integer(structure, at)
     if own == MQCCSI_DEFAULT:
-        return change.ccsid, change.packed(MQCCSI_DEFAULT)
-    return own, change.packed(change.wanted_ccsid)
+        return converter.ccsid, converter.pack_integer(MQCCSI_DEFAULT)
+    return own, converter.pack_integer(converter.wanted_ccsid)
 
 
 def _padding(length: int) -> bytes:
     return bytes(-length % 4)
 
 
-def _convert_string(change: Change, structure: bytes, ccsid_at: int, fixed: int) -> bytes:
+def _convert_string(converter: Converter, structure: bytes, ccsid_at: int, fixed: int) -> bytes:
     """A string or a string filter: up to the code page integers, the code page, the length, the text."""
     _check(len(structure) >= fixed)
-    length = change.integer(structure, fixed - 4)
+    length = converter.read_integer(structure, fixed - 4)
     _check(0 <= length <= len(structure) - fixed)
-    ccsid, ccsid_field = _string_ccsid(change, structure, ccsid_at)
-    converted = change.string_from(structure[fixed : fixed + length], ccsid)
+    ccsid, ccsid_field = _string_ccsid(converter, structure, ccsid_at)
+    converted = converter.convert_string_from(structure[fixed : fixed + length], ccsid)
     padding = _padding(len(converted))
     return b"".join(
         (
-            change.integers(structure[:4]),
-            change.packed(fixed + len(converted) + len(padding)),
-            change.integers(structure[8:ccsid_at]),
+            converter.convert_integers(structure[:4]),
+            converter.pack_integer(fixed + len(converted) + len(padding)),
+            converter.convert_integers(structure[8:ccsid_at]),
             ccsid_field,
-            change.packed(len(converted)),
+            converter.pack_integer(len(converted)),
             converted,
             padding,
         )
     )
 
 
-def _convert_string_list(change: Change, structure: bytes) -> bytes:
+def _convert_string_list(converter: Converter, structure: bytes) -> bytes:
     fixed = MQCFSL_STRUC_LENGTH_FIXED
     _check(len(structure) >= fixed)
-    count = change.integer(structure, 16)
-    length = change.integer(structure, 20)
+    count = converter.read_integer(structure, 16)
+    length = converter.read_integer(structure, 20)
     _check(count >= 0 and length >= 0 and count * length <= len(structure) - fixed)
     # Strings of no length can be claimed in any number; there is nothing to convert.
     strings = [structure[fixed + length * at : fixed + length * (at + 1)] for at in range(count if length else 0)]
-    ccsid, ccsid_field = _string_ccsid(change, structure, 12)
-    converted = [change.string_from(string, ccsid) for string in strings]
+    ccsid, ccsid_field = _string_ccsid(converter, structure, 12)
+    converted = [converter.convert_string_from(string, ccsid) for string in strings]
     longest = max([len(string) for string in converted], default=length)
-    blank = change.blank()
-    joined = b"".join([_filled(string, longest, blank) for string in converted])
+    blank = converter.target_blank()
+    joined = b"".join([_fill(string, longest, blank) for string in converted])
     padding = _padding(len(joined))
     return b"".join(
         (
-            change.integers(structure[:4]),
-            change.packed(fixed + len(joined) + len(padding)),
-            change.integers(structure[8:12]),
+            converter.convert_integers(structure[:4]),
+            converter.pack_integer(fixed + len(joined) + len(padding)),
+            converter.convert_integers(structure[8:12]),
             ccsid_field,
-            change.packed(count),
-            change.packed(longest),
+            converter.pack_integer(count),
+            converter.pack_integer(longest),
             joined,
             padding,
         )
     )
 
 
-def _filled(string: bytes, length: int, blank: bytes) -> bytes:
+def _fill(string: bytes, length: int, blank: bytes) -> bytes:
     """The list's strings are of one length: the shorter ones are filled with blanks, which may take two bytes."""
     return string + blank * ((length - len(string)) // len(blank))

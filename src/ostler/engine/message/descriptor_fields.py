@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from librt.strings import read_i32_le
 
 from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
-from ostler.engine.properties.property_values import Value, in_range
+from ostler.engine.properties.property_values import Value, check_range
 from ostler.model.constants import (
     MQEI_UNLIMITED,
     MQENC_NATIVE,
@@ -146,7 +146,7 @@ def with_field(md: bytes, field: Field, type: int, value: Value) -> bytes:
         raise MQError(MQRC_PROPERTY_TYPE_ERROR, "The type must be that of the field of the message descriptor.")
     data = b""
     if isinstance(value, int):
-        data = in_range(MQTYPE_INT32, value).to_bytes(4, "little", signed=True)
+        data = check_range(MQTYPE_INT32, value).to_bytes(4, "little", signed=True)
     elif isinstance(value, str):
         data = value.encode().ljust(field.length, b" ")
     elif isinstance(value, bytes):

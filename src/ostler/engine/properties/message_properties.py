@@ -8,13 +8,13 @@ from ostler.engine.message.descriptor_fields import field_named, field_value
 from ostler.engine.properties.jms_fields import jms_value
 from ostler.engine.properties.properties import Property, PropertySet
 from ostler.engine.properties.property_block import decode_block
-from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX, JMS_TYPES, sought
+from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX, JMS_TYPES, stored_name
 from ostler.engine.properties.property_values import PropertySource, Value
 from ostler.engine.properties.rfh2 import Chain, Rfh2, folder_properties, read_chain
 from ostler.model.errors import MQError
 
 
-def sent_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
+def read_sent_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
     """The properties of a folder in message data; None when it has none or is faulty, for then it is plain data."""
     try:
         return folder_properties(header, folder)
@@ -22,7 +22,7 @@ def sent_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
         return None
 
 
-def collected(md: bytes, block: bytes, chain: Chain) -> PropertySet:
+def collect_properties(md: bytes, block: bytes, chain: Chain) -> PropertySet:
     """The properties of a message as a message handle gets them.
 
     One set through the message property calls hides one of the same name in the message data.
@@ -33,7 +33,7 @@ def collected(md: bytes, block: bytes, chain: Chain) -> PropertySet:
     set_by_call = {each.name for each in properties.properties}
     for header in chain.headers:
         for folder in header.folders:
-            for each in sent_properties(header, folder) or []:
+            for each in read_sent_properties(header, folder) or []:
                 if each.name not in set_by_call:
                     properties.add(each)
     return properties
@@ -60,7 +60,7 @@ class MessageProperties(PropertySource):
             return jms_value(name, self._md, self)
         properties = self._properties
         if properties is None:
-            properties = collected(self._md, self._block, read_chain(self._md, self._body))
+            properties = collect_properties(self._md, self._block, read_chain(self._md, self._body))
             self._properties = properties
         elif not self._is_given:
             values = self._values
@@ -69,6 +69,6 @@ class MessageProperties(PropertySource):
                 for each in properties.properties:
                     values.setdefault(each.name, each.value)
                 self._values = values
-            return values.get(sought(name))
-        found = properties.find(sought(name))
+            return values.get(stored_name(name))
+        found = properties.find(stored_name(name))
         return None if found is None else found.value

@@ -14,15 +14,15 @@ from ostler.engine.properties.property_names import (
     JMS_SETTABLE,
     JMS_TYPES,
     NameCounts,
-    NamePattern,
-    check_carried,
+    PropertyNamePattern,
     check_length,
     check_name,
+    check_storable,
     folder_of,
     groups_of,
-    sought,
+    stored_name,
 )
-from ostler.engine.properties.property_values import PropertySource, Value, checked, converted, packed
+from ostler.engine.properties.property_values import PropertySource, Value, check_value, convert_value, pack_value
 from ostler.model.constants import (
     MQCOPY_ALL,
     MQCOPY_DEFAULT,
@@ -67,8 +67,8 @@ _SET_OPTIONS: Final = frozenset(
         MQSMPO_APPEND_PROPERTY,
     },
 )
-_PLACE_OPTIONS: Final = MQIMPO_INQ_NEXT | MQIMPO_INQ_PROP_UNDER_CURSOR
-_INQUIRE_OPTIONS: Final = _PLACE_OPTIONS | MQIMPO_CONVERT_TYPE | MQIMPO_CONVERT_VALUE | MQIMPO_QUERY_LENGTH
+_CURSOR_OPTIONS: Final = MQIMPO_INQ_NEXT | MQIMPO_INQ_PROP_UNDER_CURSOR
+_INQUIRE_OPTIONS: Final = _CURSOR_OPTIONS | MQIMPO_CONVERT_TYPE | MQIMPO_CONVERT_VALUE | MQIMPO_QUERY_LENGTH
 
 
 @final
@@ -99,7 +99,7 @@ class Property:
 
 
 @final
-class Inquiry:
+class PropertyInquiry:
     """What MQINQMP answers. `reason` is MQRC_NONE or the warning MQRC_PROP_TYPE_NOT_SUPPORTED."""
 
     def __init__(self, found: Property, type: int, value: Value, reason: int) -> None:
@@ -111,7 +111,7 @@ class Inquiry:
         self.copy_options = found.copy_options
         self.type_text = found.type_text
         self.reason = reason
-        self.length = len(packed(type, value, False))
+        self.length = len(pack_value(type, value, False))
 
 
 @final
@@ -152,7 +152,7 @@ class PropertySet(PropertySource):
             return field_value(self.descriptor, field_named(name))
         if name in JMS_TYPES:
             return jms_value(name, self.descriptor, self)
-        found = self.find(sought(name))
+        found = self.find(stored_name(name))
         return None if found is None else found.value
 
     def reset_cursor(self) -> None:
@@ -187,18 +187,18 @@ class PropertySet(PropertySource):
         if self.validate:
             check_name(name)
         else:
-            check_carried(name)
-        value = checked(type, value)
+            check_storable(name)
+        value = check_value(type, value)
         if name.startswith(DESCRIPTOR_PREFIX):
             self._set_field(name, type, value)
             return
-        name = self._settable(name, type)
+        name = self._settable_name(name, type)
         if self.validate or folder_of(name) != "mq":
             # Only properties that MQ itself defines can ask for support.
             support = MQPD_SUPPORT_OPTIONAL
         added = Property(name, type, value, support, context, copy_options)
         if options == MQSMPO_SET_PROP_UNDER_CURSOR:
-            self._replace(self._listed(), added)
+            self._replace(self._changeable_under_cursor(), added)
             return
         counts = self._name_counts()
         existing = self.find(name) if options == MQSMPO_SET_FIRST and name in counts.names else None
@@ -209,7 +209,7 @@ class PropertySet(PropertySource):
             raise MQError(
                 MQRC_MIXED_CONTENT_NOT_ALLOWED, f"Part of {name[:80]!r} would be a property and a group; rename it."
             )
-        self._insert(self._place(name, options), added)
+        self._insert(self._insertion_index(name, options), added)
 
     def _set_field(self, name: str, type: int, value: Value) -> None:
         self.descriptor = with_field(self.descriptor, field_named(name), type, value)
@@ -217,10 +217,10 @@ class PropertySet(PropertySource):
         if short not in self.descriptor_set:
             self.descriptor_set.append(short)
 
-    def _settable(self, name: str, type: int) -> str:
+    def _settable_name(self, name: str, type: int) -> str:
         """The canonical name, with the JMS names that may be set turned into what they stand for."""
         if name not in JMS_TYPES:
-            return sought(name)
+            return stored_name(name)
         if name not in JMS_SETTABLE:
             raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name} can be inquired but not set; set the descriptor instead.")
         if type not in (JMS_TYPES[name], MQTYPE_NULL):
@@ -241,32 +241,32 @@ class PropertySet(PropertySource):
             raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, "No property is under the cursor; inquire one first.")
         return self._cursor
 
-    def _listed(self) -> Property:
+    def _changeable_under_cursor(self) -> Property:
         """The property under the cursor, when it is one that can be changed: not a field of the descriptor."""
         found = self._under_cursor()
         if found not in self.properties:
             raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"{found.name} was worked out and is not in the list.")
         return found
 
-    def _place(self, name: str, options: int) -> int:
+    def _insertion_index(self, name: str, options: int) -> int:
         """The position of a new property: at the cursor, or behind those it is closest to in the hierarchy."""
         if options in (MQSMPO_SET_PROP_BEFORE_CURSOR, MQSMPO_SET_PROP_AFTER_CURSOR):
-            at = self.properties.index(self._listed())
+            at = self.properties.index(self._changeable_under_cursor())
             return at if options == MQSMPO_SET_PROP_BEFORE_CURSOR else at + 1
         counts = self._name_counts()
         if name in counts.names:
-            return self._behind(name, False)
+            return self._index_after(name, False)
         for group in reversed(groups_of(name)):
             if group in counts.groups:
-                return self._behind(group, True)
+                return self._index_after(group, True)
         return len(self.properties)
 
-    def _behind(self, name: str, group: bool) -> int:
-        place = len(self.properties)
+    def _index_after(self, name: str, group: bool) -> int:
+        index = len(self.properties)
         for at, existing in enumerate(self.properties):
             if (name in groups_of(existing.name)) if group else existing.name == name:
-                place = at + 1
-        return place
+                index = at + 1
+        return index
 
     def _insert(self, at: int, added: Property) -> None:
         self.properties.insert(at, added)
@@ -290,12 +290,12 @@ class PropertySet(PropertySource):
 
     # MQINQMP.
 
-    def inquire(self, name: str, options: int = 0, wanted_type: int = MQTYPE_AS_SET) -> Inquiry:
+    def inquire(self, name: str, options: int = 0, wanted_type: int = MQTYPE_AS_SET) -> PropertyInquiry:
         """A property by name, or the first or next that a name ending in % matches.
 
         With MQIMPO_CONVERT_TYPE the value comes as `wanted_type`. Nothing moves when an error is raised.
         """
-        if options & ~_INQUIRE_OPTIONS or options & _PLACE_OPTIONS == _PLACE_OPTIONS:
+        if options & ~_INQUIRE_OPTIONS or options & _CURSOR_OPTIONS == _CURSOR_OPTIONS:
             raise MQError(MQRC_OPTIONS_ERROR, "MQINQMP has options that do not exist or do not go together.")
         next_at = self._next
         if options & MQIMPO_INQ_PROP_UNDER_CURSOR:
@@ -306,7 +306,7 @@ class PropertySet(PropertySource):
                 next_at = self._search(name, self._next if options & MQIMPO_INQ_NEXT else 0)
                 found = self.properties[next_at - 1]
         assert found is not None
-        answer = _answer(found, options, wanted_type)
+        answer = _make_inquiry(found, options, wanted_type)
         if options & MQIMPO_INQ_PROP_UNDER_CURSOR == 0:
             self._next = next_at
             self._cursor = found
@@ -329,7 +329,7 @@ class PropertySet(PropertySource):
 
     def _search(self, name: str, start: int) -> int:
         """The position behind the first match at or after `start`."""
-        pattern = NamePattern(name)
+        pattern = PropertyNamePattern(name)
         for at in range(start, len(self.properties)):
             if pattern.matches(self.properties[at].name):
                 return at + 1
@@ -337,7 +337,7 @@ class PropertySet(PropertySource):
 
     def matching(self, name: str) -> list[Property]:
         """All properties that a name, or a name ending in %, means."""
-        pattern = NamePattern(name)
+        pattern = PropertyNamePattern(name)
         return [each for each in self.properties if pattern.matches(each.name)]
 
     # MQDLTMP.
@@ -347,12 +347,12 @@ class PropertySet(PropertySource):
         if options & ~MQDMPO_DEL_PROP_UNDER_CURSOR:
             raise MQError(MQRC_OPTIONS_ERROR, "MQDLTMP has options that do not exist.")
         if options & MQDMPO_DEL_PROP_UNDER_CURSOR:
-            found: Property | None = self._listed()
+            found: Property | None = self._changeable_under_cursor()
         else:
             check_length(name)
             if "%" in name:
                 raise MQError(MQRC_PROPERTY_NAME_ERROR, "MQDLTMP takes a whole name, without wildcard.")
-            found = self.find(sought(JMS_SETTABLE.get(name, name)))
+            found = self.find(stored_name(JMS_SETTABLE.get(name, name)))
         if found is None:
             raise _not_available(name)
         self.remove(found)
@@ -369,12 +369,12 @@ class PropertySet(PropertySource):
             self._counts.change(found.name, -1)
 
 
-def _answer(found: Property, options: int, wanted_type: int) -> Inquiry:
+def _make_inquiry(found: Property, options: int, wanted_type: int) -> PropertyInquiry:
     if found.type_text:
-        return Inquiry(found, found.type, found.value, MQRC_PROP_TYPE_NOT_SUPPORTED)
+        return PropertyInquiry(found, found.type, found.value, MQRC_PROP_TYPE_NOT_SUPPORTED)
     if options & MQIMPO_CONVERT_TYPE and wanted_type != MQTYPE_AS_SET:
-        return Inquiry(found, wanted_type, converted(found.type, found.value, wanted_type), MQRC_NONE)
-    return Inquiry(found, found.type, found.value, MQRC_NONE)
+        return PropertyInquiry(found, wanted_type, convert_value(found.type, found.value, wanted_type), MQRC_NONE)
+    return PropertyInquiry(found, found.type, found.value, MQRC_NONE)
 
 
 def _not_available(name: str) -> MQError:

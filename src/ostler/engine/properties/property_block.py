@@ -20,7 +20,7 @@ from typing import Final
 from librt.strings import read_i16_le, read_i32_le
 
 from ostler.engine.properties.properties import Property
-from ostler.engine.properties.property_values import packed, unpacked
+from ostler.engine.properties.property_values import pack_value, unpack_value
 from ostler.model.constants import MQRC_RFH_FORMAT_ERROR
 from ostler.model.errors import MQError
 
@@ -38,7 +38,7 @@ def encode_block(properties: list[Property]) -> bytes:
     for each in properties:
         name = each.name.encode()
         type_text = each.type_text.encode()[:127]
-        value = packed(each.type, each.value, False)
+        value = pack_value(each.type, each.value, False)
         parts.append(struct.pack("<h", len(name)))
         parts.append(name)
         parts.append(struct.pack("<hbbib", each.type, each.copy_options, each.context, each.support, len(type_text)))
@@ -69,7 +69,7 @@ def decode_block(block: bytes) -> list[Property]:
             decoded = Property(
                 block[at + 2 : name_end].decode(),
                 kind,
-                unpacked(kind, block[value_at:value_end], False),
+                unpack_value(kind, block[value_at:value_end], False),
                 int(read_i32_le(block, name_end + 4)),
                 int(block[name_end + 3]),
                 int(block[name_end + 2]),

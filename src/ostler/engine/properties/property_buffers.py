@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ostler.engine.properties.message_properties import sent_properties
+from ostler.engine.properties.message_properties import read_sent_properties
 from ostler.engine.properties.properties import PropertySet
 from ostler.engine.properties.property_control import GetView, new_header, without_properties
-from ostler.engine.properties.rfh2 import Chain, content_of, read_chain, rewritten
+from ostler.engine.properties.rfh2 import Chain, content_of, read_chain, replace_headers
 from ostler.model.constants import (
     MQBMHO_DELETE_PROPERTIES,
     MQMHBO_DELETE_PROPERTIES,
@@ -29,7 +29,7 @@ def buffer_to_properties(properties: PropertySet, md: bytes, buffer: bytes, opti
     properties.clear()
     for header in chain.headers:
         for folder in header.folders:
-            for each in sent_properties(header, folder) or []:
+            for each in read_sent_properties(header, folder) or []:
                 properties.add(each)
     view = GetView(md, buffer, properties)
     if options & MQBMHO_DELETE_PROPERTIES:
@@ -51,7 +51,7 @@ def properties_to_buffer(properties: PropertySet, name: str, md: bytes, options:
     found = properties.matching(name)
     if not found:
         raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"The message handle has no property {name[:80]!r}.")
-    md, buffer = rewritten(md, b"", Chain(content_of(md)), [new_header(md, found)])
+    md, buffer = replace_headers(md, b"", Chain(content_of(md)), [new_header(md, found)])
     if options & MQMHBO_DELETE_PROPERTIES:
         for each in found:
             properties.remove(each)

@@ -36,7 +36,7 @@ from ostler.engine.message.descriptor_fields import (
     number_at,
     with_field,
 )
-from ostler.engine.properties.message_properties import MessageProperties, collected, sent_properties
+from ostler.engine.properties.message_properties import MessageProperties, collect_properties, read_sent_properties
 from ostler.engine.properties.properties import Property, PropertySet
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
 from ostler.engine.properties.property_names import COMPATIBILITY_FOLDERS, folder_of
@@ -51,7 +51,7 @@ from ostler.engine.properties.rfh2 import (
     folder_properties,
     is_big_endian,
     read_chain,
-    rewritten,
+    replace_headers,
 )
 from ostler.engine.properties.rfh2_folders import write_folders
 from ostler.model.constants import (
@@ -127,7 +127,7 @@ def starts_with_rfh2(md: bytes) -> bool:
     return int(read_i64_le(md, FORMAT_AT)) == _RFH2_WORD
 
 
-def shows_nothing(block: bytes, has_handle: bool, options: int, control: int) -> bool:
+def has_no_visible_properties(block: bytes, has_handle: bool, options: int, control: int) -> bool:
     """Whether a block holds only what the queue manager added, and a getter without a handle is shown none of it."""
     return (
         block[0] == PUBLICATION_LAYOUT
@@ -137,7 +137,7 @@ def shows_nothing(block: bytes, has_handle: bool, options: int, control: int) ->
     )
 
 
-def leaves_it_to_queue(options: int) -> bool:
+def defers_to_propctl(options: int) -> bool:
     """Whether a get has no option for message properties."""
     return options & _OPTIONS == 0
 
@@ -152,7 +152,7 @@ def selector_source(md: bytes, body: bytes, block: bytes) -> PropertySource:
     return MessageProperties(md, body, block)
 
 
-def treatment(property_control: int, options: int, has_handle: bool) -> int:
+def choose_treatment(property_control: int, options: int, has_handle: bool) -> int:
     """The outcome of the table for one get."""
     chosen = options & _OPTIONS
     if chosen & (chosen - 1):
@@ -180,18 +180,18 @@ def properties_on_get(
     md: bytes, body: bytes, block: bytes, property_control: int, options: int, has_handle: bool
 ) -> GetView:
     """The descriptor, the data and the properties a get returns."""
-    how = treatment(property_control, options, has_handle)
+    treatment = choose_treatment(property_control, options, has_handle)
     if not block and not starts_with_rfh2(md):
-        filled = how == IN_HANDLE or (how == AS_SENT and has_handle)
+        filled = treatment == IN_HANDLE or (treatment == AS_SENT and has_handle)
         return GetView(md, body, PropertySet(True, md) if filled else None)
-    if how == AS_SENT:
-        return GetView(md, body, collected(md, block, Chain(content_of(md))) if has_handle else None)
+    if treatment == AS_SENT:
+        return GetView(md, body, collect_properties(md, block, Chain(content_of(md))) if has_handle else None)
     chain = read_chain(md, body)
-    if how == COMPATIBLE:
-        how = IN_HEADERS if _is_compatible(collected(md, block, chain)) else REMOVED
-    if how == IN_HEADERS:
+    if treatment == COMPATIBLE:
+        treatment = IN_HEADERS if _is_compatible(collect_properties(md, block, chain)) else REMOVED
+    if treatment == IN_HEADERS:
         return _with_headers(md, body, block, chain) if block else GetView(md, body, None)
-    properties = collected(md, block, chain) if how == IN_HANDLE else None
+    properties = collect_properties(md, block, chain) if treatment == IN_HANDLE else None
     view = without_properties(md, body, chain)
     if properties is not None:
         properties.descriptor = view.md
@@ -207,7 +207,7 @@ def without_properties(md: bytes, body: bytes, chain: Chain) -> GetView:
     kept: list[Rfh2] = []
     changed = False
     for header in chain.headers:
-        folders = [folder for folder in header.folders if sent_properties(header, folder) is None]
+        folders = [folder for folder in header.folders if read_sent_properties(header, folder) is None]
         if len(folders) == len(header.folders):
             kept.append(header)
             continue
@@ -217,7 +217,7 @@ def without_properties(md: bytes, body: bytes, chain: Chain) -> GetView:
             kept.append(header)
     if not changed:
         return GetView(md, body, None)
-    md, body = rewritten(md, body, chain, kept)
+    md, body = replace_headers(md, body, chain, kept)
     return GetView(md, body, None)
 
 
@@ -229,7 +229,7 @@ def _with_headers(md: bytes, body: bytes, block: bytes, chain: Chain) -> GetView
         _merge(headers[0], properties)
     else:
         headers = [new_header(md, properties), *headers]
-    md, body = rewritten(md, body, chain, headers)
+    md, body = replace_headers(md, body, chain, headers)
     return GetView(md, body, None)
 
 
@@ -251,7 +251,7 @@ def _merge(header: Rfh2, properties: list[Property]) -> None:
     kept: list[bytes] = []
     merged = list(properties)
     for folder in header.folders:
-        sent = sent_properties(header, folder)
+        sent = read_sent_properties(header, folder)
         if sent and folder_of(sent[0].name) in wanted:
             merged.extend([each for each in sent if each.name not in names])
         else:
@@ -328,7 +328,7 @@ def descriptor_for_put(original: PropertySet | None, new: PropertySet | None, ac
     elif new is not None:
         return new.descriptor
     if action in (MQACTP_REPLY, MQACTP_REPORT):
-        md = _answering(md, MQMT_REPLY if action == MQACTP_REPLY else MQMT_REPORT)
+        md = _reply_descriptor(md, MQMT_REPLY if action == MQACTP_REPLY else MQMT_REPORT)
     if new is not None:
         for name in new.descriptor_set:
             field = FIELDS[name]
@@ -337,7 +337,7 @@ def descriptor_for_put(original: PropertySet | None, new: PropertySet | None, ac
     return md
 
 
-def _answering(md: bytes, message_type: int) -> bytes:
+def _reply_descriptor(md: bytes, message_type: int) -> bytes:
     report = number_at(md, FIELDS["Report"].at)
     passes_expiry = report & MQRO_PASS_DISCARD_AND_EXPIRY != 0
     correlation = field_value(md, FIELDS["CorrelId" if report & MQRO_PASS_CORREL_ID else "MsgId"])

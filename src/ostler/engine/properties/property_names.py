@@ -71,16 +71,16 @@ COMPATIBILITY_FOLDERS: Final = frozenset({"mcd", "jms", "usr", "mqext"})
 _BREAKING: Final = frozenset("<>&'\"/= \t\r\n%")
 
 
-def canonical(name: str) -> str:
+def canonical_name(name: str) -> str:
     """The one form a name is stored and looked up by: `usr.colour` is `colour`."""
     if name.startswith("usr.") and "." not in name[4:]:
         return name[4:]
     return name
 
 
-def sought(name: str) -> str:
+def stored_name(name: str) -> str:
     """The name that a property is stored by which somebody asks for: `canonical`, and synonyms."""
-    return PUBLICATION_SYNONYMS.get(name) or canonical(name)
+    return PUBLICATION_SYNONYMS.get(name) or canonical_name(name)
 
 
 def folder_of(name: str) -> str:
@@ -118,7 +118,7 @@ class NameCounts:
         if (name if "." in name else "usr." + name) in self.groups:
             return True
         # The first group is the folder, and a folder is no property: usr.a and a.b may live together.
-        return any(canonical(group) in self.names for group in groups_of(name)[1:])
+        return any(canonical_name(group) in self.names for group in groups_of(name)[1:])
 
 
 def _adjust(counts: dict[str, int], key: str, change: int) -> None:
@@ -145,7 +145,7 @@ def check_name(name: str) -> None:
         raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r}: {fault}.")
 
 
-def check_carried(name: str) -> None:
+def check_storable(name: str) -> None:
     """The least that even an unvalidated name must obey, or it could not be stored."""
     check_length(name)
     if "" in name.split(".") or not _BREAKING.isdisjoint(name):
@@ -158,7 +158,7 @@ def name_fault(name: str) -> str:
         return ""
     if name.startswith(("Body", "Root")):
         return "names may not begin with Body or Root, except Root.MQMD"
-    short = canonical(name)
+    short = canonical_name(name)
     if short.startswith("JMS"):
         known = short in JMS_TYPES and short == name
         return "" if known else "names that begin with JMS are reserved, and this is none of them"
@@ -179,20 +179,20 @@ def name_fault(name: str) -> str:
 
 
 @final
-class NamePattern:
+class PropertyNamePattern:
     """A whole name, or with % at its end all names that begin so. Names in the folder usr match with and without it."""
 
     def __init__(self, text: str) -> None:
         check_length(text)
         self._wild = text.endswith("%")
-        self._sought = text[:-1] if self._wild else sought(text)
-        if "%" in self._sought:
+        self._wanted = text[:-1] if self._wild else stored_name(text)
+        if "%" in self._wanted:
             raise MQError(MQRC_PROPERTY_NAME_ERROR, "The wildcard % stands only at the end of a name.")
 
     def matches(self, name: str) -> bool:
         if not self._wild:
-            return name == self._sought
-        return name.startswith(self._sought) or ("." not in name and ("usr." + name).startswith(self._sought))
+            return name == self._wanted
+        return name.startswith(self._wanted) or ("." not in name and ("usr." + name).startswith(self._wanted))
 
 
 def _is_mq_defined(name: str) -> bool:

@@ -82,29 +82,29 @@ def check_type(type: int) -> None:
         raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{type} is not one of the property data types.")
 
 
-def checked(type: int, value: Value) -> Value:
+def check_value(type: int, value: Value) -> Value:
     """The value as a property of that type holds it, or why it does not fit."""
     check_type(type)
     if type == MQTYPE_NULL:
-        return None if value is None else _misfit(type, value)
+        return None if value is None else _reject_value(type, value)
     if type == MQTYPE_STRING:
-        return _checked_text(value) if isinstance(value, str) else _misfit(type, value)
+        return _check_text(value) if isinstance(value, str) else _reject_value(type, value)
     if type == MQTYPE_BYTE_STRING:
-        return value if isinstance(value, bytes) else _misfit(type, value)
+        return value if isinstance(value, bytes) else _reject_value(type, value)
     if type == MQTYPE_BOOLEAN:
-        return bool(value) if isinstance(value, int) else _misfit(type, value)
+        return bool(value) if isinstance(value, int) else _reject_value(type, value)
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return _misfit(type, value)
+        return _reject_value(type, value)
     if type in INTEGER_BITS:
-        return in_range(type, value) if isinstance(value, int) else _misfit(type, value)
-    return in_single_range(float(value)) if type == MQTYPE_FLOAT32 else float(value)
+        return check_range(type, value) if isinstance(value, int) else _reject_value(type, value)
+    return to_single(float(value)) if type == MQTYPE_FLOAT32 else float(value)
 
 
-def _misfit(type: int, value: Value) -> Value:
+def _reject_value(type: int, value: Value) -> Value:
     raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{value!r:.60} is no value of type {TYPE_NAMES[type]}.")
 
 
-def _checked_text(text: str) -> str:
+def _check_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -112,14 +112,14 @@ def _checked_text(text: str) -> str:
     return text
 
 
-def in_range(type: int, number: int) -> int:
+def check_range(type: int, number: int) -> int:
     half = 1 << (INTEGER_BITS[type] - 1)
     if not -half <= number < half:
         raise MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a {TYPE_NAMES[type]}.")
     return number
 
 
-def in_single_range(number: float) -> float:
+def to_single(number: float) -> float:
     """The nearest 32-bit float, as a Python float."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", number))[0])
@@ -143,12 +143,12 @@ def single_text(number: float) -> str:
     text = f"{number:.6g}"
     for digits in range(6, 10):
         text = f"{number:.{digits}g}"
-        if in_single_range(float(text)) == number:
+        if to_single(float(text)) == number:
             break
     return text
 
 
-def converted(type: int, value: Value, wanted: int) -> Value:
+def convert_value(type: int, value: Value, wanted: int) -> Value:
     """The value of a property of one type as another type, by the rules of MQIMPO_CONVERT_TYPE."""
     check_type(wanted)
     if type == wanted:
@@ -179,21 +179,21 @@ def _from_text(text: str, wanted: int) -> Value:
         match = _INTEGER_PREFIX.match(text)
         if match is None or len(match.group(2)) > _DIGITS_MAX:
             raise _number_error(text, wanted)
-        return in_range(wanted, int(match.group(1) + match.group(2)))
+        return check_range(wanted, int(match.group(1) + match.group(2)))
     match = _FLOAT_PREFIX.match(text)
     if match is None:
         raise _number_error(text, wanted)
     number = float(match.group(1))
     if math.isinf(number):
         raise _number_error(text, wanted)
-    return in_single_range(number) if wanted == MQTYPE_FLOAT32 else number
+    return to_single(number) if wanted == MQTYPE_FLOAT32 else number
 
 
 def _number_error(text: str, wanted: int) -> MQError:
     return MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{text!r:.60} does not read as a {TYPE_NAMES[wanted]}.")
 
 
-def packed(type: int, value: Value, big_endian: bool) -> bytes:
+def pack_value(type: int, value: Value, big_endian: bool) -> bytes:
     """The value as MQINQMP lays it into the application's buffer; strings in UTF-8."""
     if isinstance(value, str):
         return value.encode()
@@ -209,7 +209,7 @@ def packed(type: int, value: Value, big_endian: bool) -> bytes:
     return b""
 
 
-def unpacked(type: int, data: bytes, big_endian: bool) -> Value:
+def unpack_value(type: int, data: bytes, big_endian: bool) -> Value:
     """The value that MQSETMP finds in the application's buffer; strings in UTF-8."""
     check_type(type)
     if type == MQTYPE_BYTE_STRING:

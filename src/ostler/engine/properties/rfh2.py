@@ -199,7 +199,7 @@ def read_chain(md: bytes, body: bytes) -> Chain:
     return chain
 
 
-def rewritten(md: bytes, body: bytes, chain: Chain, headers: list[Rfh2]) -> tuple[bytes, bytes]:
+def replace_headers(md: bytes, body: bytes, chain: Chain, headers: list[Rfh2]) -> tuple[bytes, bytes]:
     """The descriptor and the data of a message with these headers in place of those of its chain.
 
     A header keeps the byte order it has, so that whatever now stands before it must describe it as it was described.

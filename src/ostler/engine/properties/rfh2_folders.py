@@ -13,8 +13,8 @@ import re
 from typing import Final
 
 from ostler.engine.properties.properties import Property
-from ostler.engine.properties.property_names import KEYWORDS, PROPERTY_FOLDERS, canonical, folder_of
-from ostler.engine.properties.property_values import Value, in_range, in_single_range, text_of
+from ostler.engine.properties.property_names import KEYWORDS, PROPERTY_FOLDERS, canonical_name, folder_of
+from ostler.engine.properties.property_values import Value, check_range, text_of, to_single
 from ostler.model.constants import (
     MQCOPY_ALL,
     MQCOPY_DEFAULT,
@@ -97,7 +97,7 @@ class Tag:
         self.hidden = False
 
 
-class _Reader:
+class _FolderReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -169,7 +169,7 @@ class _Reader:
 
 def folder_head(text: str) -> Tag:
     """The start tag of a folder: all that is needed to tell what it is."""
-    reader = _Reader(text)
+    reader = _FolderReader(text)
     reader.skip_blanks()
     return reader.start_tag()
 
@@ -183,12 +183,12 @@ def read_folder(text: str) -> list[Property]:
 
     The folder mq must be in its restricted form.
     """
-    reader = _Reader(text)
+    reader = _FolderReader(text)
     reader.skip_blanks()
     root = reader.start_tag()
     restricted = root.name == "mq"
     if restricted and ("&" in text or "content" in root.attributes):
-        raise _restricted()
+        raise _restricted_error()
     properties: list[Property] = []
     stack = [] if root.empty else [root]
     elements = 0
@@ -209,7 +209,7 @@ def read_folder(text: str) -> list[Property]:
             leaf = False
             tag.parent = True
             if restricted and len(stack) > 1:
-                raise _restricted()
+                raise _restricted_error()
             elements += 1
             if len(stack) == DEPTH_MAX or elements > ELEMENTS_MAX:
                 raise format_error("elements are nested too deep, or there are too many", opening)
@@ -217,7 +217,7 @@ def read_folder(text: str) -> list[Property]:
             child.path = tag.path + "." + child.name
             child.hidden = tag.hidden or _is_hidden(child.name, len(stack) == 1 and root.name == "usr")
             if restricted and "xsi:nil" in child.attributes:
-                raise _restricted()
+                raise _restricted_error()
             if child.empty:
                 _collect(properties, child, "", root.name)
             else:
@@ -229,7 +229,7 @@ def read_folder(text: str) -> list[Property]:
     return properties
 
 
-def _restricted() -> MQError:
+def _restricted_error() -> MQError:
     return MQError(MQRC_RFH_RESTRICTED_FORMAT_ERR, "The folder mq has no groups, escapes, nulls or content attribute.")
 
 
@@ -237,9 +237,9 @@ def _collect(properties: list[Property], tag: Tag, content: str, folder: str) ->
     """Add the property that an element is."""
     if tag.hidden:
         return
-    name = canonical(tag.path)
+    name = canonical_name(tag.path)
     if not tag.attributes:
-        properties.append(Property(name, MQTYPE_STRING, unescaped(content)))
+        properties.append(Property(name, MQTYPE_STRING, unescape(content)))
         return
     type_text = tag.attributes.get("dt", "string")
     property_type = _TYPES.get(type_text, MQTYPE_STRING)
@@ -261,7 +261,7 @@ def _value_of(type: int, content: str) -> Value:
     if type == MQTYPE_NULL:
         return None
     if type == MQTYPE_STRING:
-        return unescaped(content)
+        return unescape(content)
     text = content.strip(_BLANKS)
     if type == MQTYPE_BOOLEAN:
         word = text.lower()
@@ -278,13 +278,13 @@ def _value_of(type: int, content: str) -> Value:
         raise format_error(f"{text[:40]!r} is no number", 0)
     try:
         if not real:
-            return in_range(type, int(text))
-        return in_single_range(float(text)) if type == MQTYPE_FLOAT32 else float(text)
+            return check_range(type, int(text))
+        return to_single(float(text)) if type == MQTYPE_FLOAT32 else float(text)
     except MQError as error:
         raise format_error(error.detail.rstrip("."), 0) from None
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """The text with its entities replaced by the characters they mean."""
     if "&" not in text:
         return text
@@ -313,7 +313,7 @@ def _entity(name: str, end: str) -> str:
     raise format_error(f"&{name[:20]} is no entity", 0)
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace('"', "&quot;").replace("'", "&apos;")
 
@@ -336,7 +336,7 @@ def _describe(added: Property, attributes: dict[str, str], folder: str) -> None:
 def _attributes(described: Property) -> str:
     text = ""
     if described.type_text:
-        text += f" dt='{escaped(described.type_text)}'"
+        text += f" dt='{escape(described.type_text)}'"
     elif described.type == MQTYPE_NULL:
         text += " xsi:nil='true'"
     elif described.type != MQTYPE_STRING:
@@ -389,4 +389,4 @@ def _content(written: Property) -> str:
     value = written.value
     if isinstance(value, bool):
         return "1" if value else "0"
-    return escaped(value) if isinstance(value, str) else text_of(written.type, value)
+    return escape(value) if isinstance(value, str) else text_of(written.type, value)

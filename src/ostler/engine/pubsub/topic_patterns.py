@@ -14,7 +14,7 @@ from mypy_extensions import i64
 
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_strings import MANY, ONE, CharacterPattern
-from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, Pattern
+from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, LikePattern
 
 _NO_SUBSCRIPTIONS: Final[list[Subscription]] = []
 
@@ -223,7 +223,7 @@ def levels_match(pattern: list[str], levels: list[str]) -> bool:
             codes.append(ANY_ONE)
         else:
             codes.append(numbers.setdefault(level, len(numbers) + 1))
-    return Pattern(codes).matches("".join([chr(numbers.get(level, 0)) for level in levels]))
+    return LikePattern(codes).matches("".join([chr(numbers.get(level, 0)) for level in levels]))
 
 
 def swap_remove(subscriptions: list[Subscription], subscription: Subscription) -> None:

@@ -10,7 +10,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, Pattern
+from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, LikePattern
 from ostler.model.constants import (
     MQRC_ADMIN_TOPIC_STRING_ERROR,
     MQRC_TOPIC_STRING_ERROR,
@@ -112,7 +112,7 @@ class CharacterPattern:
         self.is_wild: Final = is_wild
         # The literal prefix of every match.
         self.prefix: Final = "".join([chr(code) for code in codes[:fixed]])
-        self._pattern: Final = Pattern(codes)
+        self._pattern: Final = LikePattern(codes)
 
     @property
     def plain(self) -> str:

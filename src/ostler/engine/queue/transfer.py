@@ -30,11 +30,11 @@ from ostler.engine.message.message import (
 from ostler.engine.message.mqmde import with_extension
 from ostler.engine.name_resolution import resolve
 from ostler.engine.properties.property_control import (
-    leaves_it_to_queue,
+    defers_to_propctl,
+    has_no_visible_properties,
     needs_property_view,
     properties_on_get,
     selector_source,
-    shows_nothing,
 )
 from ostler.engine.pubsub import retained
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest, Offer, WaitGroup
@@ -223,7 +223,7 @@ def _takes_directly(engine: Engine, queue: Queue, message: Message, request: Get
     md = message.md
     if needs_property_view(md, request.has_message_handle) or read_i32_le(md, FLAGS_AT) != 0:
         return False
-    if message.properties and not shows_nothing(
+    if message.properties and not has_no_visible_properties(
         message.properties, request.has_message_handle, request.options, _property_control(request, queue)
     ):
         return False
@@ -498,10 +498,10 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     block = message.properties
     has_handle: bool = request.has_message_handle
     control: i64 = _property_control(request, queue)
-    if request.wants_stored and leaves_it_to_queue(request.options):
+    if request.wants_stored and defers_to_propctl(request.options):
         request.block = block
     elif needs_property_view(md, has_handle) or (
-        block and not shows_nothing(block, has_handle, request.options, control)
+        block and not has_no_visible_properties(block, has_handle, request.options, control)
     ):
         view = properties_on_get(md, body, block, control, request.options, has_handle)
         md = view.md

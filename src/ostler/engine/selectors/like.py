@@ -23,7 +23,7 @@ ANY_ONE: Final = -1
 ANY_RUN: Final = -2
 
 
-class Piece:
+class PatternPiece:
     """A part of a pattern without runs. `fixed` is its text when it has no `_` either.
 
     With `_` it is found by the shift-and method: bit n of the state says that the first n + 1 characters of the piece
@@ -48,7 +48,7 @@ class Piece:
         for code in self._masks:
             self._masks[code] |= self._anywhere
 
-    def stands_at(self, text: str, at: int) -> bool:
+    def matches_at(self, text: str, at: int) -> bool:
         """Whether the piece stands at a position from which the text is long enough."""
         if self.plain:
             return text.startswith(self.fixed, at)
@@ -67,7 +67,7 @@ class Piece:
         return -1
 
 
-class Pattern:
+class LikePattern:
     """A compiled pattern: the piece it begins with, those between runs, and the piece it ends with."""
 
     def __init__(self, codes: list[int]) -> None:
@@ -78,9 +78,9 @@ class Pattern:
             else:
                 pieces[-1].append(code)
         self._whole = len(pieces) == 1
-        self._first = Piece(pieces[0])
-        self._last = Piece(pieces[-1])
-        self._middle = [Piece(piece) for piece in pieces[1:-1] if piece]
+        self._first = PatternPiece(pieces[0])
+        self._last = PatternPiece(pieces[-1])
+        self._middle = [PatternPiece(piece) for piece in pieces[1:-1] if piece]
         self.searches = len(self._middle) > 0
         self.cost = 2 + (self._first.length + self._last.length) // 16
         for middle in self._middle:
@@ -89,10 +89,10 @@ class Pattern:
     def matches(self, text: str) -> bool:
         first = self._first
         if self._whole:
-            return len(text) == first.length and first.stands_at(text, 0)
+            return len(text) == first.length and first.matches_at(text, 0)
         at = first.length
         end = len(text) - self._last.length
-        if at > end or not first.stands_at(text, 0) or not self._last.stands_at(text, end):
+        if at > end or not first.matches_at(text, 0) or not self._last.matches_at(text, end):
             return False
         for piece in self._middle:
             at = piece.find(text, at, end)
@@ -122,7 +122,7 @@ def pattern_codes(pattern: str, escape: str) -> list[int] | None:
 
 
 class Like(Node):
-    def __init__(self, operand: Node, pattern: Pattern, negated: bool) -> None:
+    def __init__(self, operand: Node, pattern: LikePattern, negated: bool) -> None:
         super().__init__(BOOLEAN)
         self.operand = operand
         self.pattern = pattern

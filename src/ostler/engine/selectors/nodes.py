@@ -155,7 +155,7 @@ def arithmetic(operator: int, left: Value, right: Value) -> Value:
     if kind_of(left) != NUMBER or kind_of(right) != NUMBER:
         return None
     if isinstance(left, int) and isinstance(right, int):
-        return _whole(operator, left, right)
+        return _integer_arithmetic(operator, left, right)
     assert isinstance(left, (int, float))
     assert isinstance(right, (int, float))
     first = float(left)
@@ -169,7 +169,7 @@ def arithmetic(operator: int, left: Value, right: Value) -> Value:
     return None if second == 0.0 else first / second
 
 
-def _whole(operator: int, left: int, right: int) -> Value:
+def _integer_arithmetic(operator: int, left: int, right: int) -> Value:
     """Integers stay integers, and a quotient is cut towards zero, as in Java."""
     if operator == ADD:
         result = left + right
@@ -240,8 +240,8 @@ class Between(Node):
         low = self.low.value(source)
         high = self.high.value(source)
         if self.negated:
-            return either(compare(LESS, value, low), compare(GREATER, value, high))
-        return both(compare(NOT_LESS, value, low), compare(NOT_GREATER, value, high))
+            return logical_or(compare(LESS, value, low), compare(GREATER, value, high))
+        return logical_and(compare(NOT_LESS, value, low), compare(NOT_GREATER, value, high))
 
 
 class In(Node):
@@ -330,7 +330,7 @@ class _NoProperties(PropertySource):
 _NO_PROPERTIES: Final = _NoProperties()
 
 
-def folded(node: Node, operands: list[Node]) -> Node:
+def fold_constants(node: Node, operands: list[Node]) -> Node:
     """A node as it is, or what it comes to when all its operands are literals."""
     for operand in operands:
         if not isinstance(operand, Literal):
@@ -340,21 +340,21 @@ def folded(node: Node, operands: list[Node]) -> Node:
     return constant
 
 
-def joined(node: Node, operands: list[Node], decisive: bool) -> Node:
+def fold_junction(node: Node, operands: list[Node], decisive: bool) -> Node:
     """AND or OR of these operands: the one that decides alone (FALSE or TRUE) makes it a literal."""
     for operand in operands:
         if isinstance(operand, Literal) and operand.literal is decisive:
             return Literal(decisive)
-    return folded(node, operands)
+    return fold_constants(node, operands)
 
 
-def both(left: int, right: int) -> int:
+def logical_and(left: int, right: int) -> int:
     if left == FALSE or right == FALSE:
         return FALSE
     return UNKNOWN if left == UNKNOWN or right == UNKNOWN else TRUE
 
 
-def either(left: int, right: int) -> int:
+def logical_or(left: int, right: int) -> int:
     if left == TRUE or right == TRUE:
         return TRUE
     return UNKNOWN if left == UNKNOWN or right == UNKNOWN else FALSE

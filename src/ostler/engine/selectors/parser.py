@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.engine.message.descriptor_fields import FIELDS
-from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX, name_fault, sought
-from ostler.engine.selectors.like import Like, Pattern, pattern_codes
+from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX, name_fault, stored_name
+from ostler.engine.selectors.like import Like, LikePattern, pattern_codes
 from ostler.engine.selectors.nodes import (
     ADD,
     ANYTHING,
@@ -50,8 +50,8 @@ from ostler.engine.selectors.nodes import (
     Node,
     Not,
     Or,
-    folded,
-    joined,
+    fold_constants,
+    fold_junction,
 )
 from ostler.engine.selectors.tokens import (
     END,
@@ -63,7 +63,7 @@ from ostler.engine.selectors.tokens import (
     TOKENS_MAX,
     Token,
     syntax_error,
-    tokens_of,
+    tokenize,
 )
 from ostler.model.errors import MQError
 
@@ -87,7 +87,7 @@ class Parser:
     """Reads one selection string; `names` collects the properties it mentions, each once."""
 
     def __init__(self, text: str, tokens_max: int = TOKENS_MAX) -> None:
-        self.tokens = tokens_of(text, tokens_max)
+        self.tokens = tokenize(text, tokens_max)
         self.at = 0
         self.depth = 0
         self.names: list[str] = []
@@ -153,7 +153,7 @@ class Parser:
         while self._accept(KEYWORD, "OR"):
             start = self._token()
             operands.append(self._condition(self._and(), start))
-        return joined(Or(operands), operands, True)
+        return fold_junction(Or(operands), operands, True)
 
     def _and(self) -> Node:
         start = self._token()
@@ -164,7 +164,7 @@ class Parser:
         while self._accept(KEYWORD, "AND"):
             start = self._token()
             operands.append(self._condition(self._not(), start))
-        return joined(And(operands), operands, False)
+        return fold_junction(And(operands), operands, False)
 
     def _not(self) -> Node:
         count = 0
@@ -176,7 +176,7 @@ class Parser:
         operand = self._condition(self._predicate(), start)
         # Two NOTs cancel out, for UNKNOWN too; one that stays makes a property a condition.
         negation = Not(operand)
-        return folded(negation if count % 2 else Not(negation), [operand])
+        return fold_constants(negation if count % 2 else Not(negation), [operand])
 
     def _predicate(self) -> Node:
         start = self._token()
@@ -210,7 +210,7 @@ class Parser:
             left = Identifier("JMSDeliveryMode")
         if isinstance(right, DeliveryMode) and left.kind == NUMBER:
             right = Identifier("JMSDeliveryMode")
-        return folded(Comparison(operator, left, right), [left, right])
+        return fold_constants(Comparison(operator, left, right), [left, right])
 
     def _is_null(self, left: Node, start: Token) -> Node:
         self._expect(KEYWORD, "IS")
@@ -225,7 +225,7 @@ class Parser:
         self._expect(KEYWORD, "AND")
         start = self._token()
         high = self._number(self._sum(), start)
-        return folded(Between(operand, low, high, negated), [operand, low, high])
+        return fold_constants(Between(operand, low, high, negated), [operand, low, high])
 
     def _property(self, node: Node, start: Token) -> Node:
         if not isinstance(node, (Identifier, DeliveryMode)):
@@ -248,7 +248,7 @@ class Parser:
         self._expect(SIGN, ")")
         return frozenset(texts)
 
-    def _pattern(self) -> Pattern:
+    def _pattern(self) -> LikePattern:
         start = self._token()
         pattern = self._text()
         escape = ""
@@ -260,7 +260,7 @@ class Parser:
         codes = pattern_codes(pattern, escape)
         if codes is None:
             raise self._error_at(start, "the pattern ends in its escape character")
-        return Pattern(codes)
+        return LikePattern(codes)
 
     def _sum(self) -> Node:
         return self._chain(_SUMS)
@@ -282,7 +282,7 @@ class Parser:
             start = self._token()
             operands.append(self._number(self._chain(_PRODUCTS) if sums else self._unary(), start))
             token = self._token()
-        return folded(Arithmetic(first, operators, operands), [first, *operands])
+        return fold_constants(Arithmetic(first, operators, operands), [first, *operands])
 
     def _unary(self) -> Node:
         minus = False
@@ -301,7 +301,7 @@ class Parser:
         if not signed:
             return operand
         self._number(operand, start)
-        return folded(Negative(operand) if minus else Arithmetic(Literal(0), [ADD], [operand]), [operand])
+        return fold_constants(Negative(operand) if minus else Arithmetic(Literal(0), [ADD], [operand]), [operand])
 
     def _primary(self) -> Node:
         token = self._token()
@@ -335,7 +335,7 @@ class Parser:
             fault = "the message descriptor has no such field"
         if fault:
             raise self._error_at(token, fault)
-        name = sought(token.text)
+        name = stored_name(token.text)
         node = self._identifiers.get(name)
         if node is None:
             node = DeliveryMode() if name == "JMSDeliveryMode" else Identifier(name)

@@ -46,7 +46,7 @@ def syntax_error(column: int, word: str, problem: str) -> MQError:
     return MQError(MQRC_SELECTOR_SYNTAX_ERROR, f"Column {column}, {found}: {problem}.")
 
 
-def tokens_of(text: str, count_max: int) -> list[Token]:
+def tokenize(text: str, count_max: int) -> list[Token]:
     """All tokens, the last one of kind END."""
     return _Scanner(text, count_max).scan()
 

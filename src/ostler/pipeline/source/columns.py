@@ -18,8 +18,7 @@ from ostler.client.api.get_options import message_of
 from ostler.client.api.message import Message
 from ostler.client.api.property_types import PropertyValue, property_values
 from ostler.client.session.session import Taken
-from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError
-from ostler.engine.conversion.code_pages import text as decoded
+from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode
 from ostler.engine.properties.property_control import properties_on_get, starts_with_rfh2
 from ostler.engine.pubsub.publication_properties import RETAINED, TOPIC
 from ostler.engine.pubsub.topic_strings import check_published
@@ -107,7 +106,7 @@ class Rows:
 
 def _decoded(body: bytes, ccsid: int, encoding: int) -> str | None:
     try:
-        return body.decode() if ccsid in _UTF_8_LIKE else decoded(body, ccsid, encoding)
+        return body.decode() if ccsid in _UTF_8_LIKE else decode(body, ccsid, encoding)
     except (UnknownCodePageError, MalformedTextError, UnicodeDecodeError):
         return None
 
