@@ -1,14 +1,14 @@
-"""The code pages as data: which codec of Python serves a CCSID, and the tables Python does not have.
+"""Tables of code pages: the Python codec of each CCSID, and the pages Python does not have.
 
-A table is written as its differences from another page: the byte values that differ, in hexadecimal, and their
-characters in the same order. `\\ufffe` marks a byte that has no character.
+A page is written as its differences from another page: the byte values that differ, in hexadecimal, and their
+characters in the same order. `\\ufffe` marks a byte without a character.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# One byte is one character.
+# Single-byte code pages.
 SINGLE_BYTE_CODECS: Final[dict[int, str]] = {
     37: "cp037",
     367: "ascii",
@@ -70,8 +70,8 @@ SINGLE_BYTE_CODECS: Final[dict[int, str]] = {
     5354: "cp1258",
 }
 
-# A character takes one byte or more; letters and digits of names take one. Where IBM's page and the codec differ, they
-# differ in a few symbols and in the areas for characters of one's own.
+# Multi-byte code pages; letters and digits of names take one byte. Where IBM's page and the codec differ, they differ
+# in a few symbols and in the private use areas.
 MULTI_BYTE_CODECS: Final[dict[int, str]] = {
     932: "cp932",
     936: "gbk",
@@ -95,17 +95,17 @@ MULTI_BYTE_CODECS: Final[dict[int, str]] = {
     33722: "euc_jp",
 }
 
-# UTF-16 whose byte order is the integer encoding of the data.
+# UTF-16 in the byte order of the integer encoding of the data.
 UTF_16_BY_ENCODING: Final[frozenset[int]] = frozenset({1200, 13488, 17584})
 
-# UTF-16 whose byte order is part of the CCSID.
+# UTF-16 in a byte order that is part of the CCSID.
 UTF_16_FIXED: Final[dict[int, str]] = {
     1201: "utf_16_be",
     1202: "utf_16_le",
     1203: "utf_16_le",
 }
 
-# CCSID: (page it differs from, bytes that differ, their characters).
+# CCSID: (base page, bytes that differ, their characters).
 DIFFERENCES: Final[dict[int, tuple[int, str, str]]] = {
     # Germany, Austria.
     273: (

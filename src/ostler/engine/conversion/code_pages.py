@@ -1,8 +1,7 @@
-"""Text in one coded character set into text in another.
+"""Text conversion between coded character sets (CCSIDs).
 
-A CCSID names a code page. Pages of one byte a character are converted with a table of 256 bytes; the others go through
-Python's text. A character that the target page lacks becomes that page's SUB character, as MQ has it. Bytes that are
-no text of the source page are refused.
+Single-byte pages are converted by a table of 256 bytes; the others by way of Python strings. A character missing from
+the target page becomes that page's SUB character, as in MQ. Bytes that are no text of the source page are rejected.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from ostler.model.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_REVERSED, M
 
 UTF_8: Final = 1208
 
-# What a byte without a character is written as in a table; Python's charmap codec knows it by this value.
+# Marks a byte without a character in a table, as Python's charmap codec expects it.
 _NO_CHARACTER: Final = "\ufffe"
 _SUBSTITUTE: Final = "\x1a"
 _SUBSTITUTE_ERRORS: Final = "ostler_substitute"
@@ -31,24 +30,24 @@ _LINE_FEED: Final = "\n"
 
 
 class UnknownCodePageError(Exception):
-    """No table for this CCSID is carried here. `ccsid` says which."""
+    """The CCSID `ccsid` is not supported."""
 
     def __init__(self, ccsid: int) -> None:
-        super().__init__(f"the coded character set {ccsid} is not known here")
+        super().__init__(f"the coded character set {ccsid} is not supported")
         self.ccsid = ccsid
 
 
 class MalformedTextError(Exception):
-    """The bytes are no text of the page they are said to be in. `offset` is the first bad byte."""
+    """The bytes are not valid text of their code page. `offset` is the first invalid byte."""
 
     def __init__(self, ccsid: int, offset: int) -> None:
-        super().__init__(f"the bytes from offset {offset} are no characters of the coded character set {ccsid}")
+        super().__init__(f"the bytes at offset {offset} are not valid in coded character set {ccsid}")
         self.ccsid = ccsid
         self.offset = offset
 
 
 class CodePage:
-    """One page. `table` holds the 256 characters of a page of one byte a character and is empty for the others."""
+    """One code page. `table` has the 256 characters of a single-byte page and is empty for the others."""
 
     def __init__(self, ccsid: int, codec: str, table: str) -> None:
         self.ccsid = ccsid
@@ -60,7 +59,7 @@ class CodePage:
 
 
 class _Translation:
-    """From one page of single bytes to another: the table, and the bytes whose character the target lacks."""
+    """Translation between two single-byte pages: the table, and the bytes whose character the target lacks."""
 
     def __init__(self, table: bytes, substituted: bytes) -> None:
         self.table = table
@@ -86,17 +85,17 @@ def known_ccsids() -> list[int]:
 
 
 def holds_names(ccsid: int) -> bool:
-    """Whether the letters of object names take one byte each, as the fields of MQ's structures need it."""
+    """Return whether the letters of object names take one byte each, as the fields of MQ's structures need."""
     return ccsid in SINGLE_BYTE_CODECS or ccsid in DIFFERENCES or ccsid in MULTI_BYTE_CODECS
 
 
 def depends_on_encoding(ccsid: int) -> bool:
-    """Whether the integer encoding decides the order of the bytes."""
+    """Return whether the integer encoding determines the byte order of text."""
     return ccsid in UTF_16_BY_ENCODING
 
 
 def code_page(ccsid: int) -> CodePage:
-    """The page of a CCSID. Raises UnknownCodePageError."""
+    """Return the page of a CCSID. Raises UnknownCodePageError."""
     found = _pages.get(ccsid)
     if found is None:
         found = _make_page(ccsid)
@@ -105,10 +104,10 @@ def code_page(ccsid: int) -> CodePage:
 
 
 def decode(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> str:
-    """The characters. `encoding` counts only for the CCSIDs of UTF-16.
+    """Decode text. `encoding` matters only for the CCSIDs of UTF-16.
 
-    Raises UnknownCodePageError, and MalformedTextError for bytes of a multi-byte page that are no characters. A single
-    byte that the page leaves undefined becomes U+FFFD.
+    Raises UnknownCodePageError, and MalformedTextError for invalid bytes of a multi-byte page. An undefined byte of a
+    single-byte page becomes U+FFFD.
     """
     page = code_page(ccsid)
     if page.single_byte:
@@ -120,7 +119,7 @@ def decode(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> str:
 
 
 def encode(characters: str, ccsid: int, encoding: int = MQENC_NORMAL) -> bytes:
-    """The bytes, with SUB in place of what the page lacks. Raises UnknownCodePageError."""
+    """Encode text; characters that the page lacks become SUB. Raises UnknownCodePageError."""
     return _encode(characters, code_page(ccsid), encoding)[0]
 
 
@@ -131,9 +130,9 @@ def convert_text(
     source_encoding: int = MQENC_NORMAL,
     target_encoding: int = MQENC_NORMAL,
 ) -> tuple[bytes, bool]:
-    """The bytes in the target page, and whether any character had to be substituted.
+    """Return the bytes in the target page, and whether any character was substituted.
 
-    EBCDIC's new line becomes a line feed outside EBCDIC, MQ's default (ConvEBCDICNewline=NL_TO_LF). Raises
+    EBCDIC new line becomes line feed outside EBCDIC, MQ's default (ConvEBCDICNewline=NL_TO_LF). Raises
     UnknownCodePageError and MalformedTextError.
     """
     source = code_page(source_ccsid)
@@ -152,21 +151,21 @@ def convert_text(
 
 
 def whole_characters(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> bytes:
-    """Data that was cut at some byte, without the character that the cut went through."""
+    """Return truncated text without an incomplete last character."""
     page = code_page(ccsid)
     if page.single_byte:
         return data
     try:
         data.decode(_codec(page, encoding))
     except UnicodeDecodeError as error:
-        # No character of any page is longer than four bytes; what is wrong further ahead is not the cut's doing.
+        # No character of any page is longer than four bytes; errors further ahead do not come from the truncation.
         if len(data) - error.start < 4:
             return data[: error.start]
     return data
 
 
 def cut_text(data: bytes, ccsid: int, length_max: int, encoding: int = MQENC_NORMAL) -> bytes:
-    """At most `length_max` bytes of valid text, ending with a whole character."""
+    """Return at most `length_max` bytes of valid text, ending with a complete character."""
     if len(data) <= length_max:
         return data
     return whole_characters(data[:length_max], ccsid, encoding)
@@ -208,15 +207,15 @@ def _table(ccsid: int) -> str:
 def _codec_table(codec: str) -> str:
     table = [bytes([byte]).decode(codec, "replace").replace("\ufffd", _NO_CHARACTER) for byte in range(256)]
     if table[0x41] == "A":
-        # One codec (cp864) has other signs in the lower half; IBM's pages have ASCII there.
+        # One codec (cp864) differs from ASCII in the lower half; IBM's pages do not.
         table[:128] = [chr(byte) for byte in range(128)]
-    # Some codecs write SUB for bytes without a character; only one byte of a page is SUB itself.
+    # Some codecs map bytes without a character to SUB; only one byte of a page is SUB itself.
     substitute = 0x3F if table[0xC1] == "A" else 0x1A
     for byte in range(256):
         if table[byte] == _SUBSTITUTE and byte != substitute:
             table[byte] = _NO_CHARACTER
     if codec.startswith("cp125"):
-        # IBM's tables keep the control characters where Windows has assigned nothing.
+        # IBM's tables keep control characters where Windows assigns nothing.
         for byte in range(0x80, 0xA0):
             if table[byte] == _NO_CHARACTER:
                 table[byte] = chr(byte)

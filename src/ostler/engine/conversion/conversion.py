@@ -1,8 +1,8 @@
-"""What MQGET does with MQGMO_CONVERT: a message's data into the encoding and code page the application wants.
+"""MQGMO_CONVERT: conversion of message data to the encoding and code page requested on MQGET.
 
-A message may begin with headers; each names the format, encoding and code page of what follows. Parts are converted
-from the front until one cannot be: that one and all after it stay as they are, and the header before it says so. The
-fields that describe data are therefore always true.
+A message may begin with headers; each names the format, encoding and code page of the data behind it. Parts are
+converted from the front until one cannot be: that one and all after it stay unconverted, and the header before it
+describes them so. The fields that describe data are therefore always true.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from ostler.model.constants import (
 )
 from ostler.model.structures.headers import MQTM
 
-# An MQI buffer cannot be larger; a caller without a buffer passes this.
+# The largest MQI buffer; for callers without a buffer.
 NO_LIMIT: Final = 0x7FFF_FFFF
 
 _TM: Final = layout_of(MQTM, MQTM_VERSION_1)
 _TM_LENGTH: Final = layout_length(_TM)
 _IMS_SEGMENT_LENGTH_MAX: Final = 0x7FFF
-# More headers than any message has; a longer chain is an attempt to keep the queue manager busy.
+# More headers than any real message has; a longer chain would only keep the queue manager busy.
 _HEADERS_MAX: Final = 100
 
 
 class ConvertedMessage:
-    """What MQGET returns. `reason` is MQRC_NONE or comes with a warning; the rest describes `body` as it is now."""
+    """The converted message. `reason` is MQRC_NONE or a warning; the other fields describe `body`."""
 
     def __init__(self, body: bytes, encoding: int, ccsid: int, format: bytes, reason: int) -> None:
         self.body = body
@@ -63,7 +63,7 @@ class ConvertedMessage:
 
 
 class _Parts:
-    """The parts converted so far, and in the end the rest that was not."""
+    """The parts converted so far, and finally the unconverted rest."""
 
     def __init__(self) -> None:
         self.headers: list[ConvertedHeader] = []
@@ -75,7 +75,7 @@ class _Parts:
         self.stopped = False
 
     def stop(self, data: bytes, offset: int, reason: int) -> None:
-        """Leave all from `offset` on as it is."""
+        """Leave the data from `offset` on unconverted."""
         self.rest = data[offset:]
         self.reason = reason
         self.stopped = True
@@ -95,10 +95,10 @@ def convert_message(
     accept_truncated: bool,
     queue_manager_ccsid: int = UTF_8,
 ) -> ConvertedMessage:
-    """The data as the application gets it: never more than `buffer_length` bytes, never an exception.
+    """Convert message data for MQGET. Returns at most `buffer_length` bytes and never raises.
 
-    With `accept_truncated` (MQGMO_ACCEPT_TRUNCATED_MSG) data that does not fit is cut behind a whole character and the
-    reason is MQRC_TRUNCATED_MSG_ACCEPTED, whatever else went wrong.
+    With `accept_truncated` (MQGMO_ACCEPT_TRUNCATED_MSG) data that does not fit is truncated behind a complete
+    character, and the reason is MQRC_TRUNCATED_MSG_ACCEPTED, whatever other reason applies.
     """
     if ccsid in (MQCCSI_Q_MGR, MQCCSI_INHERIT):
         ccsid = queue_manager_ccsid
@@ -131,7 +131,7 @@ def _convert_parts(first_format: bytes, converter: Converter, data: bytes, trunc
     try:
         while True:
             if part_format == MQFMT_NONE:
-                # Data of no format is an error only where it is all there is.
+                # MQFMT_NONE is an error only if there is no header before it.
                 parts.stop(data, offset, MQRC_NONE if parts.headers else MQRC_FORMAT_ERROR)
                 break
             if not is_header(part_format):
@@ -158,7 +158,7 @@ def _convert_parts(first_format: bytes, converter: Converter, data: bytes, trunc
 
 
 def _stop_at(parts: _Parts, data: bytes, offset: int, reason: int) -> None:
-    """A header whose page is also that of what follows cannot be converted alone: it stays with the rest."""
+    """Stop before `offset`. Headers that share their code page with the following data stay unconverted too."""
     while parts.headers and parts.headers[-1].layout.shares_page:
         parts.headers.pop()
         offset = parts.starts.pop()
@@ -166,7 +166,7 @@ def _stop_at(parts: _Parts, data: bytes, offset: int, reason: int) -> None:
 
 
 def _describe(parts: _Parts) -> None:
-    """Every header before a converted part says so; the one before the rest keeps describing the source."""
+    """Update the headers in front of converted parts; the one in front of the rest keeps describing the source."""
     described = len(parts.headers) - 1 if parts.stopped else len(parts.headers)
     for header in parts.headers[:described]:
         if header.complete and not header.layout.shares_page:
@@ -174,7 +174,7 @@ def _describe(parts: _Parts) -> None:
 
 
 def _cut(parts: _Parts, converted: bytes, length_max: int) -> bytes:
-    """ConvertedMessage data that became too long for the buffer, without half a character at the end."""
+    """Truncate converted data that is too long for the buffer, without an incomplete character at the end."""
     converter = parts.body_converter
     start = len(converted) - len(parts.body)
     if converter is None or start >= length_max or not is_known(converter.wanted_ccsid):
@@ -184,7 +184,7 @@ def _cut(parts: _Parts, converted: bytes, length_max: int) -> bytes:
 
 
 def _convert_body(format: bytes, converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
-    """The last part: text, a trigger message, a command or an event. Any other format has no converter here."""
+    """Convert the last part: text, a trigger message, a command or an event. Other formats raise MQRC_FORMAT_ERROR."""
     if format == MQFMT_STRING:
         piece = data[offset:] if offset else data
         return converter.convert_truncated_string(piece) if truncated else converter.convert_string(piece)
@@ -211,7 +211,7 @@ def _convert_trigger(converter: Converter, data: bytes, offset: int, truncated: 
 
 
 def _convert_ims_segments(converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
-    """Segments of a length of two bytes that counts itself, two bytes left alone, and text."""
+    """Convert IMS segments: two bytes of length that count themselves, two bytes left alone, and text."""
     parts: list[bytes] = []
     end = len(data)
     while offset < end:

@@ -1,7 +1,7 @@
-"""The fields of MQ's structures from one encoding and code page into another.
+"""Conversion of the fields of MQ's structures between encodings and code pages.
 
-`Converter` knows both sides. A structure is described by a layout: which bytes are text, which are integers, which are
-left alone. What cannot be converted raises ConversionFailedError with the reason that MQGET gives.
+A structure is described by a layout: which bytes are text, which are integers, which are left alone.
+ConversionFailedError has the reason code that MQGET returns.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BYTES: Final = 3
 
 
 class ConversionFailedError(Exception):
-    """This part of the message stays as it is; `reason` is what MQGET says about it."""
+    """A part of the message cannot be converted and stays as it is; `reason` is the reason code of MQGET."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(reason)
@@ -48,7 +48,7 @@ class ConversionFailedError(Exception):
 
 
 class LayoutField:
-    """One field of a structure, or several integers or bytes in a row."""
+    """One field of a structure, or several consecutive integers or bytes."""
 
     def __init__(self, kind: int, offset: int, length: int) -> None:
         self.kind = kind
@@ -57,7 +57,7 @@ class LayoutField:
 
 
 def layout(description: str) -> list[LayoutField]:
-    """A layout from words like "c48" (text of 48 bytes), "i11" (11 integers) and "b24" (24 bytes left alone)."""
+    """Return a layout from words like "c48" (48 bytes of text), "i11" (11 integers) and "b24" (24 bytes left alone)."""
     fields: list[LayoutField] = []
     offset = 0
     for word in description.split():
@@ -74,7 +74,7 @@ def layout(description: str) -> list[LayoutField]:
 
 
 def layout_of(structure: Layout, version: int, start: int = 0) -> list[LayoutField]:
-    """The layout of a version of one of MQ's structures that begins at `start`; integers in a row are one field."""
+    """Return the layout of a version of an MQ structure at offset `start`; consecutive integers become one field."""
     fields: list[LayoutField] = []
     for row in structure.fields:
         if row.version > version:
@@ -92,7 +92,7 @@ def layout_length(fields: list[LayoutField]) -> int:
 
 
 class Converter:
-    """From the encoding and code page of some data to those that are wanted."""
+    """Converts from the encoding and code page of some data to the wanted ones."""
 
     def __init__(
         self, encoding: int, ccsid: int, wanted_encoding: int, wanted_ccsid: int, queue_manager_ccsid: int
@@ -107,7 +107,7 @@ class Converter:
         return self.encoding != self.wanted_encoding or self.ccsid != self.wanted_ccsid
 
     def for_following_data(self, encoding: int, ccsid: int) -> Converter:
-        """The converter for the data after a structure that describes it so."""
+        """Return the converter for the data behind a structure that describes it so."""
         if ccsid == MQCCSI_INHERIT:
             ccsid = self.ccsid
         elif ccsid == MQCCSI_Q_MGR:
@@ -117,7 +117,7 @@ class Converter:
     # Integers
 
     def is_source_reversed(self) -> bool:
-        """Whether the source's integers are reversed (little-endian)."""
+        """Return whether the integers of the source are reversed (little-endian)."""
         order = self.encoding & MQENC_INTEGER_MASK
         if order != MQENC_INTEGER_NORMAL and order != MQENC_INTEGER_REVERSED:
             raise ConversionFailedError(MQRC_SOURCE_INTEGER_ENC_ERROR)
@@ -130,19 +130,19 @@ class Converter:
         return order == MQENC_INTEGER_REVERSED
 
     def read_integer(self, data: bytes, offset: int, width: int = 4) -> int:
-        """An integer of the source. The caller has made sure that it is all there."""
+        """Return an integer of the source. The caller ensures that it is complete."""
         if self.is_source_reversed():
             return int.from_bytes(data[offset : offset + width], "little", signed=True)
         return int.from_bytes(data[offset : offset + width], "big", signed=True)
 
     def pack_integer(self, value: int, width: int = 4) -> bytes:
-        """A value as an integer of the target."""
+        """Return a value as an integer of the target."""
         if self.is_target_reversed():
             return value.to_bytes(width, "little", signed=True)
         return value.to_bytes(width, "big", signed=True)
 
     def convert_integers(self, data: bytes, width: int = 4) -> bytes:
-        """Integers in a row."""
+        """Convert consecutive integers."""
         if self.is_source_reversed() == self.is_target_reversed():
             return data
         swapped = array("q" if width == 8 else "i", data)
@@ -152,29 +152,29 @@ class Converter:
     # Text
 
     def check_names(self) -> None:
-        """The structures of MQ need pages in which the letters of names take one byte."""
+        """Raise if letters of names take more than one byte in a code page, which MQ's structures do not allow."""
         if not holds_names(self.ccsid):
             raise ConversionFailedError(MQRC_SOURCE_CCSID_ERROR)
         if not holds_names(self.wanted_ccsid):
             raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
 
     def read_name(self, field: bytes) -> bytes:
-        """A structure identifier or format name of the source as it is written in this program."""
+        """Return a structure identifier or format name of the source in ASCII."""
         if not is_known(self.ccsid):
             raise ConversionFailedError(MQRC_SOURCE_CCSID_ERROR)
         try:
             characters = decode(field, self.ccsid, self.encoding)
         except MalformedTextError:
             raise ConversionFailedError(MQRC_FORMAT_ERROR) from None
-        # Everything from the first null on is padding.
+        # Bytes from the first null on are padding.
         return characters.split("\0")[0].ljust(len(field)).encode("ascii", "replace")
 
     def convert_string(self, data: bytes) -> bytes:
-        """Text that may become longer or shorter."""
+        """Convert text, which may become longer or shorter."""
         return self.convert_string_from(data, self.ccsid)
 
     def convert_string_from(self, data: bytes, ccsid: int) -> bytes:
-        """The same for text with a code page of its own."""
+        """Convert text that has a code page of its own."""
         if ccsid == self.wanted_ccsid and not (depends_on_encoding(ccsid) and self.encoding != self.wanted_encoding):
             return data
         if not is_known(ccsid):
@@ -187,13 +187,13 @@ class Converter:
             raise ConversionFailedError(MQRC_NOT_CONVERTED) from None
 
     def convert_truncated_string(self, data: bytes) -> bytes:
-        """Text whose end was cut off: what is whole of it."""
+        """Convert truncated text, without an incomplete last character."""
         if is_known(self.ccsid):
             data = whole_characters(data, self.ccsid, self.encoding)
         return self.convert_string(data)
 
     def convert_field(self, data: bytes) -> bytes:
-        """Text of fixed length. If it grows, trailing blanks and what follows a null may go; nothing else."""
+        """Convert text of fixed length. If it grows, only trailing blanks and data behind a null are dropped."""
         converted = self.convert_string(data)
         length = len(data)
         if len(converted) == length:
@@ -206,14 +206,17 @@ class Converter:
         return converted.ljust(length, blank)
 
     def target_blank(self) -> bytes:
-        """The target's blank; one byte in every page that holds names."""
+        """Return the blank of the target; one byte in every page that `holds_names`."""
         if not is_known(self.wanted_ccsid):
             raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
         return convert_text(b" ", 819, self.wanted_ccsid, target_encoding=self.wanted_encoding)[0]
 
 
 def convert_fields(converter: Converter, data: bytes, offset: int, fields: list[LayoutField]) -> bytearray:
-    """The structure at `offset`, as far as the data goes. A field that is cut is left out, text up to its cut."""
+    """Convert the structure at `offset`, as far as the data goes.
+
+    A truncated field is omitted, text is kept up to the end.
+    """
     converted = bytearray()
     for field in fields:
         start = offset + field.offset

@@ -1,7 +1,7 @@
-"""The headers that may stand before a message's data, from one encoding and code page into another.
+"""Conversion of the headers that may precede message data.
 
-Every header names the format, encoding and code page of what follows it. A converter returns the header converted, but
-still describing what follows as it is at the source; whoever converts what follows calls `describe`.
+Every header names the format, encoding and code page of the data behind it. A converted header still describes that
+data as it is at the source; the caller calls `describe` after converting it.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ from ostler.model.structures.md import MQMD
 
 
 class HeaderLayout:
-    """What a header looks like: its identifier and version, its fields, and where it says what follows.
+    """Layout of a header: identifier, version, fields, and the offset of the description of the following data.
 
-    `length_at` is where it tells its own length, -1 if it does not. `shares_page`: what follows is in the header's own
-    encoding and code page, whatever its fields say (MQCIH and MQIIH).
+    `length_at` is the offset of StrucLength, -1 without it. `shares_page`: the following data is in the header's own
+    encoding and code page, whatever its fields are (MQCIH and MQIIH).
     """
 
     def __init__(
@@ -78,7 +78,10 @@ class HeaderLayout:
 
 
 class ConvertedHeader:
-    """A converted header. `length` counts the source's bytes; `complete` is False when the message was cut in it."""
+    """A converted header.
+
+    `length` is the length at the source; `complete` is False if the message was truncated in it.
+    """
 
     def __init__(
         self, header_layout: HeaderLayout, converter: Converter, converted: bytearray, length: int, complete: bool
@@ -92,7 +95,7 @@ class ConvertedHeader:
         self.next_converter = converter
 
     def describe(self, encoding: int, ccsid: int) -> None:
-        """Say what the data that follows is in, in the fields of the converted header."""
+        """Set encoding and code page of the following data in the converted header."""
         at = self.layout.encoding_at
         self.converted[at : at + 4] = self.converter.pack_integer(encoding)
         self.converted[at + 4 : at + 8] = self.converter.pack_integer(ccsid)
@@ -102,12 +105,12 @@ _DESCRIPTION: Final = "c4 i4 c8 i1"
 _CIH_FIELDS: Final = f"{_DESCRIPTION} i11 b8 c4 c4 c8 c8 c8 c4 c4 c4 c4 c4 c4 c4 c4 c8 c8"
 _WIH_FIELDS: Final = f"{_DESCRIPTION} c32 c8 b16 c32"
 _MD_AT: Final = MQXQH.offset("MsgDesc")
-# The descriptor in the header is bytes to others; here its fields count.
+# The embedded descriptor is converted field by field.
 _XQH_FIELDS: Final = layout_of(MQXQH, MQXQH_VERSION_1)[:-1] + layout_of(MQMD, MQMD_VERSION_1, _MD_AT)
 
 
 def _layout_of_structure(structure: Layout, version: int, shares_page: bool) -> HeaderLayout:
-    """A header that tells its length and what follows, all in its own fields."""
+    """Return the layout of a header that describes the following data in its own fields."""
     length_at = structure.offset("StrucLength") if "StrucLength" in structure.by_name else -1
     fields = layout_of(structure, version)
     return HeaderLayout(structure.identifier, version, fields, structure.offset("Encoding"), length_at, shares_page)
@@ -120,7 +123,7 @@ _XQH: Final = HeaderLayout(MQXQH_STRUC_ID, MQXQH_VERSION_1, _XQH_FIELDS, _MD_AT 
 _CIH: Final = HeaderLayout(MQCIH_STRUC_ID, MQCIH_VERSION_1, layout(_CIH_FIELDS), 12, 8, True)
 _CIH_2: Final = HeaderLayout(MQCIH_STRUC_ID, MQCIH_VERSION_2, layout(f"{_CIH_FIELDS} i4"), 12, 8, True)
 _WIH: Final = HeaderLayout(MQWIH_STRUC_ID, MQWIH_VERSION_1, layout(_WIH_FIELDS), 12, 8, False)
-# These have a part of varying length; the fields are those before it.
+# These have a part of variable length behind the fields.
 _RFH: Final = HeaderLayout(MQRFH_STRUC_ID, MQRFH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
 _RFH_2: Final = _layout_of_structure(MQRFH2, MQRFH_VERSION_2, False)
 _EPH: Final = HeaderLayout(MQEPH_STRUC_ID, MQEPH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
@@ -143,7 +146,7 @@ def is_header(format: bytes) -> bool:
 
 
 def convert_header(format: bytes, converter: Converter, data: bytes, offset: int, truncated: bool) -> ConvertedHeader:
-    """The header at `offset`. Raises ConversionFailedError for one that is not what the format says."""
+    """Convert the header at `offset`. Raises ConversionFailedError if it is not of this format."""
     header_layout = _LAYOUTS[format]
     converter.check_names()
     available = len(data) - offset
@@ -197,7 +200,7 @@ def _length(header_layout: HeaderLayout, converter: Converter, data: bytes, offs
 
 
 def _read_description(header: ConvertedHeader, data: bytes, offset: int) -> None:
-    """Find out what follows, and write the true code page in place of "inherited"."""
+    """Read the description of the following data, and replace MQCCSI_INHERIT by the actual code page."""
     header_layout = header.layout
     converter = header.converter
     at = offset + header_layout.encoding_at
@@ -211,7 +214,7 @@ def _read_description(header: ConvertedHeader, data: bytes, offset: int) -> None
 
 
 def _set_length(converter: Converter, converted: bytearray, complete: bool) -> None:
-    """Tell the new length. A header that was cut keeps the length it had: its rest is not here to be measured."""
+    """Set StrucLength. A truncated header keeps its length, because its rest is not here to be measured."""
     if complete:
         converted[8:12] = converter.pack_integer(len(converted))
 
@@ -224,7 +227,7 @@ def _add_name_value_string(
         converted += converter.convert_truncated_string(string)
         return
     converted += converter.convert_string(string)
-    # What follows should stay on a boundary of four bytes.
+    # Keep the following data on a four-byte boundary.
     converted += converter.target_blank() * (-len(converted) % 4)
     _set_length(converter, converted, True)
 
@@ -232,7 +235,7 @@ def _add_name_value_string(
 def _add_folders(
     converter: Converter, converted: bytearray, data: bytes, offset: int, end: int, complete: bool
 ) -> None:
-    """Lengths are converted, the folders stay in their own Unicode page; UTF-16 follows the encoding of the header."""
+    """Convert the folder lengths; folders stay in their Unicode page. UTF-16 follows the encoding of the header."""
     swaps = (
         depends_on_encoding(converter.read_integer(data, offset + _RFH_2.length - 4))
         and converter.is_source_reversed() != converter.is_target_reversed()

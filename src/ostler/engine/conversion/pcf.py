@@ -1,8 +1,8 @@
-"""Programmable command format messages (commands, replies, events) from one encoding and code page into another.
+"""Conversion of programmable command format (PCF) messages: commands, replies and events.
 
-A message is a header, MQCFH, and parameter structures up to its end. Integers follow the encoding; a string follows
-the code page in its own structure, or that of the message where the structure says 0. Strings grow and shrink, and
-their structures with them.
+A message is an MQCFH header followed by parameter structures. Integers follow the encoding; a string follows the code
+page of its own structure, or that of the message if the structure has 0. Strings can change their length, and the
+structures change with them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _STRING_FILTER_LENGTH_FIXED: Final = 24
 
 
 def convert_pcf(converter: Converter, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
-    """The message from `offset` to `end`. With `truncated`, a structure cut by the end is left out."""
+    """Convert the message from `offset` to `end`. With `truncated`, an incomplete last structure is omitted."""
     if end - offset < MQCFH_STRUC_LENGTH:
         if truncated:
             return b""
@@ -52,7 +52,7 @@ def convert_pcf(converter: Converter, data: bytes, offset: int, end: int, trunca
 
 
 def convert_parameters(converter: Converter, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
-    """The parameter structures from `offset` to `end`."""
+    """Convert the parameter structures from `offset` to `end`."""
     parts: list[bytes] = []
     while offset < end:
         if end - offset < _TYPE_AND_LENGTH:
@@ -113,7 +113,7 @@ def _convert_integer_list(converter: Converter, structure: bytes, fixed: int, wi
 
 
 def _convert_bytes(converter: Converter, structure: bytes, fixed: int) -> bytes:
-    """Integers, the last of them the length of the bytes that follow and stay as they are."""
+    """Convert integers; the last one is the length of the bytes that follow, which are not converted."""
     _check(len(structure) >= fixed)
     length = converter.read_integer(structure, fixed - 4)
     _check(0 <= length <= len(structure) - fixed)
@@ -121,7 +121,7 @@ def _convert_bytes(converter: Converter, structure: bytes, fixed: int) -> bytes:
 
 
 def _string_ccsid(converter: Converter, structure: bytes, at: int) -> tuple[int, bytes]:
-    """The code page of a structure's text, and the field as it is to be after conversion."""
+    """Return the code page of a structure's text, and the converted CCSID field."""
     own = converter.read_integer(structure, at)
     if own == MQCCSI_DEFAULT:
         return converter.ccsid, converter.pack_integer(MQCCSI_DEFAULT)
@@ -133,7 +133,7 @@ def _padding(length: int) -> bytes:
 
 
 def _convert_string(converter: Converter, structure: bytes, ccsid_at: int, fixed: int) -> bytes:
-    """A string or a string filter: up to the code page integers, the code page, the length, the text."""
+    """Convert a string or string filter: integers, code page, length and text."""
     _check(len(structure) >= fixed)
     length = converter.read_integer(structure, fixed - 4)
     _check(0 <= length <= len(structure) - fixed)
@@ -159,7 +159,7 @@ def _convert_string_list(converter: Converter, structure: bytes) -> bytes:
     count = converter.read_integer(structure, 16)
     length = converter.read_integer(structure, 20)
     _check(count >= 0 and length >= 0 and count * length <= len(structure) - fixed)
-    # Strings of no length can be claimed in any number; there is nothing to convert.
+    # Empty strings can be claimed in any number; there is nothing to convert.
     strings = [structure[fixed + length * at : fixed + length * (at + 1)] for at in range(count if length else 0)]
     ccsid, ccsid_field = _string_ccsid(converter, structure, 12)
     converted = [converter.convert_string_from(string, ccsid) for string in strings]
@@ -182,5 +182,5 @@ def _convert_string_list(converter: Converter, structure: bytes) -> bytes:
 
 
 def _fill(string: bytes, length: int, blank: bytes) -> bytes:
-    """The list's strings are of one length: the shorter ones are filled with blanks, which may take two bytes."""
+    """Pad a string of a list, whose strings have one length, with blanks, which may take two bytes."""
     return string + blank * ((length - len(string)) // len(blank))

@@ -282,7 +282,7 @@ def _write_origin(engine: Engine, writer: BytesWriter) -> None:
 
 def _properties_for_report(block: bytes) -> bytes:
     """The properties that are to be copied into reports."""
-    copied = [each for each in decode_block(block) if each.copied_to(MQCOPY_REPORT)]
+    copied = [each for each in decode_block(block) if each.is_copied_to(MQCOPY_REPORT)]
     return encode_block(copied) if copied else b""
 
 

@@ -1,6 +1,6 @@
-"""The JMS header fields and JMSX properties, worked out from the message descriptor and the folders jms and mcd.
+"""JMS header fields and JMSX properties, derived from the message descriptor and the folders jms and mcd.
 
-Where both can tell, the folder wins, as in MQ's mapping of incoming messages.
+Where both have a value, the folder takes precedence, as in MQ's mapping of incoming messages to JMS.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ostler.model.constants import MQEI_UNLIMITED, MQMF_LAST_MSG_IN_GROUP, MQMF_
 
 DELIVERY_NON_PERSISTENT: Final = 1
 DELIVERY_PERSISTENT: Final = 2
-# These need nothing but the descriptor.
+# Derived from the descriptor alone.
 DESCRIPTOR_ONLY: Final = frozenset(
     {"JMSMessageID", "JMSPriority", "JMSRedelivered", "JMSXAppID", "JMSXDeliveryCount", "JMSXUserID"},
 )
@@ -23,7 +23,7 @@ _IN_GROUP: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
 
 
 def jms_value(name: str, md: bytes, properties: PropertySource) -> Value:
-    """The value of one of `property_names.JMS_TYPES`; None when the message has none."""
+    """Return the value of one of `property_names.JMS_TYPES`; None if the message has none."""
     if name == "JMSPriority":
         return number_at(md, 40)
     if name == "JMSMessageID":
@@ -89,7 +89,7 @@ def _destination(properties: PropertySource) -> Value:
 
 
 def _type(properties: PropertySource) -> Value:
-    """mcd.Type alone, or the URI that carries the message set and format with it."""
+    """Return mcd.Type alone, or the mcd: URI that includes the message set and format."""
     plain = properties.value("mcd.Type")
     message_set = properties.value("mcd.Set")
     wire_format = properties.value("mcd.Fmt")
@@ -102,12 +102,12 @@ def _type(properties: PropertySource) -> Value:
 
 
 def _expiration(md: bytes) -> Value:
-    """When the message expires, in milliseconds since 1970; 0 when it never does. MQMD.Expiry counts tenths."""
+    """Return the expiry time in milliseconds since 1970; 0 for none. MQMD.Expiry is in tenths of a second."""
     expiry = number_at(md, 16)
     put = put_milliseconds(md)
     return 0 if expiry == MQEI_UNLIMITED or put is None else put + expiry * 100
 
 
 def put_milliseconds(md: bytes) -> int | None:
-    """PutDate and PutTime as milliseconds since 1970; None when they hold no time."""
+    """Return PutDate and PutTime as milliseconds since 1970; None if they are not set."""
     return milliseconds_of(md[304:320]) or None

@@ -1,4 +1,4 @@
-"""All properties of a message, wherever they are: in its property block, in MQRFH2 headers, in its descriptor."""
+"""All properties of a message: from its property block, MQRFH2 headers and descriptor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostler.model.errors import MQError
 
 
 def read_sent_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
-    """The properties of a folder in message data; None when it has none or is faulty, for then it is plain data."""
+    """Return the properties of a folder in message data; None for a folder without properties or a faulty one."""
     try:
         return folder_properties(header, folder)
     except MQError:
@@ -23,9 +23,9 @@ def read_sent_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
 
 
 def collect_properties(md: bytes, block: bytes, chain: Chain) -> PropertySet:
-    """The properties of a message as a message handle gets them.
+    """Return the properties of a message as MQGET puts them into a message handle.
 
-    One set through the message property calls hides one of the same name in the message data.
+    A property set by MQSETMP hides one of the same name in the message data.
     """
     properties = PropertySet(True, md)
     for each in decode_block(block):
@@ -41,15 +41,15 @@ def collect_properties(md: bytes, block: bytes, chain: Chain) -> PropertySet:
 
 @final
 class MessageProperties(PropertySource):
-    """Answers a selector for one stored message. Nothing is decoded until a property outside the MQMD is asked for."""
+    """Property source of a selector for one stored message. Properties outside the MQMD are decoded on first use."""
 
     def __init__(self, md: bytes, body: bytes = b"", block: bytes = b"", properties: PropertySet | None = None) -> None:
         self._md = md
         self._body = body
         self._block = block
         self._properties = properties
-        # By name, from the second one that is asked for: there may be very many of both. Those that somebody else has
-        # may change, and are looked for each time.
+        # Values by name, built on the second access, since messages and selectors may have very many. Not built for a
+        # set owned by the caller, which may change.
         self._values: dict[str, Value] | None = None
         self._is_given: bool = properties is not None
 

@@ -1,6 +1,6 @@
-"""The properties of one message: what a message handle holds, with the rules of MQSETMP, MQINQMP and MQDLTMP.
+"""The properties of one message handle, with the rules of MQSETMP, MQINQMP and MQDLTMP.
 
-Handles, options structures and buffers are other people's work; here are names, types, order and the cursor.
+Covers names, types, order and the cursor. Handles, option structures and buffers are handled by the caller.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _INQUIRE_OPTIONS: Final = _CURSOR_OPTIONS | MQIMPO_CONVERT_TYPE | MQIMPO_CONVERT
 
 @final
 class Property:
-    """One property with its descriptor. `type_text` is a data type of an MQRFH2 element that nobody knows."""
+    """One property with its descriptor. `type_text` holds an unknown data type (dt) of an MQRFH2 element."""
 
     def __init__(
         self,
@@ -93,14 +93,14 @@ class Property:
         self.copy_options = copy_options
         self.type_text = type_text
 
-    def copied_to(self, copy_option: int) -> bool:
-        """Whether the property goes into a message of that kind (MQCOPY_FORWARD, MQCOPY_REPLY ...)."""
+    def is_copied_to(self, copy_option: int) -> bool:
+        """Return whether the property is copied into a message of that kind (MQCOPY_FORWARD, MQCOPY_REPLY ...)."""
         return self.copy_options & (MQCOPY_ALL | copy_option) != 0
 
 
 @final
 class PropertyInquiry:
-    """What MQINQMP answers. `reason` is MQRC_NONE or the warning MQRC_PROP_TYPE_NOT_SUPPORTED."""
+    """The result of MQINQMP. `reason` is MQRC_NONE or the warning MQRC_PROP_TYPE_NOT_SUPPORTED."""
 
     def __init__(self, found: Property, type: int, value: Value, reason: int) -> None:
         self.name = found.name
@@ -116,10 +116,10 @@ class PropertyInquiry:
 
 @final
 class PropertySet(PropertySource):
-    """Properties in order, a cursor among them, and the message descriptor that goes with them.
+    """Ordered properties with a cursor, and the message descriptor that belongs to them.
 
-    With `validate` names obey MQ's rules (MQCMHO_VALIDATE); without, they only need to be storable.
-    `descriptor_set` names the fields that were set through Root.MQMD names, for MQPMO_MD_FOR_OUTPUT_ONLY.
+    With `validate`, names obey MQ's rules (MQCMHO_VALIDATE); without it they only need to be storable. `descriptor_set`
+    lists the fields set by Root.MQMD names, for MQPMO_MD_FOR_OUTPUT_ONLY.
     """
 
     def __init__(self, validate: bool = True, descriptor: bytes = DEFAULT_DESCRIPTOR) -> None:
@@ -127,27 +127,27 @@ class PropertySet(PropertySource):
         self.descriptor = descriptor
         self.descriptor_set: list[str] = []
         self.properties: list[Property] = []
-        # Made when something is set; most sets are only read.
+        # Built on the first change; most sets are only read.
         self._counts: NameCounts | None = None
-        # None until something was inquired, and again when the property under the cursor is deleted.
+        # None before the first inquiry, and after the property under the cursor was deleted.
         self._cursor: Property | None = None
-        # Where MQIMPO_INQ_NEXT goes on.
+        # Index at which MQIMPO_INQ_NEXT continues.
         self._next = 0
 
     def __len__(self) -> int:
         return len(self.properties)
 
-    # Looking.
+    # Lookup.
 
     def find(self, name: str) -> Property | None:
-        """The first property of that (canonical) name."""
+        """Return the first property with that canonical name."""
         for candidate in self.properties:
             if candidate.name == name:
                 return candidate
         return None
 
     def value(self, name: str) -> Value:
-        """As a selector sees it: descriptor fields and JMS names too."""
+        """Return a value by name as a selector refers to it: also descriptor fields and JMS names."""
         if name.startswith(DESCRIPTOR_PREFIX):
             return field_value(self.descriptor, field_named(name))
         if name in JMS_TYPES:
@@ -176,12 +176,12 @@ class PropertySet(PropertySource):
         context: int = MQPD_NO_CONTEXT,
         copy_options: int = MQCOPY_DEFAULT,
     ) -> None:
-        """Set or add a property where the options say; everything is checked before anything changes.
+        """MQSETMP: set or add a property at the position of `options`. Nothing changes if it raises.
 
-        MQSMPO_SET_PROP_UNDER_CURSOR gives the property under the cursor another value; its name stays.
+        MQSMPO_SET_PROP_UNDER_CURSOR changes the value of the property under the cursor, not its name.
         """
         if options not in _SET_OPTIONS:
-            raise MQError(MQRC_OPTIONS_ERROR, "MQSETMP takes one option that says where the property goes.")
+            raise MQError(MQRC_OPTIONS_ERROR, "MQSETMP needs exactly one option for the position of the property.")
         if copy_options & ~_COPY_MASK or context not in (MQPD_NO_CONTEXT, MQPD_USER_CONTEXT):
             raise MQError(MQRC_PD_ERROR, "The property descriptor has a context or copy option that does not exist.")
         if self.validate:
@@ -194,7 +194,7 @@ class PropertySet(PropertySource):
             return
         name = self._settable_name(name, type)
         if self.validate or folder_of(name) != "mq":
-            # Only properties that MQ itself defines can ask for support.
+            # Only properties defined by MQ can require support (MQPD.Support).
             support = MQPD_SUPPORT_OPTIONAL
         added = Property(name, type, value, support, context, copy_options)
         if options == MQSMPO_SET_PROP_UNDER_CURSOR:
@@ -218,13 +218,13 @@ class PropertySet(PropertySource):
             self.descriptor_set.append(short)
 
     def _settable_name(self, name: str, type: int) -> str:
-        """The canonical name, with the JMS names that may be set turned into what they stand for."""
+        """Return the canonical name; JMS names that may be set are mapped to their property."""
         if name not in JMS_TYPES:
             return stored_name(name)
         if name not in JMS_SETTABLE:
             raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name} can be inquired but not set; set the descriptor instead.")
         if type not in (JMS_TYPES[name], MQTYPE_NULL):
-            raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{name} has another type.")
+            raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{name} must have the type that JMS defines.")
         return JMS_SETTABLE[name]
 
     def _name_counts(self) -> NameCounts:
@@ -242,14 +242,14 @@ class PropertySet(PropertySource):
         return self._cursor
 
     def _changeable_under_cursor(self) -> Property:
-        """The property under the cursor, when it is one that can be changed: not a field of the descriptor."""
+        """Return the property under the cursor if it can be changed. Descriptor fields and JMS names are computed."""
         found = self._under_cursor()
         if found not in self.properties:
-            raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"{found.name} was worked out and is not in the list.")
+            raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"{found.name} is computed and cannot be changed or deleted.")
         return found
 
     def _insertion_index(self, name: str, options: int) -> int:
-        """The position of a new property: at the cursor, or behind those it is closest to in the hierarchy."""
+        """Return the index of a new property: at the cursor, or behind its closest relatives in the hierarchy."""
         if options in (MQSMPO_SET_PROP_BEFORE_CURSOR, MQSMPO_SET_PROP_AFTER_CURSOR):
             at = self.properties.index(self._changeable_under_cursor())
             return at if options == MQSMPO_SET_PROP_BEFORE_CURSOR else at + 1
@@ -276,7 +276,7 @@ class PropertySet(PropertySource):
             self._counts.change(added.name, 1)
 
     def _replace(self, existing: Property, added: Property) -> None:
-        """Give an existing property another value and descriptor; its name and place stay."""
+        """Change value and descriptor of an existing property; its name and position stay."""
         existing.type = added.type
         existing.value = added.value
         existing.support = added.support
@@ -291,9 +291,9 @@ class PropertySet(PropertySource):
     # MQINQMP.
 
     def inquire(self, name: str, options: int = 0, wanted_type: int = MQTYPE_AS_SET) -> PropertyInquiry:
-        """A property by name, or the first or next that a name ending in % matches.
+        """MQINQMP: return a property by name, or the first or next one that a name ending in % matches.
 
-        With MQIMPO_CONVERT_TYPE the value comes as `wanted_type`. Nothing moves when an error is raised.
+        With MQIMPO_CONVERT_TYPE the value is converted to `wanted_type`. If it raises, the cursor does not move.
         """
         if options & ~_INQUIRE_OPTIONS or options & _CURSOR_OPTIONS == _CURSOR_OPTIONS:
             raise MQError(MQRC_OPTIONS_ERROR, "MQINQMP has options that do not exist or do not go together.")
@@ -313,7 +313,7 @@ class PropertySet(PropertySource):
         return answer
 
     def _computed(self, name: str) -> Property | None:
-        """Names that do not stand in the list: descriptor fields, and JMS names."""
+        """Return a property that is not in the list: a descriptor field or a JMS name."""
         if name.startswith(DESCRIPTOR_PREFIX) and not name.endswith("%"):
             field = field_named(name)
             return Property(name, field.type, field_value(self.descriptor, field))
@@ -328,7 +328,7 @@ class PropertySet(PropertySource):
         return Property(name, JMS_TYPES[name], value)
 
     def _search(self, name: str, start: int) -> int:
-        """The position behind the first match at or after `start`."""
+        """Return the index behind the first match at or after `start`."""
         pattern = PropertyNamePattern(name)
         for at in range(start, len(self.properties)):
             if pattern.matches(self.properties[at].name):
@@ -336,14 +336,14 @@ class PropertySet(PropertySource):
         raise _not_available(name)
 
     def matching(self, name: str) -> list[Property]:
-        """All properties that a name, or a name ending in %, means."""
+        """Return all properties that match a name, or a name ending in %."""
         pattern = PropertyNamePattern(name)
         return [each for each in self.properties if pattern.matches(each.name)]
 
     # MQDLTMP.
 
     def delete(self, name: str, options: int = 0) -> None:
-        """Delete the first property of that name, or with MQDMPO_DEL_PROP_UNDER_CURSOR the one inquired last."""
+        """MQDLTMP: delete the first property of that name; with MQDMPO_DEL_PROP_UNDER_CURSOR the one at the cursor."""
         if options & ~MQDMPO_DEL_PROP_UNDER_CURSOR:
             raise MQError(MQRC_OPTIONS_ERROR, "MQDLTMP has options that do not exist.")
         if options & MQDMPO_DEL_PROP_UNDER_CURSOR:
@@ -358,7 +358,7 @@ class PropertySet(PropertySource):
         self.remove(found)
 
     def remove(self, found: Property) -> None:
-        """Take out a property of this set."""
+        """Remove a property of this set."""
         at = self.properties.index(found)
         del self.properties[at]
         if at < self._next:

@@ -1,7 +1,6 @@
-"""The properties of a message handle as they are stored with a message.
+"""The property block: the properties of a message handle as stored with a message.
 
-A block is empty, or one byte that says which layout follows, and then the properties one after the other, integers
-little-endian:
+A block is empty, or one byte for the layout followed by the properties, integers little-endian:
 
     i16  length of the name, and the name in UTF-8
     i16  type (MQTYPE_*)
@@ -9,7 +8,7 @@ little-endian:
     i8   context (MQPD_*_CONTEXT)
     i32  support (MQPD_SUPPORT_*)
     i8   length of the unknown data type (MQRFH2 dt), and that text in UTF-8
-    i32  length of the value, and the value as MQINQMP would return it, strings in UTF-8
+    i32  length of the value, and the value as returned by MQINQMP, strings in UTF-8
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from ostler.model.constants import MQRC_RFH_FORMAT_ERROR
 from ostler.model.errors import MQError
 
 LAYOUT: Final = 1
-# The same layout, and nothing in it but what the queue manager adds to publications.
+# The same layout; marks a block that holds only properties added by the queue manager to publications.
 PUBLICATION_LAYOUT: Final = 2
 _LAYOUT_BYTE: Final = bytes([LAYOUT])
 
 
 def encode_block(properties: list[Property]) -> bytes:
-    """The block of these properties; empty when there are none."""
+    """Encode properties; empty if there are none."""
     if not properties:
         return b""
     parts: list[bytes] = [_LAYOUT_BYTE]
@@ -49,7 +48,7 @@ def encode_block(properties: list[Property]) -> bytes:
 
 
 def decode_block(block: bytes) -> list[Property]:
-    """The properties of a block."""
+    """Decode a block. Raises MQRC_RFH_FORMAT_ERROR if it is damaged."""
     properties: list[Property] = []
     end = len(block)
     if end == 0:

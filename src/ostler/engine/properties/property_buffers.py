@@ -1,4 +1,4 @@
-"""MQBUFMH and MQMHBUF: properties out of a buffer that holds MQRFH2 headers, and into one."""
+"""MQBUFMH and MQMHBUF: properties from and into a buffer of MQRFH2 headers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ostler.model.errors import MQError
 
 
 def buffer_to_properties(properties: PropertySet, md: bytes, buffer: bytes, options: int) -> GetView:
-    """MQBUFMH: the properties in the buffer replace those of the handle; with MQBMHO_DELETE_PROPERTIES they leave it.
+    """MQBUFMH: replace the properties of the handle by those in the buffer.
 
-    Returns the descriptor and the buffer as they are afterwards.
+    MQBMHO_DELETE_PROPERTIES removes them from the buffer. Returns descriptor and buffer as they are afterwards.
     """
     if options & ~MQBMHO_DELETE_PROPERTIES:
         raise MQError(MQRC_OPTIONS_ERROR, "MQBUFMH has options that do not exist.")
@@ -41,13 +41,15 @@ def buffer_to_properties(properties: PropertySet, md: bytes, buffer: bytes, opti
 
 
 def properties_to_buffer(properties: PropertySet, name: str, md: bytes, options: int) -> GetView:
-    """MQMHBUF: the properties a name (or % pattern) means, as one MQRFH2 in a buffer.
+    """MQMHBUF: return the properties that match a name (or % pattern) as one MQRFH2 in a buffer.
 
-    What the descriptor described is what follows the header; the descriptor returned describes the header. With
-    MQMHBO_DELETE_PROPERTIES the properties leave the handle.
+    The header describes what the descriptor described; the returned descriptor describes the header.
+    MQMHBO_DELETE_PROPERTIES removes the properties from the handle.
     """
     if options & ~(MQMHBO_PROPERTIES_IN_MQRFH2 | MQMHBO_DELETE_PROPERTIES) or not options & MQMHBO_PROPERTIES_IN_MQRFH2:
-        raise MQError(MQRC_OPTIONS_ERROR, "MQMHBUF needs MQMHBO_PROPERTIES_IN_MQRFH2 and knows one option beside it.")
+        raise MQError(
+            MQRC_OPTIONS_ERROR, "MQMHBUF needs MQMHBO_PROPERTIES_IN_MQRFH2; only MQMHBO_DELETE_PROPERTIES can be added."
+        )
     found = properties.matching(name)
     if not found:
         raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"The message handle has no property {name[:80]!r}.")

@@ -1,25 +1,26 @@
-"""What becomes of message properties when a message is put, and what a getter sees of them.
+"""Message properties on MQPUT and MQGET: storage with a message, MQGMO options and PROPCTL.
 
-A stored message has the body as the application put it, MQRFH2 headers included, and beside it a block with the
-properties that were set on a message handle. Folders of properties in headers at the start of the body are properties
-too. What a get returns depends on its options, on PROPCTL of the queue, and on whether it brings a message handle:
+A stored message has the body as the application put it, MQRFH2 headers included, and a separate block with the
+properties set on a message handle. Property folders in headers at the start of the body are message properties
+too. The result of a get depends on its options, on PROPCTL of the queue, and on its message handle:
 
     MQGMO option      handle   PROPCTL   properties                      MQRFH2 in the data
-    IN_HANDLE         yes      any       all in the handle               what is no property
+    IN_HANDLE         yes      any       all in the handle               other folders
     IN_HANDLE         no       any       MQRC_HMSG_ERROR
-    NO_PROPERTIES     ignored  any       none                            what is no property
+    NO_PROPERTIES     ignored  any       none                            other folders
     FORCE_MQRFH2      ignored  any       none                            everything
     COMPATIBILITY     ignored  any       none                            as COMPAT without handle
     AS_Q_DEF          any      FORCE     none                            everything
-    AS_Q_DEF          yes      V6COMPAT  those of the block, in the handle   as it was put
-    AS_Q_DEF          no       V6COMPAT  none                            as it was put
-    AS_Q_DEF          yes      others    all in the handle               what is no property
+    AS_Q_DEF          yes      V6COMPAT  those of the block, in the handle   as put
+    AS_Q_DEF          no       V6COMPAT  none                            as put
+    AS_Q_DEF          yes      others    all in the handle               other folders
     AS_Q_DEF          no       ALL       none                            everything
-    AS_Q_DEF          no       NONE      none                            what is no property
-    AS_Q_DEF          no       COMPAT    none                            everything, if any property lies in mcd, jms,
-                                                                         usr or mqext; else what is no property
+    AS_Q_DEF          no       NONE      none                            other folders
+    AS_Q_DEF          no       COMPAT    none                            everything, if any property is in mcd, jms,
+                                                                         usr or mqext; else other folders
 
-A message with neither a block nor the format MQHRF2 passes through untouched.
+"Other folders" are those that hold no message properties. A message with neither a block nor the format MQHRF2 is
+returned unchanged.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 
-# What is done with the properties of a message, the outcome of the table above.
+# Treatments of the properties of a message: the outcomes of the table above.
 IN_HANDLE: Final = 0
 IN_HEADERS: Final = 1
 REMOVED: Final = 2
@@ -104,7 +105,7 @@ AS_SENT: Final = 4
 _OPTIONS: Final = (
     MQGMO_PROPERTIES_IN_HANDLE | MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_COMPATIBILITY
 )
-# The format MQHRF2 as a little-endian number, so that one comparison tells.
+# The format MQHRF2 as a little-endian integer, so that one comparison suffices.
 _RFH2_WORD: Final = int.from_bytes(MQFMT_RF_HEADER_2, "little")
 _COPY_OPTIONS: Final[dict[int, int]] = {
     MQACTP_FORWARD: MQCOPY_FORWARD,
@@ -115,7 +116,7 @@ _COPY_OPTIONS: Final[dict[int, int]] = {
 
 @final
 class GetView:
-    """What a get returns. `property_set` goes into the message handle; None leaves the handle alone."""
+    """The result of a get. `property_set` goes into the message handle; None leaves the handle alone."""
 
     def __init__(self, md: bytes, body: bytes, property_set: PropertySet | None) -> None:
         self.md = md
@@ -128,7 +129,7 @@ def starts_with_rfh2(md: bytes) -> bool:
 
 
 def has_no_visible_properties(block: bytes, has_handle: bool, options: int, control: int) -> bool:
-    """Whether a block holds only what the queue manager added, and a getter without a handle is shown none of it."""
+    """Return whether a block has only properties of the queue manager, which a get without a handle does not show."""
     return (
         block[0] == PUBLICATION_LAYOUT
         and not has_handle
@@ -138,22 +139,22 @@ def has_no_visible_properties(block: bytes, has_handle: bool, options: int, cont
 
 
 def defers_to_propctl(options: int) -> bool:
-    """Whether a get has no option for message properties."""
+    """Return whether a get has no option for message properties, so that PROPCTL of the queue decides."""
     return options & _OPTIONS == 0
 
 
 def needs_property_view(md: bytes, has_handle: bool) -> bool:
-    """Whether `properties_on_get` can make a difference to a message that has no property block."""
+    """Return whether `properties_on_get` can change the result for a message without a property block."""
     return has_handle or starts_with_rfh2(md)
 
 
 def selector_source(md: bytes, body: bytes, block: bytes) -> PropertySource:
-    """The properties of a stored message, for a selector."""
+    """Return the properties of a stored message as the source of a selector."""
     return MessageProperties(md, body, block)
 
 
 def choose_treatment(property_control: int, options: int, has_handle: bool) -> int:
-    """The outcome of the table for one get."""
+    """Return the treatment of properties for one get, by the table of this module."""
     chosen = options & _OPTIONS
     if chosen & (chosen - 1):
         raise MQError(MQRC_OPTIONS_ERROR, "Only one of the options for message properties can be given.")
@@ -179,7 +180,7 @@ def choose_treatment(property_control: int, options: int, has_handle: bool) -> i
 def properties_on_get(
     md: bytes, body: bytes, block: bytes, property_control: int, options: int, has_handle: bool
 ) -> GetView:
-    """The descriptor, the data and the properties a get returns."""
+    """Return the descriptor, the data and the properties for one get."""
     treatment = choose_treatment(property_control, options, has_handle)
     if not block and not starts_with_rfh2(md):
         filled = treatment == IN_HANDLE or (treatment == AS_SENT and has_handle)
@@ -203,7 +204,7 @@ def _is_compatible(properties: PropertySet) -> bool:
 
 
 def without_properties(md: bytes, body: bytes, chain: Chain) -> GetView:
-    """The message without its folders of properties; a header of which nothing is left goes too."""
+    """Return the message without its folders of properties. A header left without folders is removed."""
     kept: list[Rfh2] = []
     changed = False
     for header in chain.headers:
@@ -222,7 +223,7 @@ def without_properties(md: bytes, body: bytes, chain: Chain) -> GetView:
 
 
 def _with_headers(md: bytes, body: bytes, block: bytes, chain: Chain) -> GetView:
-    """The message with the properties of its block in its first MQRFH2, or in a new one before all."""
+    """Return the message with the properties of its block in its first MQRFH2, or in a new one in front."""
     properties = decode_block(block)
     headers = chain.headers
     if headers and (headers[0].name_value_ccsid == UTF_8 or headers[0].name_value_ccsid in UTF_16):
@@ -234,7 +235,7 @@ def _with_headers(md: bytes, body: bytes, block: bytes, chain: Chain) -> GetView
 
 
 def new_header(md: bytes, properties: list[Property]) -> Rfh2:
-    """A header for these properties, to stand before all that the descriptor describes now."""
+    """Return a header for these properties, to be placed in front of the data that the descriptor describes."""
     follows = content_of(md)
     encoding = follows.encoding
     if encoding & MQENC_INTEGER_MASK not in (MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED):
@@ -245,7 +246,7 @@ def new_header(md: bytes, properties: list[Property]) -> Rfh2:
 
 
 def _merge(header: Rfh2, properties: list[Property]) -> None:
-    """Put properties into a header. Of a folder that both have, one is made, with the new properties first."""
+    """Merge properties into a header. A folder that both have becomes one, with the new properties first."""
     names = {each.name for each in properties}
     wanted = {folder_of(each.name) for each in properties}
     kept: list[bytes] = []
@@ -259,16 +260,16 @@ def _merge(header: Rfh2, properties: list[Property]) -> None:
     header.folders = [header.data(text) for text in write_folders(merged)] + kept
 
 
-# Putting.
+# MQPUT.
 
 
 def properties_on_put(
     md: bytes, body: bytes, original: PropertySet | None, new: PropertySet | None, action: int
 ) -> bytes:
-    """The property block to store with a message, from MQPMO's two message handles and its action.
+    """Return the property block of a message being put, from the two message handles and the action of MQPMO.
 
-    The body stays as it is. MQRFH2 headers in it are checked only when a handle comes along, as in MQ, so that
-    programs that know nothing of properties may put what they like.
+    The body is not changed. MQRFH2 headers in it are checked only if a handle is given, as in MQ, so that programs
+    without message handles may put any data.
     """
     if action not in _COPY_OPTIONS and action != MQACTP_NEW:
         raise MQError(MQRC_ACTION_ERROR, f"{action} is not one of the MQACTP values.")
@@ -278,15 +279,18 @@ def properties_on_put(
     properties = merged_properties(original, new, action)
     for each in properties:
         if each.support != MQPD_SUPPORT_OPTIONAL and folder_of(each.name) == "mq":
-            raise MQError(MQRC_UNSUPPORTED_PROPERTY, f"{each.name} asks for support that this queue manager lacks.")
+            raise MQError(
+                MQRC_UNSUPPORTED_PROPERTY,
+                f"{each.name} requires support (MQPD_SUPPORT) that this queue manager does not have.",
+            )
     return encode_block(properties)
 
 
 def merged_properties(original: PropertySet | None, new: PropertySet | None, action: int) -> list[Property]:
-    """The properties of a message being put: from the original those its copy options allow, then all of the new.
+    """Return the properties of a message being put: those of the original that its copy options allow, then the new.
 
-    A property of the new handle takes the place of those of the same name in the original. When a message is
-    forwarded, answered or reported on, a null in the new handle takes the property out.
+    A property of the new handle replaces those of the same name in the original. When a message is forwarded, replied
+    to or reported on, a null property in the new handle removes the property.
     """
     copy_option = _COPY_OPTIONS.get(action, 0)
     added = new.properties if new is not None else []
@@ -296,11 +300,11 @@ def merged_properties(original: PropertySet | None, new: PropertySet | None, act
     properties = [
         each
         for each in original.properties
-        if each.name not in replaced and (action == MQACTP_NEW or each.copied_to(copy_option))
+        if each.name not in replaced and (action == MQACTP_NEW or each.is_copied_to(copy_option))
     ]
     for each in added:
-        taken_out = each.type == MQTYPE_NULL and action != MQACTP_NEW and original.find(each.name) is not None
-        if not taken_out:
+        is_removed = each.type == MQTYPE_NULL and action != MQACTP_NEW and original.find(each.name) is not None
+        if not is_removed:
             properties.append(each)
     return properties
 
@@ -317,10 +321,10 @@ def _check_headers(md: bytes, body: bytes) -> None:
 
 
 def descriptor_for_put(original: PropertySet | None, new: PropertySet | None, action: int) -> bytes:
-    """The descriptor of a message put without one, or with MQPMO_MD_FOR_OUTPUT_ONLY.
+    """Return the descriptor of a message put without one, or with MQPMO_MD_FOR_OUTPUT_ONLY.
 
-    It begins as that of the original message. A reply or report then gets the type, identifiers and expiry that the
-    report options of the original ask for. Fields set on the new handle by name come last and win.
+    It starts as that of the original message. A reply or report gets the type, identifiers and expiry that the report
+    options of the original request. Fields set on the new handle by name override the others.
     """
     md = DEFAULT_DESCRIPTOR
     if original is not None:

@@ -1,7 +1,7 @@
-"""What a message property may be called, which folder it lives in, and the JMS names that stand for others.
+"""Names of message properties: rules, folders, and the JMS names that stand for others.
 
-A name without a dot lives in the folder `usr`; the canonical form of such a name leaves the folder out. Everything
-else is `folder.name` or `folder.group.name`.
+A name without a dot belongs to the folder `usr`; the canonical form of such a name omits the folder. All other names
+are `folder.name` or `folder.group.name`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEYWORDS: Final = frozenset(
     {"NULL", "TRUE", "FALSE", "NOT", "AND", "OR", "BETWEEN", "LIKE", "IN", "IS", "ESCAPE"},
 )
 DESCRIPTOR_PREFIX: Final = "Root.MQMD."
-# The JMS names that an MQI program may use, with the type each has.
+# The JMS names that an MQI program may use, and their types.
 JMS_TYPES: Final[dict[str, int]] = {
     "JMSCorrelationID": MQTYPE_STRING,
     "JMSDeliveryMode": MQTYPE_INT32,
@@ -41,7 +41,7 @@ JMS_TYPES: Final[dict[str, int]] = {
     "JMSXGroupSeq": MQTYPE_INT32,
     "JMSXUserID": MQTYPE_STRING,
 }
-# The only JMS names that MQSETMP sets, and the property each one is.
+# The JMS names that MQSETMP can set, and the properties they stand for.
 JMS_SETTABLE: Final[dict[str, str]] = {
     "JMSCorrelationID": "jms.Cid",
     "JMSReplyTo": "jms.Rto",
@@ -49,7 +49,7 @@ JMS_SETTABLE: Final[dict[str, str]] = {
     "JMSXGroupID": "jms.Gid",
     "JMSXGroupSeq": "jms.Seq",
 }
-# Names for what the queue manager, or a publisher of the queued interface, says of a publication.
+# Synonyms for the properties of publications.
 PUBLICATION_SYNONYMS: Final[dict[str, str]] = {
     "MQTopicString": "mqps.Top",
     "MQSubUserData": "mqps.Sud",
@@ -61,25 +61,25 @@ PUBLICATION_SYNONYMS: Final[dict[str, str]] = {
     "MQPubStrIntData": "mqpse.Sid",
     "MQPubFormat": "mqpse.Pfmt",
 }
-# Folders of an MQRFH2 that hold message properties without saying so; other folders say content='properties'.
+# Folders of an MQRFH2 that hold message properties implicitly; other folders need content='properties'.
 GROUPED_FOLDERS: Final = frozenset({"jms", "mcd", "mq_usr", "sib", "sib_context", "sib_usr", "usr"})
 UNGROUPED_FOLDERS: Final = frozenset({"ibm", "mq", "mqema", "mqext", "mqps", "mq_svc", "mqtt"})
 PROPERTY_FOLDERS: Final = GROUPED_FOLDERS | UNGROUPED_FOLDERS
-# A property in one of these makes MQPROP_COMPATIBILITY hand out all of them.
+# With MQPROP_COMPATIBILITY, a property in one of these makes all properties visible.
 COMPATIBILITY_FOLDERS: Final = frozenset({"mcd", "jms", "usr", "mqext"})
-# Characters that would not survive the MQRFH2 form of a name.
+# Characters that cannot be part of an element name of an MQRFH2.
 _BREAKING: Final = frozenset("<>&'\"/= \t\r\n%")
 
 
 def canonical_name(name: str) -> str:
-    """The one form a name is stored and looked up by: `usr.colour` is `colour`."""
+    """Return the form in which a name is stored and looked up: `usr.colour` becomes `colour`."""
     if name.startswith("usr.") and "." not in name[4:]:
         return name[4:]
     return name
 
 
 def stored_name(name: str) -> str:
-    """The name that a property is stored by which somebody asks for: `canonical`, and synonyms."""
+    """Return the stored name of a property: the canonical form, with synonyms resolved."""
     return PUBLICATION_SYNONYMS.get(name) or canonical_name(name)
 
 
@@ -89,7 +89,7 @@ def folder_of(name: str) -> str:
 
 
 def groups_of(name: str) -> list[str]:
-    """The folder and the groups a name lies in, outermost first: a.b.c lies in a and a.b."""
+    """Return the folder and the groups of a name, outermost first: a.b.c is in a and a.b."""
     if "." not in name:
         return ["usr"]
     groups: list[str] = []
@@ -102,7 +102,7 @@ def groups_of(name: str) -> list[str]:
 
 @final
 class NameCounts:
-    """How often each name, and each group a name lies in, occurs among some properties."""
+    """Number of occurrences of each name, and of each group of names, among properties."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
@@ -114,10 +114,10 @@ class NameCounts:
             _adjust(self.groups, group, change)
 
     def would_mix(self, name: str) -> bool:
-        """Whether with this name something would be a value and a group."""
+        """Return whether this name would make something both a value and a group."""
         if (name if "." in name else "usr." + name) in self.groups:
             return True
-        # The first group is the folder, and a folder is no property: usr.a and a.b may live together.
+        # The first group is the folder, and a folder is no property: usr.a and a.b may coexist.
         return any(canonical_name(group) in self.names for group in groups_of(name)[1:])
 
 
@@ -138,7 +138,7 @@ def check_length(name: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """Refuse what MQ refuses as a property name."""
+    """Raise MQError if MQ does not allow a property name."""
     check_length(name)
     fault = name_fault(name)
     if fault:
@@ -146,14 +146,14 @@ def check_name(name: str) -> None:
 
 
 def check_storable(name: str) -> None:
-    """The least that even an unvalidated name must obey, or it could not be stored."""
+    """Raise MQError if a name, even unvalidated, cannot be stored."""
     check_length(name)
     if "" in name.split(".") or not _BREAKING.isdisjoint(name):
         raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r} cannot be written as an element of an MQRFH2.")
 
 
 def name_fault(name: str) -> str:
-    """Why this is not a valid property name; empty when it is. JMS and Root.MQMD names count as valid if they exist."""
+    """Return why a property name is invalid; empty if it is valid. Existing JMS and Root.MQMD names are valid."""
     if name.startswith(DESCRIPTOR_PREFIX):
         return ""
     if name.startswith(("Body", "Root")):
@@ -180,7 +180,7 @@ def name_fault(name: str) -> str:
 
 @final
 class PropertyNamePattern:
-    """A whole name, or with % at its end all names that begin so. Names in the folder usr match with and without it."""
+    """A full name, or a prefix followed by %. Names in the folder usr match with and without it."""
 
     def __init__(self, text: str) -> None:
         check_length(text)

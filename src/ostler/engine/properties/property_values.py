@@ -1,7 +1,7 @@
-"""The data types a message property can have, which values fit them and how one becomes another.
+"""Data types of message properties: allowed values and conversions.
 
-The rules are those of MQSETMP and MQINQMP: numbers widen but never narrow, everything becomes a string, and a string
-becomes a number or a boolean when it is written like one.
+The rules are those of MQSETMP and MQINQMP: numbers widen but never narrow, everything converts to a string, and a
+string converts to a number or a boolean if it is written like one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TYPE_NAMES: Final[dict[int, str]] = {
     MQTYPE_STRING: "string",
 }
 _ANY_INTEGER: Final = frozenset({MQTYPE_INT8, MQTYPE_INT16, MQTYPE_INT32, MQTYPE_INT64})
-# What MQINQMP converts to, besides the type itself.
+# The types that MQINQMP converts to, besides the type itself.
 CONVERSIONS: Final[dict[int, frozenset[int]]] = {
     MQTYPE_NULL: frozenset(),
     MQTYPE_BOOLEAN: _ANY_INTEGER | {MQTYPE_STRING},
@@ -64,14 +64,14 @@ CONVERSIONS: Final[dict[int, frozenset[int]]] = {
 }
 _INTEGER_PREFIX: Final = re.compile(r" *([+-]?)0*([0-9]+)")
 _FLOAT_PREFIX: Final = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)")
-# Twenty digits are already beyond any 64-bit integer; longer ones need not be computed.
+# Twenty digits exceed any 64-bit integer; longer numbers need not be computed.
 _DIGITS_MAX: Final = 20
 
 
-# The metaclass and not ABC as a base: a compiled class below ABC corrupts memory when somebody holds a weak reference.
+# The metaclass and not ABC as a base: a compiled subclass of ABC corrupts memory when it is weakly referenced.
 @mypyc_attr(allow_interpreted_subclasses=True)
 class PropertySource(metaclass=ABCMeta):
-    """Whatever can tell the value of a property by its name; None when there is none, or when it is null."""
+    """Provides property values by name; None if there is none, or if it is null."""
 
     @abstractmethod
     def value(self, name: str) -> Value: ...
@@ -83,7 +83,7 @@ def check_type(type: int) -> None:
 
 
 def check_value(type: int, value: Value) -> Value:
-    """The value as a property of that type holds it, or why it does not fit."""
+    """Return the value in the form a property of that type holds. Raises MQError if it does not fit."""
     check_type(type)
     if type == MQTYPE_NULL:
         return None if value is None else _reject_value(type, value)
@@ -120,7 +120,7 @@ def check_range(type: int, number: int) -> int:
 
 
 def to_single(number: float) -> float:
-    """The nearest 32-bit float, as a Python float."""
+    """Return the nearest 32-bit float, as a Python float."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", number))[0])
     except OverflowError:
@@ -128,7 +128,7 @@ def to_single(number: float) -> float:
 
 
 def text_of(type: int, value: Value) -> str:
-    """The string MQINQMP makes of a value, and the text an MQRFH2 element carries for a number."""
+    """Return the string MQINQMP makes of a value; it is also the text of a number in an MQRFH2 element."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, bytes):
@@ -139,7 +139,7 @@ def text_of(type: int, value: Value) -> str:
 
 
 def single_text(number: float) -> str:
-    """The shortest text that reads back as the same 32-bit float."""
+    """Return the shortest text that reads back as the same 32-bit float."""
     text = f"{number:.6g}"
     for digits in range(6, 10):
         text = f"{number:.{digits}g}"
@@ -149,14 +149,14 @@ def single_text(number: float) -> str:
 
 
 def convert_value(type: int, value: Value, wanted: int) -> Value:
-    """The value of a property of one type as another type, by the rules of MQIMPO_CONVERT_TYPE."""
+    """Convert the value of a property to another type, by the rules of MQIMPO_CONVERT_TYPE."""
     check_type(wanted)
     if type == wanted:
         return value
     if wanted not in CONVERSIONS[type]:
         raise MQError(
             MQRC_PROP_CONV_NOT_SUPPORTED,
-            f"A {TYPE_NAMES[type]} does not become a {TYPE_NAMES[wanted]}; ask for another type.",
+            f"A {TYPE_NAMES[type]} cannot be converted to a {TYPE_NAMES[wanted]}; ask for another type.",
         )
     if wanted == MQTYPE_STRING:
         return text_of(type, value)
@@ -194,7 +194,7 @@ def _number_error(text: str, wanted: int) -> MQError:
 
 
 def pack_value(type: int, value: Value, big_endian: bool) -> bytes:
-    """The value as MQINQMP lays it into the application's buffer; strings in UTF-8."""
+    """Return the value as MQINQMP writes it into the application's buffer; strings in UTF-8."""
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, bytes):
@@ -210,7 +210,7 @@ def pack_value(type: int, value: Value, big_endian: bool) -> bytes:
 
 
 def unpack_value(type: int, data: bytes, big_endian: bool) -> Value:
-    """The value that MQSETMP finds in the application's buffer; strings in UTF-8."""
+    """Return the value that MQSETMP reads from the application's buffer; strings in UTF-8."""
     check_type(type)
     if type == MQTYPE_BYTE_STRING:
         return data
@@ -232,7 +232,7 @@ def unpack_value(type: int, data: bytes, big_endian: bool) -> Value:
 
 
 def packed_length(type: int) -> int:
-    """The bytes a value of a fixed-size type takes; 0 for null."""
+    """Return the size in bytes of a fixed-size type; 0 for null."""
     if type in INTEGER_BITS:
         return INTEGER_BITS[type] // 8
     if type == MQTYPE_FLOAT64:

@@ -1,7 +1,7 @@
 """The MQRFH2 header: 36 fixed bytes, then folders, each a length and a text padded to four bytes.
 
-The integers are in the encoding that what stands before the header names (the message descriptor or another
-header); the texts are Unicode. The folder texts themselves are read in `rfh2_folders`.
+The integers are in the encoding named by the preceding descriptor or header; the texts are Unicode. The folder texts
+are parsed in `rfh2_folders`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from ostler.model.errors import MQError
 
 UTF_8: Final = 1208
 UTF_16: Final = frozenset({1200, 13488, 17584})
-# More headers in a row than any application writes; the rest is message data.
+# More headers in a row than applications write; further ones count as message data.
 HEADERS_MAX: Final = 64
-# The same characters where the message data is EBCDIC.
+# The same characters in EBCDIC message data.
 _EBCDIC_ID: Final = MQRFH_STRUC_ID.decode().encode("cp500")
 _EBCDIC_FORMAT: Final = MQFMT_RF_HEADER_2.decode().encode("cp500")
 
@@ -53,7 +53,7 @@ def is_rfh2(format: bytes) -> bool:
 
 
 class Content:
-    """What a descriptor or header says of the data behind it."""
+    """Encoding, code page and format of the data behind a descriptor or header."""
 
     def __init__(self, encoding: int, ccsid: int, format: bytes) -> None:
         self.encoding = encoding
@@ -62,9 +62,9 @@ class Content:
 
 
 class Rfh2:
-    """One header. `follows` describes what comes behind it; `folders` are the texts as sent.
+    """One header. `follows` describes the data behind it; `folders` are the texts as sent.
 
-    `itself` is how whatever stands before it describes the header itself.
+    `itself` is the description of this header by the preceding descriptor or header.
     """
 
     def __init__(self, itself: Content, follows: Content, big_endian: bool) -> None:
@@ -88,7 +88,7 @@ class Rfh2:
         raise MQError(MQRC_RFH_FORMAT_ERROR, f"NameValueCCSID {self.name_value_ccsid} is not Unicode; use 1208.")
 
     def data(self, text: str) -> bytes:
-        """A folder text in this header's code page, padded with blanks to a multiple of four bytes."""
+        """Encode a folder text in this header's code page, padded with blanks to a multiple of four bytes."""
         if self.name_value_ccsid in UTF_16:
             codec = "utf-16-be" if self.big_endian else "utf-16-le"
             return (text + " " if len(text.encode(codec)) % 4 else text).encode(codec)
@@ -96,10 +96,10 @@ class Rfh2:
         return encoded + b" " * (-len(encoded) % 4)
 
     def pack(self) -> bytes:
-        """The header as bytes."""
+        """Encode the header."""
         order = ">" if self.big_endian else "<"
         length = MQRFH_STRUC_LENGTH_FIXED_2 + sum([4 + len(folder) for folder in self.folders])
-        # Zero is no valid code page here; the header before says what it is.
+        # Zero is no valid code page here; inherit that of the preceding header.
         ccsid = self.follows.ccsid if self.follows.ccsid != 0 else MQCCSI_INHERIT
         parts = [
             self.struc_id,
@@ -114,7 +114,7 @@ class Rfh2:
 
 
 def read_rfh2(body: bytes, at: int, itself: Content) -> Rfh2:
-    """The header that begins at an offset; MQRC_RFH_ERROR when it is none, or does not fit."""
+    """Read the header at an offset. Raises MQRC_RFH_ERROR if it is invalid or does not fit."""
     if len(body) - at < MQRFH_STRUC_LENGTH_FIXED_2:
         raise _error("the message ends inside the fixed part")
     struc_id = body[at : at + 4]
@@ -142,7 +142,7 @@ def read_rfh2(body: bytes, at: int, itself: Content) -> Rfh2:
 
 
 def _pairs(data: bytes, at: int, end: int, big_endian: bool) -> list[bytes]:
-    """The texts of pairs of NameValueLength and NameValueData."""
+    """Return the texts of the pairs of NameValueLength and NameValueData."""
     folders: list[bytes] = []
     while at < end:
         length = _integer(data, at, big_endian) if end - at >= 4 else -1
@@ -162,15 +162,15 @@ def _error(problem: str) -> MQError:
 
 
 def folder_properties(header: Rfh2, folder: bytes) -> list[Property] | None:
-    """What a folder sent in message data says; None when it holds no properties. A faulty folder raises."""
+    """Return the properties of a folder in message data; None if it holds none. Raises MQError for a faulty folder."""
     text = header.text(folder)
     return read_folder(text) if holds_properties(folder_head(text)) else None
 
 
 class Chain:
-    """The MQRFH2 headers at the start of a message's data, and where the rest begins.
+    """The MQRFH2 headers at the start of a message's data, and the offset of the data behind them.
 
-    A header that is not valid ends the chain: it counts as data. `fault` is what was wrong with it.
+    An invalid header ends the chain and counts as data; `fault` is its error.
     """
 
     def __init__(self, rest: Content) -> None:
@@ -181,7 +181,7 @@ class Chain:
 
 
 def content_of(md: bytes) -> Content:
-    """What the message descriptor says of the message data."""
+    """Return the message descriptor's description of the message data."""
     return Content(number_at(md, ENCODING_AT), number_at(md, CCSID_AT), md[FORMAT_AT:FORMAT_END])
 
 
@@ -200,9 +200,9 @@ def read_chain(md: bytes, body: bytes) -> Chain:
 
 
 def replace_headers(md: bytes, body: bytes, chain: Chain, headers: list[Rfh2]) -> tuple[bytes, bytes]:
-    """The descriptor and the data of a message with these headers in place of those of its chain.
+    """Return descriptor and data of a message with these headers in place of those of its chain.
 
-    A header keeps the byte order it has, so that whatever now stands before it must describe it as it was described.
+    A header keeps its byte order, so the preceding header must describe it as before.
     """
     first = headers[0].itself if headers else chain.rest
     parts: list[bytes] = []

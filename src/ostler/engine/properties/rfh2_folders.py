@@ -1,10 +1,10 @@
-"""The XML-like text of one folder of an MQRFH2, read into properties and written from them.
+"""The XML-like text of one MQRFH2 folder: parsed into properties and written from them.
 
     <usr><colour>red</colour><count dt='i4'>7</count></usr>
 
-This is not XML: there are no comments, declarations or namespaces, and what looks like one is a format error. Names
-are joined by dots, except that the folder usr leaves itself out. The text may come from anywhere: depth and number of
-elements are limited, and every fault is an MQError.
+This is not XML: comments, declarations and namespaces are format errors. Names are joined by dots; the folder usr is
+omitted. The text may come from any application, so depth and number of elements are limited, and every fault raises
+MQError.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def format_error(problem: str, at: int) -> MQError:
 
 
 class Tag:
-    """A start tag. `empty` when it closed itself; `parent` when elements were found inside.
+    """A start tag. `empty` if it closed itself; `parent` if it has child elements.
 
-    `path` is the name of the property or group it stands for; `hidden` when no property call can name it.
+    `path` is the name of its property or group; `hidden` if no property call can use that name.
     """
 
     def __init__(self, name: str, attributes: dict[str, str], empty: bool) -> None:
@@ -168,7 +168,7 @@ class _FolderReader:
 
 
 def folder_head(text: str) -> Tag:
-    """The start tag of a folder: all that is needed to tell what it is."""
+    """Return the start tag of a folder, which is enough to tell its kind."""
     reader = _FolderReader(text)
     reader.skip_blanks()
     return reader.start_tag()
@@ -179,7 +179,7 @@ def holds_properties(head: Tag) -> bool:
 
 
 def read_folder(text: str) -> list[Property]:
-    """The properties of a folder. Elements whose names no property can have are passed over.
+    """Return the properties of a folder. Elements whose names no property can have are skipped.
 
     The folder mq must be in its restricted form.
     """
@@ -234,7 +234,7 @@ def _restricted_error() -> MQError:
 
 
 def _collect(properties: list[Property], tag: Tag, content: str, folder: str) -> None:
-    """Add the property that an element is."""
+    """Add the property of an element."""
     if tag.hidden:
         return
     name = canonical_name(tag.path)
@@ -253,7 +253,7 @@ def _collect(properties: list[Property], tag: Tag, content: str, folder: str) ->
 
 
 def _is_hidden(name: str, in_usr: bool) -> bool:
-    """Whether no property can have this element name: dots join names, and usr must not hold reserved words."""
+    """Return whether no property can have this element name: names have no dots, and usr has no reserved words."""
     return "." in name or (in_usr and (name.startswith("JMS") or name.upper() in KEYWORDS))
 
 
@@ -285,7 +285,7 @@ def _value_of(type: int, content: str) -> Value:
 
 
 def unescape(text: str) -> str:
-    """The text with its entities replaced by the characters they mean."""
+    """Return the text with its entities replaced."""
     if "&" not in text:
         return text
     parts: list[str] = []
@@ -319,7 +319,7 @@ def escape(text: str) -> str:
 
 
 def _describe(added: Property, attributes: dict[str, str], folder: str) -> None:
-    """The fields of the property descriptor that the attributes of an element carry; unknown words mean nothing."""
+    """Set the property descriptor from the attributes of an element; unknown words are ignored."""
     added.context = MQPD_USER_CONTEXT if attributes.get("context") == "user" else MQPD_NO_CONTEXT
     copy = attributes.get("copy")
     if copy is not None:
@@ -359,7 +359,7 @@ def _copy_words(options: int) -> str:
 
 
 def write_folders(properties: list[Property]) -> list[str]:
-    """The folders that hold these properties, in the order in which each folder first appears."""
+    """Return the folders of these properties, in the order of their first property."""
     folders: dict[str, list[Property]] = {}
     for each in properties:
         folders.setdefault(folder_of(each.name), []).append(each)

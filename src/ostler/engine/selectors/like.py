@@ -1,8 +1,8 @@
-"""The LIKE of selection strings: `_` is any one character, `%` any run of them, an escape character takes them back.
+"""LIKE of selection strings: `_` matches one character, `%` any sequence; an escape character makes them literal.
 
-A pattern is cut at its runs. The pieces are then looked for from left to right, each as early as it can be found:
-that is enough, for a run may always be longer. Time grows with the text, hardly with the pattern, whoever wrote them;
-how long a text may be in which something is looked for is limited.
+A pattern is split at its `%`. The pieces are then searched from left to right, each at its earliest position: that
+suffices, since a `%` may always match more. Time grows with the text and hardly with the pattern, also for hostile
+input; the length of a text to search in is limited.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Final
 from ostler.engine.properties.property_values import PropertySource
 from ostler.engine.selectors.nodes import BOOLEAN, FALSE, TRUE, UNKNOWN, Node
 
-# Pieces between runs are looked for in texts up to this length: in longer ones a LIKE is UNKNOWN. Without such a piece
-# there is nothing to look for, and no limit.
+# Pieces between two `%` are searched in texts up to this length; in longer texts LIKE is UNKNOWN. Patterns without such
+# a piece need no search, and have no limit.
 SEARCHED_CHARACTERS_MAX: Final = 16_384
-# What a piece costs that is looked for: a plain one, and one with `_`, which is compared character by character.
+# Cost of searching a piece: without `_`, and with `_`, which is compared character by character.
 _PLAIN_PIECE_COST: Final = 16
 _WILD_PIECE_COST: Final = 256
-# Codes for the two wildcards among the characters of a pattern; no character has a negative code.
+# Codes of the two wildcards in a pattern; no character has a negative code.
 ANY_ONE: Final = -1
 ANY_RUN: Final = -2
 
 
 class PatternPiece:
-    """A part of a pattern without runs. `fixed` is its text when it has no `_` either.
+    """A part of a pattern without `%`. `fixed` is its text if it has no `_` either.
 
-    With `_` it is found by the shift-and method: bit n of the state says that the first n + 1 characters of the piece
-    match what was just read. `_masks` has for a character the bits of the places where it may stand.
+    With `_` it is searched by the shift-and algorithm: bit n of the state is set if the first n + 1 characters of the
+    piece match the characters just read. `_masks` has for each character the bits of its positions.
     """
 
     def __init__(self, codes: list[int]) -> None:
@@ -49,13 +49,13 @@ class PatternPiece:
             self._masks[code] |= self._anywhere
 
     def matches_at(self, text: str, at: int) -> bool:
-        """Whether the piece stands at a position from which the text is long enough."""
+        """Return whether the piece matches at a position; the text must be long enough."""
         if self.plain:
             return text.startswith(self.fixed, at)
         return self.find(text, at, at + self.length) == at
 
     def find(self, text: str, start: int, end: int) -> int:
-        """Where the piece first stands between two positions; -1 when it does not."""
+        """Return the first position of the piece between `start` and `end`; -1 if there is none."""
         if self.plain:
             return text.find(self.fixed, start, end)
         found = 1 << (self.length - 1)
@@ -68,7 +68,7 @@ class PatternPiece:
 
 
 class LikePattern:
-    """A compiled pattern: the piece it begins with, those between runs, and the piece it ends with."""
+    """A compiled pattern: the first piece, the pieces between `%`, and the last piece."""
 
     def __init__(self, codes: list[int]) -> None:
         pieces: list[list[int]] = [[]]
@@ -103,7 +103,7 @@ class LikePattern:
 
 
 def pattern_codes(pattern: str, escape: str) -> list[int] | None:
-    """The characters and wildcards of a pattern; None when it ends in the escape character."""
+    """Return the characters and wildcards of a pattern; None if it ends in the escape character."""
     codes: list[int] = []
     escaped = False
     for character in pattern:

@@ -1,8 +1,8 @@
-"""The tree a selection string is compiled to, and its three-valued logic.
+"""The expression tree of a selection string, with SQL's three-valued logic.
 
-A node answers `test` as a condition (TRUE, FALSE or UNKNOWN) and `value` as an operand. A property that is missing or
-null makes a comparison UNKNOWN; operands of different types make it FALSE. Chains of AND, OR, +, -, * and / are lists
-and not nested nodes, so that the depth of the tree is the depth of the parentheses.
+A node evaluates to TRUE, FALSE or UNKNOWN as a condition (`test`), and to a value as an operand (`value`). A missing or
+null property makes a comparison UNKNOWN; operands of different types make it FALSE. Chains of AND, OR, +, -, * and /
+are lists and not nested nodes, so that the depth of the tree is the depth of the parentheses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FALSE: Final = 0
 TRUE: Final = 1
 UNKNOWN: Final = 2
 
-# What a node is known to give before any message is seen. A property can be anything.
+# Type of a node as known at compile time. A property can be anything.
 ANYTHING: Final = 0
 NUMBER: Final = 1
 TEXT: Final = 2
@@ -37,7 +37,7 @@ DIVIDE: Final = 3
 INTEGER_MAX: Final = (1 << 63) - 1
 INTEGER_MIN: Final = -(1 << 63)
 
-# To find a property by its name costs more than to work with its value.
+# Looking up a property costs more than using its value.
 _LOOK_UP_COST: Final = 2
 
 PERSISTENT: Final = "PERSISTENT"
@@ -45,7 +45,7 @@ NON_PERSISTENT: Final = "NON_PERSISTENT"
 
 
 def cost_of(nodes: list[Node]) -> int:
-    """The cost of a chain: its operands, and what joins them."""
+    """Return the cost of a chain: its operands and operators."""
     cost = 1
     for node in nodes:
         cost += 1 + node.cost
@@ -53,7 +53,7 @@ def cost_of(nodes: list[Node]) -> int:
 
 
 def kind_of(value: Value) -> int:
-    # A bool is an int to Python, so it is asked for first.
+    # bool is a subclass of int, so it is tested first.
     if isinstance(value, bool):
         return BOOLEAN
     if isinstance(value, (int, float)):
@@ -64,9 +64,9 @@ def kind_of(value: Value) -> int:
 
 
 class Node:
-    """One node; `kind` says what its value is known to be.
+    """One node; `kind` is the type of its value as far as known.
 
-    `cost` estimates an evaluation of the node with all below it, in units of about a tenth of a microsecond.
+    `cost` estimates an evaluation of the node and its children, in units of about a tenth of a microsecond.
     """
 
     def __init__(self, kind: int) -> None:
@@ -74,12 +74,12 @@ class Node:
         self.cost = 1
 
     def value(self, source: PropertySource) -> Value:
-        """As an operand: a condition gives True, False or None for UNKNOWN."""
+        """Return the value as an operand: a condition gives True, False or None for UNKNOWN."""
         truth = self.test(source)
         return None if truth == UNKNOWN else truth == TRUE
 
     def test(self, source: PropertySource) -> int:
-        """As a condition: only a boolean can be TRUE."""
+        """Return the value as a condition: only a boolean can be TRUE."""
         value = self.value(source)
         if isinstance(value, bool):
             return TRUE if value else FALSE
@@ -106,7 +106,7 @@ class Identifier(Node):
 
 
 class DeliveryMode(Node):
-    """JMSDeliveryMode, which JMS compares with 'PERSISTENT' and 'NON_PERSISTENT' though messages carry a number."""
+    """JMSDeliveryMode, compared with 'PERSISTENT' and 'NON_PERSISTENT' as in JMS, though messages carry a number."""
 
     def __init__(self) -> None:
         super().__init__(ANYTHING)
@@ -132,7 +132,7 @@ class Negative(Node):
 
 
 class Arithmetic(Node):
-    """A chain of operators of one precedence, worked from left to right."""
+    """A chain of operators of one precedence, evaluated from left to right."""
 
     def __init__(self, first: Node, operators: list[int], operands: list[Node]) -> None:
         super().__init__(NUMBER)
@@ -151,7 +151,7 @@ class Arithmetic(Node):
 
 
 def arithmetic(operator: int, left: Value, right: Value) -> Value:
-    """One operation. Null and what is no number give null; so do a division by zero and an integer beyond 64 bits."""
+    """Apply one operator. Null, a non-number, a division by zero and an integer beyond 64 bits give null."""
     if kind_of(left) != NUMBER or kind_of(right) != NUMBER:
         return None
     if isinstance(left, int) and isinstance(right, int):
@@ -170,7 +170,7 @@ def arithmetic(operator: int, left: Value, right: Value) -> Value:
 
 
 def _integer_arithmetic(operator: int, left: int, right: int) -> Value:
-    """Integers stay integers, and a quotient is cut towards zero, as in Java."""
+    """Integer arithmetic; a quotient is truncated towards zero, as in Java."""
     if operator == ADD:
         result = left + right
     elif operator == SUBTRACT:
@@ -199,7 +199,7 @@ class Comparison(Node):
 
 
 def compare(operator: int, left: Value, right: Value) -> int:
-    """Null makes it UNKNOWN, different types make it FALSE, and only numbers have an order."""
+    """Compare two values. Null gives UNKNOWN, different types give FALSE; only numbers are ordered."""
     if left is None or right is None:
         return UNKNOWN
     kind = kind_of(left)
@@ -331,17 +331,17 @@ _NO_PROPERTIES: Final = _NoProperties()
 
 
 def fold_constants(node: Node, operands: list[Node]) -> Node:
-    """A node as it is, or what it comes to when all its operands are literals."""
+    """Return the node, or a literal if all its operands are literals."""
     for operand in operands:
         if not isinstance(operand, Literal):
             return node
     constant = Literal(node.value(_NO_PROPERTIES))
-    constant.kind = node.kind  # the text has a type there, also when it comes to nothing
+    constant.kind = node.kind  # the type is known from the text, even if the value is null
     return constant
 
 
 def fold_junction(node: Node, operands: list[Node], decisive: bool) -> Node:
-    """AND or OR of these operands: the one that decides alone (FALSE or TRUE) makes it a literal."""
+    """Return an AND or OR node, or a literal if one operand decides alone (False for AND, True for OR)."""
     for operand in operands:
         if isinstance(operand, Literal) and operand.literal is decisive:
             return Literal(decisive)

@@ -12,7 +12,7 @@
     product     unary { * | / unary }
     unary       { + | - } literal | name | ( or )
 
-Types that are known from the text alone are checked here: a string is not added, TRUE has no order.
+Types known from the text alone are checked here: strings cannot be added, TRUE has no order.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from ostler.engine.selectors.tokens import (
 )
 from ostler.model.errors import MQError
 
-# Parentheses deeper than this are refused: the parser and the tree call themselves once for each.
+# Limit of nested parentheses: parser and evaluation recurse once per level.
 DEPTH_MAX: Final = 64
 
 _COMPARISONS: Final[dict[str, int]] = {
@@ -84,14 +84,14 @@ _VALUE_WORDS: Final[dict[str, bool]] = {"TRUE": True, "FALSE": False}
 
 
 class Parser:
-    """Reads one selection string; `names` collects the properties it mentions, each once."""
+    """Parses one selection string; `names` collects the properties it refers to, each once."""
 
     def __init__(self, text: str, tokens_max: int = TOKENS_MAX) -> None:
         self.tokens = tokenize(text, tokens_max)
         self.at = 0
         self.depth = 0
         self.names: list[str] = []
-        # What is written several times is one node.
+        # Repeated names and literals share one node.
         self._identifiers: dict[str, Node] = {}
         self._literals: dict[str, Literal] = {}
 
@@ -174,7 +174,7 @@ class Parser:
             return self._predicate()
         start = self._token()
         operand = self._condition(self._predicate(), start)
-        # Two NOTs cancel out, for UNKNOWN too; one that stays makes a property a condition.
+        # Two NOTs cancel out, for UNKNOWN too; a remaining one makes a property a condition.
         negation = Not(operand)
         return fold_constants(negation if count % 2 else Not(negation), [operand])
 
@@ -229,7 +229,7 @@ class Parser:
 
     def _property(self, node: Node, start: Token) -> Node:
         if not isinstance(node, (Identifier, DeliveryMode)):
-            raise self._error_at(start, "only the name of a property may stand before IN, LIKE and IS")
+            raise self._error_at(start, "IN, LIKE and IS need the name of a property before them")
         return node
 
     def _text(self) -> str:
@@ -266,7 +266,7 @@ class Parser:
         return self._chain(_SUMS)
 
     def _chain(self, table: dict[str, int]) -> Node:
-        """Operators of one precedence: `table` is _SUMS or _PRODUCTS."""
+        """Parse operators of one precedence: `table` is _SUMS or _PRODUCTS."""
         start = self._token()
         sums = table is _SUMS
         first = self._chain(_PRODUCTS) if sums else self._unary()

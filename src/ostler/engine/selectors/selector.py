@@ -1,7 +1,7 @@
-"""Message selectors: the SQL-92 conditions of MQOPEN and MQSUB, compiled once and asked for every message.
+"""Message selectors: the SQL-92 conditions of MQOPEN and MQSUB, compiled once and evaluated for every message.
 
-Who gives the same selection string gets the same compiled selector, as long as it was used not too long ago. What one
-may cost is limited, and known before it is asked: whoever evaluates selectors does so within a budget.
+Compiled selectors are cached and shared by their text. The cost of an evaluation is limited and known in advance, so
+that evaluations can be charged to a budget.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["COST_MAX", "PropertySource", "Selector", "Value", "compile_for", "compile_selector", "compile_stored"]
 
-# The most that one evaluation may cost, in units of about a tenth of a microsecond: about 800 comparisons of a property
+# Limit of the cost of one evaluation, in units of about a tenth of a microsecond: about 800 comparisons of a property
 # with a value.
 COST_MAX: Final = 4096
-# Getting at a message and its properties, whatever is asked of them.
+# Fixed cost of access to a message and its properties.
 _SOURCE_COST: Final = 16
-# Compiling a selector, for each character.
+# Cost of compiling a selector, per character.
 _COMPILING_COST: Final = 4
 _NODE_BYTES: Final = 48
 _SELECTOR_BYTES: Final = 256
-# Of compiled selectors that are kept because they were used lately, in each of two generations.
+# Size limit of each of the two generations of the cache.
 _GENERATION_BYTES: Final = 2 * 1024 * 1024
 
 
@@ -40,10 +40,9 @@ _GENERATION_BYTES: Final = 2 * 1024 * 1024
 class Selector:
     """A compiled selection string.
 
-    `names` are the properties it asks for. `descriptor_only` says that the message descriptor alone can answer, so
-    that neither the message data nor the property block need be looked at. A message can be selected only if its
-    property `equal_name` has the value `equal_value`, unless that name is empty. `cost` is what an evaluation costs,
-    and `size_bytes` about what the selector takes in memory.
+    `names` are the properties it refers to. With `descriptor_only` the message descriptor suffices, and neither message
+    data nor property block need be read. Unless `equal_name` is empty, a message can match only if that property has
+    the value `equal_value`. `cost` is the cost of an evaluation, `size_bytes` an estimate of the memory used.
     """
 
     def __init__(self, text: str, root: Node, names: list[str]) -> None:
@@ -59,12 +58,12 @@ class Selector:
         self._find_equality(root)
 
     def matches(self, source: PropertySource) -> bool:
-        """Whether the condition is TRUE; UNKNOWN does not select."""
+        """Return whether the condition is TRUE; UNKNOWN does not select."""
         self.evaluations += 1
         return self._root.test(source) == TRUE
 
     def _find_equality(self, root: Node) -> None:
-        """The first `property = value` that must hold, alone or joined to the rest by AND."""
+        """Find the first `property = value` that must hold, alone or joined to the rest by AND."""
         conditions = root.operands if isinstance(root, And) else [root]
         for node in conditions:
             if isinstance(node, Comparison) and node.operator == EQUAL:
@@ -80,7 +79,7 @@ class Selector:
 
 @final
 class SelectorUse:
-    """The bytes of selectors that one application has waiting on queues."""
+    """Bytes of the selectors of one application's waiting gets."""
 
     def __init__(self) -> None:
         self.bytes: i64 = 0
@@ -88,7 +87,7 @@ class SelectorUse:
 
 @final
 class SelectorCache:
-    """The selectors used lately, by their text: a generation that grows, and the one before it."""
+    """Recently used selectors by text, in two generations: the current one and the one before."""
 
     def __init__(self) -> None:
         self.compiled: i64 = 0
@@ -121,15 +120,15 @@ cache: Final = SelectorCache()
 
 
 def compile_selector(text: str) -> Selector:
-    """The compiled form of a selection string; a blank one selects everything.
+    """Compile a selection string; a blank one selects everything.
 
-    Raises MQRC_SELECTION_STRING_ERROR when it is too long and MQRC_SELECTOR_SYNTAX_ERROR, with the column and the
-    word, when it is not a condition, or with the limit when an evaluation would cost too much.
+    Raises MQRC_SELECTION_STRING_ERROR if it is too long, and MQRC_SELECTOR_SYNTAX_ERROR if it is no condition, with the
+    column and the word, or if an evaluation would cost too much, with the limit.
     """
     known = cache.find(text)
     if known is not None:
         return known
-    # The limit counts bytes of the string as it is passed on the MQI; characters are never more than that.
+    # The limit counts bytes of the string as passed on the MQI; characters are never more than that.
     if len(text) > MQ_SELECTOR_LENGTH or len(text.encode("utf-8", "replace")) > MQ_SELECTOR_LENGTH:
         raise MQError(
             MQRC_SELECTION_STRING_ERROR, f"The selection string is longer than {MQ_SELECTOR_LENGTH} bytes; shorten it."
@@ -142,8 +141,8 @@ def compile_selector(text: str) -> Selector:
         if root.cost > COST_MAX:
             raise MQError(
                 MQRC_SELECTOR_SYNTAX_ERROR,
-                f"The selector costs {root.cost} for each message and may cost {COST_MAX}. Use fewer comparisons, IN "
-                "instead of many ORs, or fewer LIKEs with something between two %.",
+                f"The selector costs {root.cost} for each message; the limit is {COST_MAX}. Use fewer comparisons, IN "
+                "instead of many ORs, or fewer LIKEs with text between two %.",
             )
         selector = Selector(text, root, parser.names)
     cache.add(selector)
@@ -151,7 +150,7 @@ def compile_selector(text: str) -> Selector:
 
 
 def compile_for(engine: Engine, text: str) -> Selector:
-    """As `compile_selector`, for a verb: what it takes is counted against what verbs may do at once."""
+    """Compile a selector for an MQI call; compiling is charged to the current share of the engine."""
     known = cache.find(text)
     if known is None:
         engine.share_left -= len(text) * _COMPILING_COST
@@ -160,7 +159,7 @@ def compile_for(engine: Engine, text: str) -> Selector:
 
 
 def compile_stored(text: str) -> Selector:
-    """As `compile_selector`, for a subscription that was defined, perhaps before there were limits: it goes on."""
+    """Compile the selector of a subscription without the limits: it may have been defined before they existed."""
     try:
         return compile_selector(text)
     except MQError as error:

@@ -1,4 +1,4 @@
-"""A selection string cut into words, numbers, strings and signs, each with the column it begins at."""
+"""Tokens of selection strings: names, keywords, literals and signs, each with its column."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ KEYWORD: Final = 2
 LITERAL: Final = 3
 SIGN: Final = 4
 
-# One beyond the largest integer: a literal may be this only behind a minus.
+# One more than the largest integer: allowed only behind a minus sign.
 MAGNITUDE_MAX: Final = 1 << 63
 _SIGNS: Final = ("<>", "<=", ">=", "=", "<", ">", "+", "-", "*", "/", "(", ")", ",")
 _DIGITS: Final = frozenset("0123456789")
 _OCTAL_DIGITS: Final = frozenset("01234567")
 _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 _BLANKS: Final = frozenset(" \t\r\n\f")
-# More digits than any 64-bit integer has need not be computed.
+# Longer integers exceed 64 bits and need not be computed.
 _INTEGER_DIGITS_MAX: Final = 30
 _WORD_SHOWN: Final = 40
-# Selection strings with more words than this are refused: reading one holds everybody up for as long as it takes.
+# Limit of tokens in a selection string: parsing blocks all other applications meanwhile.
 TOKENS_MAX: Final = 4096
 
 
 class Token:
-    """`text` is the keyword in capitals, the sign, the name, or how a literal was written. `column` counts from 1."""
+    """`text` is the keyword in capitals, the sign, the name, or the literal as written. `column` counts from 1."""
 
     def __init__(self, kind: int, text: str, column: int, literal: Value = None) -> None:
         self.kind = kind
@@ -41,13 +41,13 @@ class Token:
 
 
 def syntax_error(column: int, word: str, problem: str) -> MQError:
-    """The error that points at a place in the selection string."""
+    """Return the error for a column of the selection string."""
     found = f"at {word[:_WORD_SHOWN]!r}" if word else "at the end"
     return MQError(MQRC_SELECTOR_SYNTAX_ERROR, f"Column {column}, {found}: {problem}.")
 
 
 def tokenize(text: str, count_max: int) -> list[Token]:
-    """All tokens, the last one of kind END."""
+    """Return all tokens; the last one is of kind END."""
     return _Scanner(text, count_max).scan()
 
 
