@@ -18,7 +18,7 @@ from ostler.engine.connection import Handle
 from ostler.engine.open import close_object
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.end_subscription import delete_orphaned_queues, remove_subscription
-from ostler.engine.pubsub.subscribe import Subscribed
+from ostler.engine.pubsub.subscribe import SubscribeResult
 from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.log import LogSettings, LogType
 from ostler.log.stream_format import PAGE_BYTES, next_page
@@ -99,7 +99,7 @@ class Day:
         self.publishers = [self.world.connect() for _ in range(3)]
         self.units: list[list[Publication]] = [[], [], []]
         self.subscriber = self.world.connect()
-        self.opened: dict[str, Subscribed] = {}
+        self.opened: dict[str, SubscribeResult] = {}
 
     # -- what happens
 
