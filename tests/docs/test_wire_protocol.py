@@ -64,14 +64,14 @@ CODES: dict[str, object] = {"completion": 1, "reason": 7}
 
 
 def connect() -> bytes:
-    made = connect_frames.Connect()
+    made = connect_frames.ConnectArguments()
     made.options, made.application_type, made.queue_manager = 1, 2, "QM1"
     made.application, made.user, made.password = "the application", "fred", "secret"
     return made.encode()
 
 
 def connected() -> bytes:
-    made = connect_frames.Connected()
+    made = connect_frames.ConnectReply()
     made.connection_id, made.queue_manager, made.ccsid = bytes(range(24)), "QM1", 1208
     made.message_bytes_max, made.handles_max, made.user = 3, 4, "fred"
     return REPLY + made.encode()
@@ -96,7 +96,7 @@ TARGET_FIELDS: dict[str, object] = {
 
 
 def opened() -> bytes:
-    made = object_frames.Opened()
+    made = object_frames.OpenReply()
     made.hobj, made.flags, made.object_type, made.name = 2, 3, 4, "QUEUE"
     made.resolved_names, made.default_persistence, made.default_priority = NAMES, 5, 6
     made.backout_threshold, made.backout_queue = 8, "BACKOUT"
@@ -114,7 +114,7 @@ def subscribe() -> bytes:
 
 
 def subscribed() -> bytes:
-    made = subscribe_frames.Subscribed()
+    made = subscribe_frames.SubscribeReply()
     made.hsub, made.options, made.expiry, made.priority, made.level = 2, 1, 3, 4, 5
     made.correlation_id, made.accounting_token, made.application_data = b"C" * 24, b"T" * 32, "identity"
     made.topic, made.name, made.user_data, made.selection = "a/b", "the name", "mine", "a > 1"
@@ -136,7 +136,7 @@ SUBSCRIPTION_FIELDS: dict[str, object] = {
 
 
 def put_status() -> bytes:
-    made = object_frames.PutStatus()
+    made = object_frames.StatusReply()
     made.succeeded, made.warned, made.failed, made.completion, made.reason = 1, 2, 3, 4, 5
     made.object_type, made.object_name, made.object_string = 6, "QUEUE", "a/b"
     return REPLY + made.encode()
@@ -203,7 +203,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
     ),
     "**CLOSE**": (payload_codec.numbers_payload([2, 1]), {"handle": 2, "options": 1}),
     "**INQUIRE, SET**": (
-        object_frames.Inquiry(2, [3, 4], [5], b"characters").encode(),
+        object_frames.InquireArguments(2, [3, 4], [5], b"characters").encode(),
         {
             "handle": 2,
             "selector count": 2,
@@ -240,7 +240,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
         {**CODES, "md": MD},
     ),
     "**PUT1**": (
-        object_frames.Put1(target(), 3, 4, MD, BLOCK, b"data").encode(),
+        object_frames.Put1Arguments(target(), 3, 4, MD, BLOCK, b"data").encode(),
         {
             **TARGET_FIELDS,
             "object options": 2,
@@ -331,7 +331,7 @@ LAYOUTS: dict[str, tuple[bytes, dict[str, object]]] = {
             **SUBSCRIPTION_FIELDS,
             "handle": 2,
             "topic": "a/b",
-            "destination": object_frames.Opened().encode(1),
+            "destination": object_frames.OpenReply().encode(1),
         },
     ),
     "**SUBSCRIPTION_REQUEST**": (
@@ -430,14 +430,16 @@ def test_a_real_queue_manager_answers_as_the_page_says() -> None:
 def _talk(talk: Talk, channel: str, manager: str) -> None:
     agreed = walk(PAGE.layout("**HELLO reply**"), talk.ask(frames.HELLO, 0, connect_frames.Hello(channel).encode()))
     assert value(agreed["channel"], channel) == channel
-    told = walk(PAGE.layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, connect_frames.Connect().encode()))
+    told = walk(
+        PAGE.layout("**CONNECT reply**"), talk.ask(frames.CONNECT, 5, connect_frames.ConnectArguments().encode())
+    )
     assert value(told["queue manager"], manager) == manager
     asked = object_frames.OpenArguments(1, "Q1", 0x10 | 0x20 | 0x2)
     found = walk(PAGE.layout("**OPEN reply**"), talk.ask(frames.OPEN, 5, asked.encode()))
     assert value(found["name"], "Q1") == "Q1"
     handle = number(found["handle"])
     selectors = [constants.MQIA_CURRENT_Q_DEPTH, constants.MQCA_Q_DESC]
-    answer = talk.ask(frames.INQUIRE, 5, object_frames.Inquiry(handle, selectors, [], b"").encode())
+    answer = talk.ask(frames.INQUIRE, 5, object_frames.InquireArguments(handle, selectors, [], b"").encode())
     inquired = walk(PAGE.layout("**INQUIRE reply**"), answer)
     assert (number(inquired["integers"]), inquired["texts"][4:].rstrip()) == (0, b"a queue")
     md = bytes(MQMD.default(2))
@@ -445,7 +447,7 @@ def _talk(talk: Talk, channel: str, manager: str) -> None:
         PAGE.layout("**PUT reply**"), talk.ask(frames.PUT, 5, put_get_frames.put_payload(handle, 0, 0, md, b"", b"one"))
     )
     assert put["md"][:4] == b"MD  "
-    put1 = object_frames.Put1(object_frames.OpenArguments(1, "Q1", 0), 0, 0, md, b"", b"two").encode()
+    put1 = object_frames.Put1Arguments(object_frames.OpenArguments(1, "Q1", 0), 0, 0, md, b"", b"two").encode()
     assert walk(PAGE.layout("**PUT1 reply**"), talk.ask(frames.PUT1, 5, put1))["resolved names"][:3] == b"Q1 "
     none, zero = bytes(16), bytes(24)
     wanted = put_get_frames.get_payload(handle, 0, 0, 0, 100, 546, 1208, 0, zero, zero, zero, 1, 0, none, b"")
@@ -470,7 +472,7 @@ def _talk_of_topics(talk: Talk, md: bytes) -> None:
     assert value(found["object string"], "a/b") == "a/b"
     put = put_get_frames.publish_payload(5, number(found["handle"]), constants.MQPMO_RETAIN, 0, md, b"", b"one")
     assert walk(PAGE.layout("**PUT reply**"), talk.ask(frames.PUBLISH, 5, put))["completion"] == bytes(4)
-    put1 = payload_codec.numbers_payload([5]) + object_frames.Put1(topic, 0, 0, md, b"", b"two").encode()
+    put1 = payload_codec.numbers_payload([5]) + object_frames.Put1Arguments(topic, 0, 0, md, b"", b"two").encode()
     assert walk(PAGE.layout("**PUT1 reply**"), talk.ask(frames.PUBLISH1, 5, put1))["completion"] == bytes(4)
     request = payload_codec.numbers_payload([number(made["handle"]), 1, 0])
     answer = walk(PAGE.layout("**SUBSCRIPTION_REQUEST reply**"), talk.ask(frames.SUBSCRIPTION_REQUEST, 5, request))
@@ -515,13 +517,13 @@ LIMITS: dict[str, list[int]] = {
     "credit": [looks._CREDIT_MAX],
     "waiting": [link_limits.PENDING_MAX],
     "unfinished": [server_link._ASSEMBLIES_MAX],
-    "kept": [reactor.KEPT_BYTES_MAX],
+    "kept": [reactor.LINK_MEMORY_BYTES_MAX],
     "standing still": [link_limits.PROGRESS_BYTES],
-    "greeting": [link_limits.GREETING_MS],
-    "admission": [link_limits.ADMISSION_MS],
+    "greeting": [link_limits.HELLO_TIMEOUT_MS],
+    "admission": [link_limits.ADMISSION_TIMEOUT_MS],
     "frame before admission": [link_limits.UNADMITTED_FRAME_BYTES],
-    "silence": [link_limits.SIGN_OF_LIFE_MS],
-    "last word": [link_limits.LAST_WORD_MS],
+    "silence": [link_limits.HEARTBEAT_TIMEOUT_MS],
+    "last word": [link_limits.FAREWELL_TIMEOUT_MS],
     "high water": [link_limits.OUT_HIGH_BYTES],
     "low water": [link_limits.OUT_LOW_BYTES],
     "high water in segments": [link_limits.LARGE_HIGH_BYTES],

@@ -12,7 +12,7 @@ import pytest
 from ostler.model.errors import MQError
 from ostler.server.channels.initiator import APPLICATION as INITIATOR
 from ostler.server.channels.outbound import OutboundConnector
-from ostler.server.net.dns import HostLookUps
+from ostler.server.net.dns import HostResolver
 from ostler.server.net.outgoing_sockets import HostAddress
 from ostler.server.supervised_thread import SupervisedThread
 from ostler.testing import queue_manager
@@ -223,7 +223,7 @@ def test_look_ups_go_on_after_what_nobody_expects() -> None:
             raise ValueError("a fault of the queue manager itself")
         answers.append(host)
 
-    look_ups = HostLookUps(answer, lambda host: [], notes.append)
+    look_ups = HostResolver(answer, lambda host: [], notes.append)
     look_ups.ask("first")
     wait_for(lambda: bool(notes), "the note of the failure")
     look_ups.ask("second")

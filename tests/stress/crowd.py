@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from ostler.wire import frames as wire
-from ostler.wire.connect_frames import Connect, Hello
+from ostler.wire.connect_frames import ConnectArguments, Hello
 from ostler.wire.frames import FrameReader
 
 # Each address has some 28,000 ports to connect from, and those that were closed stay taken for a minute.
@@ -39,7 +39,7 @@ class Member:
             kind = int(self.reader.type)
             assert self.reader.buffer[self.reader.start] == 0, self.reader.buffer[self.reader.start :]
             if kind == wire.HELLO | wire.REPLY:
-                asked = Connect()
+                asked = ConnectArguments()
                 asked.application = "one of many"
                 payload = asked.encode()
                 numbers = range(1, 1 + self.conversations)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.wire.client_hello import HELLO_BYTES_MAX, HelloError, HelloReader, is_tls
+from ostler.wire.client_hello import HELLO_BYTES_MAX, ClientHelloError, ClientHelloReader, is_tls
 from ostler.wire.server_names import server_name
 
 NAME = server_name("APP.SVRCONN")
@@ -29,8 +29,8 @@ def real_hello(name: str | None = NAME) -> bytes:
 HELLO = real_hello()
 
 
-def read(*pieces: bytes) -> HelloReader:
-    reader = HelloReader()
+def read(*pieces: bytes) -> ClientHelloReader:
+    reader = ClientHelloReader()
     for piece in pieces:
         reader.receive(piece)
     return reader
@@ -53,7 +53,7 @@ def test_a_real_hello_in_one_piece() -> None:
 
 
 def test_a_real_hello_byte_by_byte_is_complete_at_its_last_byte() -> None:
-    reader = HelloReader()
+    reader = ClientHelloReader()
     for number in range(len(HELLO)):
         assert not reader.is_complete
         reader.receive(HELLO[number : number + 1])
@@ -106,19 +106,19 @@ def test_other_extensions_and_other_kinds_of_names_are_passed_over() -> None:
     ],
 )
 def test_what_cannot_be_right_is_refused(data: bytes, why: str) -> None:
-    with pytest.raises(HelloError, match=why):
+    with pytest.raises(ClientHelloError, match=why):
         read(data)
 
 
-def send_one_byte_records(reader: HelloReader) -> None:
+def send_one_byte_records(reader: ClientHelloReader) -> None:
     for _ in range(HELLO_BYTES_MAX):
         reader.receive(record(b"x"))
 
 
 def test_a_hello_that_never_ends_is_refused() -> None:
-    reader = HelloReader()
+    reader = ClientHelloReader()
     reader.receive(record(b"\x01\x00\x3f\xf0"))
-    with pytest.raises(HelloError, match="32768 bytes of records"):
+    with pytest.raises(ClientHelloError, match="32768 bytes of records"):
         send_one_byte_records(reader)
     assert len(reader.data) <= 2 * HELLO_BYTES_MAX + 6
 
@@ -133,16 +133,16 @@ def test_only_a_handshake_begins_like_tls() -> None:
 @given(st.integers(0, len(HELLO) - 1), st.binary(min_size=1, max_size=4))
 def test_a_changed_hello_is_refused_or_read(at: int, change: bytes) -> None:
     changed = HELLO[:at] + change + HELLO[at + len(change) :]
-    reader = HelloReader()
-    with contextlib.suppress(HelloError):
+    reader = ClientHelloReader()
+    with contextlib.suppress(ClientHelloError):
         reader.receive(changed)
     assert reader.server_name == "" or reader.is_complete
 
 
 @given(st.binary(max_size=400))
 def test_random_bytes_in_a_hello_are_refused_or_read(data: bytes) -> None:
-    reader = HelloReader()
-    with contextlib.suppress(HelloError):
+    reader = ClientHelloReader()
+    with contextlib.suppress(ClientHelloError):
         reader.receive(record(b"\x01" + len(data).to_bytes(3, "big") + data))
         assert reader.is_complete
     assert not reader.server_name or reader.is_complete

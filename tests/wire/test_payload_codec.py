@@ -28,7 +28,7 @@ def test_what_was_written_is_read(number: int, several: list[int], fixed: bytes,
     assert reader.text() == text
     assert reader.name(48) == "QM1"
     assert reader.rest() == rest
-    reader.done()
+    reader.check_end()
 
 
 @given(st.lists(NUMBERS, min_size=1, max_size=5), st.text(min_size=1, max_size=5), st.data())
@@ -42,7 +42,7 @@ def test_what_ends_too_soon_is_refused(several: list[int], text: str, data: st.D
     with pytest.raises(MalformedFrame):  # noqa: PT012
         reader.integers(5)
         reader.text()
-        reader.done()
+        reader.check_end()
 
 
 @pytest.mark.parametrize("count", [-1, 11, 0x7FFFFFFF, -(1 << 31)])
@@ -70,7 +70,7 @@ def test_bytes_behind_the_last_field_are_refused() -> None:
     reader = PayloadReader(bytes(6))
     reader.integer()
     with pytest.raises(MalformedFrame, match="2 bytes too many"):
-        reader.done()
+        reader.check_end()
 
 
 def test_text_has_to_be_utf_8() -> None:

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.wire import connect_frames, object_frames, payload_codec, put_get_frames, replies
-from ostler.wire.connect_frames import Connect, Connected, Hello
+from ostler.wire.connect_frames import ConnectArguments, ConnectReply, Hello
 from ostler.wire.frames import MAGIC, MalformedFrame
-from ostler.wire.object_frames import Inquiry, OpenArguments, Opened, Put1, PutStatus
+from ostler.wire.object_frames import InquireArguments, OpenArguments, OpenReply, Put1Arguments, StatusReply
 from ostler.wire.payload_codec import PayloadReader
 
 NUMBERS = st.integers(-(1 << 31), (1 << 31) - 1)
@@ -48,7 +48,7 @@ def test_negative_wishes(at: int) -> None:
 
 @given(NUMBERS, NUMBERS, NAMES, TEXTS, TEXTS, TEXTS)
 def test_connect(options: int, kind: int, manager: str, application: str, user: str, password: str) -> None:
-    asked = Connect()
+    asked = ConnectArguments()
     asked.options, asked.application_type, asked.queue_manager = options, kind, manager
     asked.application, asked.user, asked.password = application, user, password
     names = ["options", "application_type", "queue_manager", "application", "user", "password"]
@@ -57,11 +57,11 @@ def test_connect(options: int, kind: int, manager: str, application: str, user: 
 
 @given(st.binary(min_size=24, max_size=24), NAMES, st.lists(NUMBERS, min_size=3, max_size=3), TEXTS)
 def test_connected(connection_id: bytes, manager: str, numbers: list[int], user: str) -> None:
-    told = Connected()
+    told = ConnectReply()
     told.connection_id, told.queue_manager, told.user = connection_id, manager, user
     told.ccsid, told.message_bytes_max, told.handles_max = numbers
     names = ["connection_id", "queue_manager", "ccsid", "message_bytes_max", "handles_max", "user"]
-    same(connect_frames.decode_connected(PayloadReader(told.encode())), told, names)
+    same(connect_frames.decode_connect_reply(PayloadReader(told.encode())), told, names)
 
 
 OPEN_NAMES = ["object_type", "options", "name", "manager_name", "dynamic_name", "alternate_user", "selection"]
@@ -86,24 +86,24 @@ OPENINGS = st.builds(
 @given(OPENINGS)
 def test_open(asked: OpenArguments) -> None:
     reader = PayloadReader(asked.encode())
-    same(object_frames.read_open(reader), asked, OPEN_NAMES)
-    reader.done()
+    same(object_frames.read_open_arguments(reader), asked, OPEN_NAMES)
+    reader.check_end()
 
 
 @given(st.lists(NUMBERS, min_size=6, max_size=6), NAMES, NAMES, st.binary(min_size=96, max_size=96))
 def test_opened(numbers: list[int], name: str, backout: str, resolved: bytes) -> None:
-    found = Opened()
+    found = OpenReply()
     found.hobj, found.flags, found.object_type = numbers[:3]
     found.default_persistence, found.default_priority, found.backout_threshold = numbers[3:]
     found.name, found.backout_queue, found.resolved_names = name, backout, resolved
     names = ["hobj", "flags", "object_type", "name", "resolved_names", "default_persistence", "default_priority"]
     names += ["backout_threshold", "backout_queue"]
-    same(object_frames.decode_opened(PayloadReader(found.encode())), found, names)
+    same(object_frames.decode_open_reply(PayloadReader(found.encode())), found, names)
 
 
 @given(OPENINGS, NUMBERS, NUMBERS, st.binary(max_size=20), st.binary(max_size=20))
 def test_put1(target: OpenArguments, options: int, context: int, block: bytes, body: bytes) -> None:
-    asked = Put1(target, options, context, MD, block, body)
+    asked = Put1Arguments(target, options, context, MD, block, body)
     data = asked.encode()
     found = object_frames.decode_put1(b"before" + data + b"behind", 6, 6 + len(data))
     same(found, asked, ["options", "context", "md", "block", "body"])
@@ -112,18 +112,18 @@ def test_put1(target: OpenArguments, options: int, context: int, block: bytes, b
 
 @given(NUMBERS, st.lists(NUMBERS, max_size=9), st.lists(NUMBERS, max_size=9), st.binary(max_size=30))
 def test_inquiry(hobj: int, selectors: list[int], integers: list[int], characters: bytes) -> None:
-    asked = Inquiry(hobj, selectors, integers, characters)
-    found = object_frames.decode_inquiry(PayloadReader(asked.encode()))
+    asked = InquireArguments(hobj, selectors, integers, characters)
+    found = object_frames.decode_inquire(PayloadReader(asked.encode()))
     same(found, asked, ["hobj", "selectors", "integers", "characters"])
 
 
 @given(st.lists(NUMBERS, min_size=6, max_size=6), NAMES)
 def test_put_status(numbers: list[int], name: str) -> None:
-    status = PutStatus()
+    status = StatusReply()
     status.succeeded, status.warned, status.failed, status.completion, status.reason, status.object_type = numbers
     status.object_name = name
     names = ["succeeded", "warned", "failed", "completion", "reason", "object_type", "object_name"]
-    same(object_frames.decode_put_status(PayloadReader(status.encode())), status, names)
+    same(object_frames.decode_status_reply(PayloadReader(status.encode())), status, names)
 
 
 @given(NUMBERS, st.text(max_size=600))
@@ -136,7 +136,7 @@ def test_reasons_for_people(reason: int, text: str) -> None:
 def test_numbers(values: list[int]) -> None:
     reader = PayloadReader(payload_codec.numbers_payload(values))
     assert [int(reader.integer()) for _ in values] == values
-    reader.done()
+    reader.check_end()
 
 
 def test_get_any() -> None:
@@ -153,25 +153,25 @@ def test_replies_begin_with_completion_and_reason() -> None:
 
 def decode_open(data: bytes) -> object:
     reader = PayloadReader(data)
-    found = object_frames.read_open(reader)
-    reader.done()
+    found = object_frames.read_open_arguments(reader)
+    reader.check_end()
     return found
 
 
 WHOLE: list[tuple[str, bytes, Callable[[bytes], object]]] = [
     ("hello", Hello("A.CHANNEL").encode(), connect_frames.decode_hello),
-    ("connect", Connect().encode(), connect_frames.decode_connect),
-    ("connected", Connected().encode(), lambda data: connect_frames.decode_connected(PayloadReader(data))),
+    ("connect", ConnectArguments().encode(), connect_frames.decode_connect),
+    ("connected", ConnectReply().encode(), lambda data: connect_frames.decode_connect_reply(PayloadReader(data))),
     ("open", OpenArguments(1, "A.QUEUE", 16).encode(), decode_open),
-    ("opened", Opened().encode(), lambda data: object_frames.decode_opened(PayloadReader(data))),
+    ("opened", OpenReply().encode(), lambda data: object_frames.decode_open_reply(PayloadReader(data))),
     (
         "inquiry",
-        Inquiry(2, [3, 2016], [1], b"text").encode(),
-        lambda data: object_frames.decode_inquiry(PayloadReader(data)),
+        InquireArguments(2, [3, 2016], [1], b"text").encode(),
+        lambda data: object_frames.decode_inquire(PayloadReader(data)),
     ),
-    ("status", PutStatus().encode(), lambda data: object_frames.decode_put_status(PayloadReader(data))),
-    ("opened 1", Opened().encode(1), lambda data: object_frames.decode_opened(PayloadReader(data), 1)),
-    ("status 1", PutStatus().encode(1), lambda data: object_frames.decode_put_status(PayloadReader(data), 1)),
+    ("status", StatusReply().encode(), lambda data: object_frames.decode_status_reply(PayloadReader(data))),
+    ("opened 1", OpenReply().encode(1), lambda data: object_frames.decode_open_reply(PayloadReader(data), 1)),
+    ("status 1", StatusReply().encode(1), lambda data: object_frames.decode_status_reply(PayloadReader(data), 1)),
 ]
 
 
@@ -186,7 +186,7 @@ def test_parts_and_excess_are_refused(name: str, whole: bytes, decode: Callable[
 
 
 def test_a_put1_without_its_data_is_whole_and_one_without_more_is_not() -> None:
-    whole = Put1(OpenArguments(1, "A.QUEUE", 16), 0, 0, MD, b"block", b"").encode()
+    whole = Put1Arguments(OpenArguments(1, "A.QUEUE", 16), 0, 0, MD, b"block", b"").encode()
     assert object_frames.decode_put1(whole, 0, len(whole)).body == b""
     for size in range(len(whole)):
         with pytest.raises(MalformedFrame):
@@ -194,6 +194,6 @@ def test_a_put1_without_its_data_is_whole_and_one_without_more_is_not() -> None:
 
 
 def test_too_many_attributes() -> None:
-    asked = Inquiry(2, [1] * (object_frames.ATTRIBUTES_MAX + 1), [], b"")
+    asked = InquireArguments(2, [1] * (object_frames.ATTRIBUTES_MAX + 1), [], b"")
     with pytest.raises(MalformedFrame, match="announces 1025"):
-        object_frames.decode_inquiry(PayloadReader(asked.encode()))
+        object_frames.decode_inquire(PayloadReader(asked.encode()))

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.wire.frames import MalformedFrame
-from ostler.wire.object_frames import Opened
+from ostler.wire.object_frames import OpenReply
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.subscribe_frames import (
     TOPIC_BYTES_MAX,
     SubscribeArguments,
-    Subscribed,
+    SubscribeReply,
     decode_subscribe,
-    decode_subscribed,
+    decode_subscribe_reply,
 )
 
 NUMBERS = st.integers(-(1 << 31), (1 << 31) - 1)
@@ -30,10 +30,10 @@ def asked() -> SubscribeArguments:
     return made
 
 
-def found() -> Subscribed:
-    made = Subscribed()
+def found() -> SubscribeReply:
+    made = SubscribeReply()
     made.hsub, made.topic = 3, "prices/#"
-    made.destination = Opened()
+    made.destination = OpenReply()
     made.destination.hobj = 4
     return made
 
@@ -57,7 +57,7 @@ def test_what_is_asked_comes_across(
 def test_what_was_found_comes_across(topic: str, name: str, data: str) -> None:
     made = found()
     made.topic, made.name, made.user_data = topic, name, data
-    read = decode_subscribed(PayloadReader(made.encode()))
+    read = decode_subscribe_reply(PayloadReader(made.encode()))
     assert (read.hsub, read.topic, read.name, read.user_data, read.destination.hobj) == (3, topic, name, data, 4)
 
 
@@ -65,7 +65,7 @@ def test_what_was_found_comes_across(topic: str, name: str, data: str) -> None:
     ("whole", "decode"),
     [
         (asked().encode(), lambda data: decode_subscribe(PayloadReader(data))),
-        (found().encode(), lambda data: decode_subscribed(PayloadReader(data))),
+        (found().encode(), lambda data: decode_subscribe_reply(PayloadReader(data))),
     ],
     ids=["asked", "found"],
 )

@@ -35,8 +35,8 @@ from ostler.model.constants import (
 )
 from ostler.model.structures.md import MQMD
 from ostler.wire import frames as wire
-from ostler.wire.connect_frames import Connect, Hello
-from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.connect_frames import ConnectArguments, Hello
+from ostler.wire.object_frames import InquireArguments, OpenArguments, Put1Arguments
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import (
     HELD,
@@ -75,7 +75,7 @@ def greeting(channel: str = "") -> bytes:
 
 
 def connecting() -> bytes:
-    asked = Connect()
+    asked = ConnectArguments()
     asked.application = "hostile"
     return wire.frame(wire.CONNECT, CONVERSATION, 2, asked.encode())
 
@@ -109,13 +109,13 @@ def corpus(queue: str) -> list[bytes]:
     waiting = get(MQGMO_WAIT | MQGMO_NO_SYNCPOINT, 60_000)
     shapes: list[tuple[int, bytes]] = [
         (wire.HELLO, Hello().encode()),
-        (wire.CONNECT, Connect().encode()),
+        (wire.CONNECT, ConnectArguments().encode()),
         (wire.OPEN, OpenArguments(MQOT_Q, queue, ALL_OPTIONS).encode()),
         (wire.OPEN, OpenArguments(MQOT_Q, "SYSTEM.DEFAULT.MODEL.QUEUE", ALL_OPTIONS).encode()),
         (wire.CLOSE, numbers_payload([HOBJ, 0])),
         (wire.PUT, put_payload(HOBJ, 0, 0, md, b"", b"some data")),
         (wire.PUT, put_payload(HOBJ, MQPMO_SYNCPOINT, 0, md, block, b"some data")),
-        (wire.PUT1, Put1(target, 0, 0, md, block, b"some data").encode()),
+        (wire.PUT1, Put1Arguments(target, 0, 0, md, block, b"some data").encode()),
         (wire.GET, get(MQGMO_NO_SYNCPOINT)),
         (wire.GET, waiting),
         (wire.GET, get(MQGMO_NO_SYNCPOINT, 0, HELD | WANTS_TOKEN)),
@@ -125,8 +125,8 @@ def corpus(queue: str) -> list[bytes]:
         (wire.COMMIT, b""),
         (wire.BACK, b""),
         (wire.BEGIN, b""),
-        (wire.INQUIRE, Inquiry(HOBJ, [_CURRENT_DEPTH], [], b"").encode()),
-        (wire.SET, Inquiry(HOBJ, [10], [1], b"").encode()),
+        (wire.INQUIRE, InquireArguments(HOBJ, [_CURRENT_DEPTH], [], b"").encode()),
+        (wire.SET, InquireArguments(HOBJ, [10], [1], b"").encode()),
         (wire.STATUS, numbers_payload([0])),
         (wire.GET_ANY, get_any_payload(60_000, [waiting, get(MQGMO_BROWSE_NEXT)])),
         (wire.STREAM, numbers_payload([10]) + get(MQGMO_NO_SYNCPOINT)),
@@ -134,13 +134,16 @@ def corpus(queue: str) -> list[bytes]:
         (wire.UNSTREAM, numbers_payload([77])),
         (wire.COMMAND, b'{"action": "nothing"}'),
         (wire.OPEN, topic(MQOO_OUTPUT).encode()),
-        (wire.PUT1, Put1(topic(0), MQPMO_RETAIN, 0, md, b"", b"some data").encode()),
+        (wire.PUT1, Put1Arguments(topic(0), MQPMO_RETAIN, 0, md, b"", b"some data").encode()),
         (wire.SUBSCRIBE, subscribing(MQSO_CREATE | MQSO_MANAGED, "a/#")),
         (wire.SUBSCRIBE, subscribing(MQSO_CREATE | MQSO_PUBLICATIONS_ON_REQUEST, "a/+", destination=HOBJ)),
         (wire.SUBSCRIBE, subscribing(_DURABLE, "nobody/publishes/*", "HOSTILE")),
         (wire.SUBSCRIPTION_REQUEST, numbers_payload([HOBJ, 1, 0])),
         (wire.PUBLISH, publish_payload(4, HOBJ, 0, 0, md, block, b"some data")),
-        (wire.PUBLISH1, numbers_payload([4]) + Put1(topic(0), MQPMO_SYNCPOINT, 0, md, block, b"some data").encode()),
+        (
+            wire.PUBLISH1,
+            numbers_payload([4]) + Put1Arguments(topic(0), MQPMO_SYNCPOINT, 0, md, block, b"some data").encode(),
+        ),
         (wire.HEARTBEAT, b""),
         (wire.HEARTBEAT | wire.REPLY, b""),
         (wire.NOTICE, b""),

@@ -28,9 +28,9 @@ from ostler.server.net.link import ServerLink
 from ostler.server.queue_manager import QueueManager
 from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
-from ostler.wire.connect_frames import Connect, Hello
+from ostler.wire.connect_frames import ConnectArguments, Hello
 from ostler.wire.frames import FrameReader
-from ostler.wire.object_frames import OpenArguments, decode_opened
+from ostler.wire.object_frames import OpenArguments, decode_open_reply
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import GOT_BLOCK_BYTES, GOT_FIXED_BYTES, get_payload, put_payload
 from ostler.wire.replies import decode_reply
@@ -126,7 +126,7 @@ class Peer:
         return self.ask(wire.HELLO, asked.encode(), 1, 0)
 
     def connect(self, conversation: int = 1, user: str = "", queue_manager: str = "") -> Answer:
-        asked = Connect()
+        asked = ConnectArguments()
         asked.application = "a test"
         asked.user = user
         asked.queue_manager = queue_manager
@@ -136,7 +136,7 @@ class Peer:
         """The handle of an open queue."""
         answer = self.ask(wire.OPEN, OpenArguments(MQOT_Q, queue, options).encode(), 3, conversation)
         assert answer.completion == 0, answer.reason
-        return int(decode_opened(decode_reply(answer.payload).reader).hobj)
+        return int(decode_open_reply(decode_reply(answer.payload).reader).hobj)
 
     # -- hearing -------------------------------------------------------------------------------------------------------
 

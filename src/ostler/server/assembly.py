@@ -43,14 +43,14 @@ from ostler.server.channels.settings import (
     tls_requirements,
 )
 from ostler.server.channels.settings import text_of as text_attribute
-from ostler.server.net.accept import Newcomers
-from ostler.server.net.conversation import Conversation, completion
+from ostler.server.net.accept import Acceptor
+from ostler.server.net.conversation import ServerConversation, completion_code
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_status import link_status
 from ostler.server.net.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.net.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.net.reactor import Reactor
-from ostler.server.net.reactor_handler import Policy
+from ostler.server.net.reactor_handler import ReactorHandler
 from ostler.server.queue_manager import QueueManager
 from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.security.admission import Admission
@@ -61,7 +61,7 @@ from ostler.server.tls.contexts import ChannelTls, RepositorySettings, TlsContex
 from ostler.server.verbs.consume import add_credit, begin_get_any, begin_stream, end_stream
 from ostler.server.verbs.objects import object_verb
 from ostler.server.verbs.topics import topic_verb
-from ostler.wire.connect_frames import Connect, Connected, Hello
+from ostler.wire.connect_frames import ConnectArguments, ConnectReply, Hello
 from ostler.wire.frames import (
     COMMAND,
     CONNECT,
@@ -86,7 +86,7 @@ _FAREWELL_SECONDS: Final = 2.0
 _IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
 
 
-class Server(Policy):
+class Server(ReactorHandler):
     """The part of a queue manager with the sockets. The manager is started; `start` lets applications in."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -111,7 +111,7 @@ class Server(Policy):
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
         self._instances = ClientInstances()
-        self._newcomers = Newcomers(self)
+        self._newcomers = Acceptor(self)
         self.notes = RateLimitedLog(manager.note)
         self._is_ending = False
         self._thread = SupervisedThread(
@@ -401,14 +401,14 @@ class Server(Policy):
             owner = connection.owner if connection is not None else None
         if connection is None:
             return False
-        if not isinstance(owner, Conversation):
+        if not isinstance(owner, ServerConversation):
             return self.manager.break_connection(number)
         told = threading.Event()
         self.reactor.post(partial(self._break, number, owner, told))
         told.wait(_FAREWELL_SECONDS)
         return True
 
-    def _break(self, number: int, conversation: Conversation, told: threading.Event) -> None:
+    def _break(self, number: int, conversation: ServerConversation, told: threading.Event) -> None:
         """On the reactor's thread: its program learns of it with the next verb, and what it waits for is answered."""
         self.manager.break_connection_locked(number)
         link = conversation.link
@@ -424,7 +424,7 @@ class Server(Policy):
                 self.admission.configure()
             for connection in self.manager.engine.connections.values():
                 # Who was an administrator need not be one for ever.
-                if connection.is_privileged and isinstance(connection.owner, Conversation):
+                if connection.is_privileged and isinstance(connection.owner, ServerConversation):
                     connection.is_privileged = self.manager.users.is_administrator(connection.user)
 
     def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
@@ -485,7 +485,7 @@ class Server(Policy):
     def new_tls(self, link: ServerLink) -> TlsStream:
         return self._tls.stream()
 
-    def converse(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+    def converse(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         manager = self.manager
         wanted = asked.queue_manager
         if wanted and not wanted.startswith("*") and wanted != manager.name:
@@ -504,7 +504,7 @@ class Server(Policy):
             raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
 
     def enter(
-        self, link: ServerLink, number: int, request: int, asked: Connect, user: str, is_privileged: bool
+        self, link: ServerLink, number: int, request: int, asked: ConnectArguments, user: str, is_privileged: bool
     ) -> None:
         """An application may come in: make its conversation and tell it so. MQError when there is no room for it."""
         manager = self.manager
@@ -513,11 +513,11 @@ class Server(Policy):
         if not is_privileged and len(user.encode()) > _IDENTITY_BYTES:
             # What is left of a long name may be the name of somebody else, in whose name commands would be done.
             connection.identity_context = b" " * _IDENTITY_BYTES + connection.identity_context[_IDENTITY_BYTES:]
-        conversation = Conversation(link, number, connection)
+        conversation = ServerConversation(link, number, connection)
         link.admit()
         connection.owner = conversation
         link.conversations[number] = conversation
-        told = Connected()
+        told = ConnectReply()
         told.connection_id = connection.connection_id
         told.queue_manager = manager.name
         told.ccsid = manager.engine.ccsid
@@ -526,7 +526,9 @@ class Server(Policy):
         told.user = user
         link.send(frame(CONNECT | REPLY, number, request, bytes(8) + told.encode()))
 
-    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
+    def handle(
+        self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
+    ) -> None:
         if object_verb(conversation, type, number, buffer, start, end):
             return
         if topic_verb(conversation, type, number, buffer, start, end):
@@ -547,21 +549,21 @@ class Server(Policy):
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
-    def _disconnect(self, conversation: Conversation, number: int, payload: bytes) -> None:
+    def _disconnect(self, conversation: ServerConversation, number: int, payload: bytes) -> None:
         reader = PayloadReader(payload)
         commits = reader.integer() != 0
-        reader.done()
+        reader.check_end()
         link = conversation.link
         conversation.connection.has_said_goodbye = True
         reason = conversation.close(commits)
         link.conversations.pop(conversation.number, None)
         if number:
-            data = reply_frame(DISCONNECT, conversation.number, number, completion(reason), reason)
+            data = reply_frame(DISCONNECT, conversation.number, number, completion_code(reason), reason)
             conversation.reply(conversation.connection.after_lsn, data)
         if link.is_quiescing and not link.conversations:
             link.farewell(MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
 
-    def leave(self, conversation: Conversation, commits: bool) -> int:
+    def leave(self, conversation: ServerConversation, commits: bool) -> int:
         return self.manager.release(conversation.connection, commits)
 
     def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:

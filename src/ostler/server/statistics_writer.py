@@ -34,7 +34,7 @@ from ostler.server.channels.settings import host_of
 from ostler.server.channels.statistics import ClientChannelStatistics, MessageChannelStatistics
 from ostler.server.log_statistics import log_counts
 from ostler.server.manager_core import ManagerCore
-from ostler.server.net.conversation import Conversation
+from ostler.server.net.conversation import ServerConversation
 
 STATISTICS_QUEUE: Final = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 ACCOUNTING_QUEUE: Final = "SYSTEM.ADMIN.ACCOUNTING.QUEUE"
@@ -292,7 +292,7 @@ def _connection_party(connection: Connection, sequence: int, now_ms: int, how: i
     channel = ""
     address = ""
     owner = connection.owner
-    if isinstance(owner, Conversation):
+    if isinstance(owner, ServerConversation):
         process_id = owner.link.process_id
         channel = owner.link.channel
         address = host_of(owner.link) if channel else ""

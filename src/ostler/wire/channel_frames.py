@@ -147,7 +147,7 @@ def decode_channel_hello(payload: bytes, at: i64 = 0) -> ChannelHello:
     for _ in range(reader.count(WINDOW_MAX)):
         luwid = reader.fixed(LUWID_BYTES)
         hello.in_doubt.append((luwid, reader.count(999_999_999)))
-    reader.done()
+    reader.check_end()
     return hello
 
 

@@ -20,7 +20,7 @@ _SERVER_NAME: Final = 0
 _HOST_NAME: Final = 0
 
 
-class HelloError(Exception):
+class ClientHelloError(Exception):
     """What came is not the beginning of a TLS conversation, or is too long for one."""
 
 
@@ -30,7 +30,7 @@ def is_tls(data: bytes) -> bool:
 
 
 @final
-class HelloReader:
+class ClientHelloReader:
     """Collects bytes until the first message is complete. It keeps them: they belong to the handshake."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class HelloReader:
         assert not self.is_complete
         self.data += data
         if data and self.data[0] != _HANDSHAKE:
-            raise HelloError(f"the first byte is {self.data[0]:#04x}, which begins no TLS handshake")
+            raise ClientHelloError(f"the first byte is {self.data[0]:#04x}, which begins no TLS handshake")
         while not self.is_complete and len(self.data) >= self._bytes_needed:
             self._take_record()
 
@@ -57,7 +57,7 @@ class HelloReader:
         end = start + self._record_length(self._at)
         # One-byte records are legal and cost six bytes each; nobody needs that many.
         if end > _RECORD_BYTES_MAX:
-            raise HelloError(f"a client's hello in more than {_RECORD_BYTES_MAX} bytes of records")
+            raise ClientHelloError(f"a client's hello in more than {_RECORD_BYTES_MAX} bytes of records")
         if len(self.data) < end:
             self._bytes_needed = end
             return
@@ -65,22 +65,22 @@ class HelloReader:
         self._at = end
         self._bytes_needed = end + RECORD_HEADER_BYTES
         if self._message[0] != _CLIENT_HELLO:
-            raise HelloError(f"the first message is of type {self._message[0]}, not a client's hello")
+            raise ClientHelloError(f"the first message is of type {self._message[0]}, not a client's hello")
         if len(self._message) >= _HEADER_BYTES:
             size = _HEADER_BYTES + int.from_bytes(self._message[1:4], "big")
             if size > HELLO_BYTES_MAX:
-                raise HelloError(f"a client's hello of {size} bytes; {HELLO_BYTES_MAX} are allowed")
+                raise ClientHelloError(f"a client's hello of {size} bytes; {HELLO_BYTES_MAX} are allowed")
             if len(self._message) >= size:
                 self.server_name = _server_name(bytes(self._message[_HEADER_BYTES:size]))
                 self.is_complete = True
 
     def _record_length(self, at: int) -> int:
         if self.data[at] != _HANDSHAKE or self.data[at + 1] != 3:
-            raise HelloError("the client's hello breaks off in another kind of record")
+            raise ClientHelloError("the client's hello breaks off in another kind of record")
         length = int.from_bytes(self.data[at + 3 : at + 5], "big")
         # An empty record would let a client send records for ever without a message getting longer.
         if not 0 < length <= HELLO_BYTES_MAX:
-            raise HelloError(f"a record of {length} bytes in a client's hello")
+            raise ClientHelloError(f"a record of {length} bytes in a client's hello")
         return length
 
 
@@ -95,7 +95,7 @@ class _Fields:
     def take(self, count: int) -> bytes:
         end = self.at + count
         if end > len(self.data):
-            raise HelloError("a client's hello with a field that is longer than the message")
+            raise ClientHelloError("a client's hello with a field that is longer than the message")
         piece = self.data[self.at : end]
         self.at = end
         return piece
@@ -135,6 +135,6 @@ def _host_name(content: bytes) -> str:
         name = names.counted(2)
         if kind == _HOST_NAME:
             if not name.isascii():
-                raise HelloError("a server name that is not ASCII")
+                raise ClientHelloError("a server name that is not ASCII")
             return name.decode("ascii")
     return ""

@@ -52,12 +52,12 @@ def decode_hello(payload: bytes) -> Hello:
     hello.heartbeat_seconds = reader.count(1 << 30)
     hello.conversations_max = reader.count((1 << 31) - 1)
     hello.channel = reader.name(CHANNEL_BYTES)
-    reader.done()
+    reader.check_end()
     return hello
 
 
 @final
-class Connect:
+class ConnectArguments:
     """MQCONNX: who wants a conversation to be a connection."""
 
     def __init__(self) -> None:
@@ -79,21 +79,21 @@ class Connect:
         return writer.getvalue()
 
 
-def decode_connect(payload: bytes) -> Connect:
+def decode_connect(payload: bytes) -> ConnectArguments:
     reader = PayloadReader(payload)
-    asked = Connect()
+    asked = ConnectArguments()
     asked.options = reader.integer()
     asked.application_type = reader.integer()
     asked.queue_manager = reader.name(NAME_BYTES)
     asked.application = reader.text(USER_BYTES_MAX)
     asked.user = reader.text(USER_BYTES_MAX)
     asked.password = reader.text(PASSWORD_BYTES_MAX)
-    reader.done()
+    reader.check_end()
     return asked
 
 
 @final
-class Connected:
+class ConnectReply:
     """What a client is told of its new connection."""
 
     def __init__(self) -> None:
@@ -115,13 +115,13 @@ class Connected:
         return writer.getvalue()
 
 
-def decode_connected(reader: PayloadReader) -> Connected:
-    told = Connected()
+def decode_connect_reply(reader: PayloadReader) -> ConnectReply:
+    told = ConnectReply()
     told.connection_id = reader.fixed(24)
     told.queue_manager = reader.name(NAME_BYTES)
     told.ccsid = reader.integer()
     told.message_bytes_max = reader.integer()
     told.handles_max = reader.integer()
     told.user = reader.text(USER_BYTES_MAX)
-    reader.done()
+    reader.check_end()
     return told

@@ -48,7 +48,7 @@ class OpenArguments:
         return writer.getvalue()
 
 
-def read_open(reader: PayloadReader) -> OpenArguments:
+def read_open_arguments(reader: PayloadReader) -> OpenArguments:
     object_type: i64 = reader.integer()
     options: i64 = reader.integer()
     asked = OpenArguments(object_type, reader.name(NAME_BYTES), options)
@@ -70,7 +70,7 @@ READS_AHEAD: Final = 32  # the queue manager may send messages before they are a
 
 
 @final
-class Opened:
+class OpenReply:
     """What MQOPEN found."""
 
     def __init__(self) -> None:
@@ -105,17 +105,17 @@ class Opened:
         writer.name(self.backout_queue, NAME_BYTES)
 
 
-def decode_opened(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> Opened:
+def decode_open_reply(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> OpenReply:
     """An answer to OPEN, in a version of the protocol."""
-    found = read_opened(reader)
+    found = read_open_reply(reader)
     if version > 1:
         found.object_string = reader.text(SELECTION_BYTES_MAX)
-    reader.done()
+    reader.check_end()
     return found
 
 
-def read_opened(reader: PayloadReader) -> Opened:
-    found = Opened()
+def read_open_reply(reader: PayloadReader) -> OpenReply:
+    found = OpenReply()
     found.hobj = reader.integer()
     found.flags = reader.integer()
     found.object_type = reader.integer()
@@ -129,7 +129,7 @@ def read_opened(reader: PayloadReader) -> Opened:
 
 
 @final
-class Put1:
+class Put1Arguments:
     """MQPUT1: the object, and the put on it."""
 
     def __init__(self, target: OpenArguments, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> None:
@@ -152,18 +152,18 @@ class Put1:
         return writer.getvalue()
 
 
-def decode_put1(buffer: bytes, start: i64, end: i64) -> Put1:
+def decode_put1(buffer: bytes, start: i64, end: i64) -> Put1Arguments:
     reader = PayloadReader(buffer, start, end)
-    target = read_open(reader)
+    target = read_open_arguments(reader)
     options: i64 = reader.integer()
     context: i64 = reader.integer()
     md = reader.fixed(364)
     block = reader.fixed(reader.count(end - start))
-    return Put1(target, options, context, md, block, reader.rest())
+    return Put1Arguments(target, options, context, md, block, reader.rest())
 
 
 @final
-class Inquiry:
+class InquireArguments:
     """MQINQ, or with values MQSET."""
 
     def __init__(self, hobj: i64, selectors: list[int], integers: list[int], characters: bytes) -> None:
@@ -182,17 +182,17 @@ class Inquiry:
         return writer.getvalue()
 
 
-def decode_inquiry(reader: PayloadReader) -> Inquiry:
+def decode_inquire(reader: PayloadReader) -> InquireArguments:
     hobj: i64 = reader.integer()
     selectors = reader.integers(ATTRIBUTES_MAX)
     integers = reader.integers(ATTRIBUTES_MAX)
     characters = reader.fixed(reader.count(CHARACTERS_MAX))
-    reader.done()
-    return Inquiry(hobj, selectors, integers, characters)
+    reader.check_end()
+    return InquireArguments(hobj, selectors, integers, characters)
 
 
 @final
-class PutStatus:
+class StatusReply:
     """MQSTAT: what became of puts that nobody waited for."""
 
     def __init__(self) -> None:
@@ -219,8 +219,8 @@ class PutStatus:
         return writer.getvalue()
 
 
-def decode_put_status(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> PutStatus:
-    status = PutStatus()
+def decode_status_reply(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> StatusReply:
+    status = StatusReply()
     status.succeeded = reader.integer()
     status.warned = reader.integer()
     status.failed = reader.integer()
@@ -230,5 +230,5 @@ def decode_put_status(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) ->
     status.object_name = reader.name(NAME_BYTES)
     if version > 1:
         status.object_string = reader.text(SELECTION_BYTES_MAX)
-    reader.done()
+    reader.check_end()
     return status

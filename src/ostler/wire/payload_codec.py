@@ -67,8 +67,8 @@ class PayloadReader:
         self.at = self.end
         return self.buffer[at : self.end]
 
-    def done(self) -> None:
-        """Nothing may follow."""
+    def check_end(self) -> None:
+        """Raise MalformedFrame when bytes are left."""
         if self.at != self.end:
             raise MalformedFrame(f"{self.end - self.at} bytes too many in a payload")
 

@@ -6,7 +6,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.wire.object_frames import SELECTION_BYTES_MAX, Opened, read_opened
+from ostler.wire.object_frames import SELECTION_BYTES_MAX, OpenReply, read_open_reply
 from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, PayloadWriter
 
 SUBSCRIPTIONS_VERSION: Final = 2
@@ -74,12 +74,12 @@ def decode_subscribe(reader: PayloadReader) -> SubscribeArguments:
     asked.name = reader.text(TOPIC_BYTES_MAX)
     asked.user_data = reader.text(TOPIC_BYTES_MAX)
     asked.selection = reader.text(SELECTION_BYTES_MAX)
-    reader.done()
+    reader.check_end()
     return asked
 
 
 @final
-class Subscribed:
+class SubscribeReply:
     """What MQSUB came to: the handles, and the subscription as it is."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Subscribed:
         self.name = ""
         self.user_data = ""
         self.selection = ""
-        self.destination = Opened()  # of a managed subscription; otherwise its handle is 0
+        self.destination = OpenReply()  # of a managed subscription; otherwise its handle is 0
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -115,8 +115,8 @@ class Subscribed:
         return writer.getvalue()
 
 
-def decode_subscribed(reader: PayloadReader) -> Subscribed:
-    found = Subscribed()
+def decode_subscribe_reply(reader: PayloadReader) -> SubscribeReply:
+    found = SubscribeReply()
     found.hsub = reader.integer()
     found.options = reader.integer()
     found.expiry = reader.integer()
@@ -129,6 +129,6 @@ def decode_subscribed(reader: PayloadReader) -> Subscribed:
     found.name = reader.text(TOPIC_BYTES_MAX)
     found.user_data = reader.text(TOPIC_BYTES_MAX)
     found.selection = reader.text(SELECTION_BYTES_MAX)
-    found.destination = read_opened(reader)
-    reader.done()
+    found.destination = read_open_reply(reader)
+    reader.check_end()
     return found

@@ -32,7 +32,7 @@ from ostler.model.constants import (
     MQRC_UNKNOWN_CHANNEL_NAME,
 )
 from ostler.model.distinguished_names import DistinguishedName, from_certificate
-from ostler.wire.client_hello import HelloError, HelloReader
+from ostler.wire.client_hello import ClientHelloError, ClientHelloReader
 from ostler.wire.server_names import channel_name, server_name
 
 # A chain of certificates fits several times.
@@ -119,7 +119,7 @@ class TlsStream:
         self.is_ended_here: bool = False
         self.is_ended_by_peer: bool = False
         self._rules: TlsRules = rules
-        self._hello: HelloReader | None = None
+        self._hello: ClientHelloReader | None = None
         self._object: ssl.SSLObject | None = None
         self._incoming: ssl.MemoryBIO = ssl.MemoryBIO()
         self._outgoing: ssl.MemoryBIO = ssl.MemoryBIO()
@@ -131,7 +131,7 @@ class TlsStream:
         self._handshake_bytes: int = 0
         self._unasked_bytes: int = 0
         if is_server:
-            self._hello = HelloReader()
+            self._hello = ClientHelloReader()
         else:
             self._object = rules.context(channel).wrap_bio(
                 self._incoming, self._outgoing, server_side=False, server_hostname=server_name(channel)
@@ -291,7 +291,7 @@ class TlsStream:
             raise TlsFailed(_FAILED, "AMQ9620E: the other side goes on behind the end of its conversation.")
         self._incoming.write(data)
 
-    def _receive_hello(self, hello: HelloReader, piece: bytes) -> None:
+    def _receive_hello(self, hello: ClientHelloReader, piece: bytes) -> None:
         try:
             hello.receive(piece)
             if not hello.is_complete:
@@ -299,7 +299,7 @@ class TlsStream:
             if hello.server_name:
                 self.channel_name = _channel(hello.server_name)
             context = self._rules.context(self.channel_name)
-        except HelloError as error:
+        except ClientHelloError as error:
             self._tell(ALERT_DECODE_ERROR)
             raise TlsFailed(_FAILED, f"AMQ9620E: {error}.", ALERT_DECODE_ERROR) from None
         except TlsFailed as failure:

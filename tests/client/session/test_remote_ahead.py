@@ -21,7 +21,7 @@ from tests.client.remote_site import (
 from ostler import mqi
 from ostler.client.session.read_ahead import WINDOW, WINDOW_BYTES
 from ostler.model import constants as mqc
-from ostler.server.verbs.consume import Stream
+from ostler.server.verbs.consume import MessageStream
 
 AHEAD = mqc.MQOO_INPUT_SHARED | mqc.MQOO_READ_AHEAD
 ASYNC = mqc.MQPMO_NO_SYNCPOINT | mqc.MQPMO_ASYNC_RESPONSE
@@ -237,7 +237,7 @@ def _has_sent_all(site: RemoteSite, queue: str) -> bool:
         return True
     conversations = [each for link in list(site.server.reactor.links.values()) for each in link.conversations.values()]
     waiting = [each for conversation in conversations for each in conversation.waiting.values()]
-    return not any(isinstance(each, Stream) and each.credit > 0 for each in waiting)
+    return not any(isinstance(each, MessageStream) and each.credit > 0 for each in waiting)
 
 
 def _count(program: RawProgram, hobj: int) -> int:

@@ -13,7 +13,7 @@ import pytest
 import ostler
 from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.model import constants as mq
-from ostler.wire.connect_frames import Connected, decode_hello
+from ostler.wire.connect_frames import ConnectReply, decode_hello
 from ostler.wire.frames import (
     CLOSE,
     COMMIT,
@@ -29,7 +29,7 @@ from ostler.wire.frames import (
     FrameReader,
     frame,
 )
-from ostler.wire.object_frames import Opened
+from ostler.wire.object_frames import OpenReply
 from ostler.wire.put_get_frames import GOT_FIXED_BYTES, MD_BYTES
 from ostler.wire.replies import failure_frame, reply_frame
 
@@ -79,11 +79,11 @@ class WrongManager(threading.Thread):
         if kind == HELLO:
             return GOOD + decode_hello(payload).encode()
         if kind == CONNECT:
-            told = Connected()
+            told = ConnectReply()
             told.queue_manager = "WRONG"
             return GOOD + told.encode()
         if kind == OPEN:
-            opened = Opened()
+            opened = OpenReply()
             opened.hobj = 2
             opened.name = "Q1"
             return GOOD + opened.encode()

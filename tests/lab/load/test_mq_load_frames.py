@@ -52,13 +52,13 @@ def opened(client: MqClient) -> MqClient:
     answer = client.receive(frames.frame(frames.HELLO | frames.REPLY, 0, 1, GOOD + hello.encode()), 0)
     [(kind, _, _)] = read_frames(answer)
     assert kind == frames.CONNECT
-    connected = GOOD + connect_frames.Connected().encode()
+    connected = GOOD + connect_frames.ConnectReply().encode()
     asked = read_frames(client.receive(frames.frame(frames.CONNECT | frames.REPLY, 1, 1, connected), 0))
     number = 10
     while asked:
         kind, request, _ = asked.pop(0)
         assert kind == frames.OPEN
-        found = object_frames.Opened()
+        found = object_frames.OpenReply()
         found.hobj = number
         number += 1
         reply = frames.frame(frames.OPEN | frames.REPLY, 1, request, GOOD + found.encode())
@@ -302,7 +302,7 @@ def test_a_channel_that_shares_less_is_told() -> None:
 
 
 def status_reply(succeeded: int, failed: int) -> bytes:
-    status = object_frames.PutStatus()
+    status = object_frames.StatusReply()
     status.succeeded, status.failed, status.reason = succeeded, failed, 2053 if failed else 0
     return frames.frame(frames.STATUS | frames.REPLY, 1, 4, GOOD + status.encode())
 

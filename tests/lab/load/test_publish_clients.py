@@ -35,7 +35,7 @@ from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOT_TOPIC, MQRC_NOT_AU
 from ostler.server.config.qm_ini import LogSection
 from ostler.wire import frames, object_frames, payload_codec
 from ostler.wire.payload_codec import PayloadReader
-from ostler.wire.subscribe_frames import Subscribed, decode_subscribe
+from ostler.wire.subscribe_frames import SubscribeReply, decode_subscribe
 
 SIZE = 20
 TOPICS, SUBSCRIBERS = 2, 3
@@ -81,7 +81,7 @@ def sent_frames(data: bytes) -> list[tuple[int, int, bytes]]:
 
 
 def opened(hobj: int) -> bytes:
-    found = object_frames.Opened()
+    found = object_frames.OpenReply()
     found.hobj = hobj
     return replied(frames.OPEN, 1, found.encode())
 
@@ -89,7 +89,7 @@ def opened(hobj: int) -> bytes:
 def test_a_publisher_opens_its_topic() -> None:
     client = MqPublisher(running(), 3, MqTerms(2, SIZE, False, CHANNEL, subscribers=5))
     ((kind, request, payload),) = sent_frames(client.receive(replied(frames.CONNECT, 1), 0))
-    asked = object_frames.read_open(PayloadReader(payload))
+    asked = object_frames.read_open_arguments(PayloadReader(payload))
     assert (kind, request) == (frames.OPEN, 1)
     assert (asked.object_type, asked.object_string) == (MQOT_TOPIC, topic_of(1))
     assert client.receive(opened(7), 0) == b""
@@ -101,13 +101,13 @@ def test_a_publisher_opens_its_topic() -> None:
 def test_a_subscriber_is_ready_when_its_subscription_is_there() -> None:
     client = MqSubscriber(running(), 3, MqTerms(2, SIZE, False, CHANNEL, subscribers=5))
     ((_, _, payload),) = sent_frames(client.receive(replied(frames.CONNECT, 1), 0))
-    assert object_frames.read_open(PayloadReader(payload)).name == subscriber_queue(3)
+    assert object_frames.read_open_arguments(PayloadReader(payload)).name == subscriber_queue(3)
     ((kind, request, payload),) = sent_frames(client.receive(opened(7), 0))
     asked = decode_subscribe(PayloadReader(payload))
     assert kind == frames.SUBSCRIBE
     assert (asked.destination, asked.topic_string, asked.options & MQSO_CREATE) == (7, topic_of(1), MQSO_CREATE)
     assert not client.is_ready
-    ((kind, _, _),) = sent_frames(client.receive(replied(frames.SUBSCRIBE, request, Subscribed().encode()), 0))
+    ((kind, _, _),) = sent_frames(client.receive(replied(frames.SUBSCRIBE, request, SubscribeReply().encode()), 0))
     assert kind == frames.GET
     assert client.is_ready
 

@@ -46,7 +46,7 @@ from ostler.command.mqsc.script import run_script
 from ostler.engine.message.message import CONTEXT_AT
 from ostler.model import constants as mq
 from ostler.model.structures.md import MQMD
-from ostler.server.net.accept import Newcomers
+from ostler.server.net.accept import Acceptor
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.channel_frames import (
@@ -463,7 +463,7 @@ def test_who_only_pings_makes_way_for_others(bench: ChannelBench) -> None:
     bench.reactor.ahead_ms += 120_000
     bench.turn()
     with bench.manager.lock:
-        Newcomers(bench.server).drop_strangers()
+        Acceptor(bench.server).drop_strangers()
     bench.turn(3)
     answers, closed = read_all(pinging)
     assert closed

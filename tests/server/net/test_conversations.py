@@ -40,8 +40,8 @@ from ostler.model.constants import (
 from ostler.server.net.link_limits import PENDING_MAX
 from ostler.wire import frames as wire
 from ostler.wire import segments
-from ostler.wire.connect_frames import decode_connected, decode_hello
-from ostler.wire.object_frames import decode_put_status
+from ostler.wire.connect_frames import decode_connect_reply, decode_hello
+from ostler.wire.object_frames import decode_status_reply
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.put_get_frames import HELD, HELD_IF_PERSISTENT, get_any_payload
 from ostler.wire.replies import decode_reason, decode_reply
@@ -500,11 +500,11 @@ def test_puts_that_nobody_waits_for_are_counted(wire_bench: WireBench) -> None:
         peer.send(wire.frame(wire.PUT, 1, 0, put(2, b"x", persistent=True)))
     peer.send(wire.frame(wire.PUT, 1, 0, put(77, b"x")))
     assert peer.answers() == []
-    status = decode_put_status(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
+    status = decode_status_reply(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
     assert (status.succeeded, status.warned, status.failed) == (2, 0, 2)
     assert (status.completion, status.reason) == (MQCC_FAILED, MQRC_Q_FULL)
     assert status.object_name == "SMALL"
-    again = decode_put_status(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
+    again = decode_status_reply(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
     assert (again.succeeded, again.failed, again.reason) == (0, 0, 0)
 
 
@@ -538,7 +538,7 @@ def test_maxmsgl_both_ways(wire_bench: WireBench) -> None:
     wire_bench.define_channel("SHORT", MAXMSGL=1000)
     peer, answer = on_channel(wire_bench, "SHORT")
     assert decode_hello(answer.payload[8:]).message_bytes_max == 1000
-    told = decode_connected(decode_reply(peer.connect().payload).reader)
+    told = decode_connect_reply(decode_reply(peer.connect().payload).reader)
     assert told.message_bytes_max == 1000
     peer.open("Q")
     assert peer.ask(wire.PUT, put(2, bytes(1001))).reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL
@@ -579,7 +579,7 @@ def test_mcauser_counts_more_than_what_the_client_says(wire_bench: WireBench) ->
     wire_bench.define_channel("OPEN")
     for channel, user in (("APP", "appuser"), ("OPEN", "alice")):
         peer, _ = on_channel(wire_bench, channel)
-        told = decode_connected(decode_reply(peer.connect(user="alice").payload).reader)
+        told = decode_connect_reply(decode_reply(peer.connect(user="alice").payload).reader)
         assert told.user == user
 
 

@@ -27,7 +27,7 @@ from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.wire import frames as wire
 from ostler.wire import segments
-from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.object_frames import InquireArguments, OpenArguments, Put1Arguments
 from ostler.wire.put_get_frames import HELD, get_any_payload
 
 WAIT = MQGMO_WAIT | MQGMO_NO_SYNCPOINT
@@ -75,7 +75,12 @@ MODEL = OpenArguments(MQOT_Q, "MODEL", MQOO_INPUT_SHARED | MQOO_OUTPUT)
 MODEL.dynamic_name = "DYNAMIC.*"
 PROMISES: list[tuple[str, Callable[[Peer], None], int, bytes]] = [
     ("put", nothing, wire.PUT, put(2, b"x", persistent=True)),
-    ("put1", nothing, wire.PUT1, Put1(OpenArguments(MQOT_Q, "Q", 0), 0, 0, persistent_md(), b"", b"x").encode()),
+    (
+        "put1",
+        nothing,
+        wire.PUT1,
+        Put1Arguments(OpenArguments(MQOT_Q, "Q", 0), 0, 0, persistent_md(), b"", b"x").encode(),
+    ),
     ("commit", in_a_unit, wire.COMMIT, b""),
     ("disconnect", in_a_unit, wire.DISCONNECT, numbers(1)),
     ("get", one_there, wire.GET, get(2)),
@@ -84,7 +89,7 @@ PROMISES: list[tuple[str, Callable[[Peer], None], int, bytes]] = [
     ("settle", one_held, wire.SETTLE, numbers(6, 1)),
     ("stream", one_there, wire.STREAM, numbers(5) + get(2, MQGMO_NO_SYNCPOINT)),
     ("long stream", long_one_there, wire.STREAM, numbers(5) + get(2, MQGMO_NO_SYNCPOINT)),
-    ("set", nothing, wire.SET, Inquiry(2, [MQIA_INHIBIT_PUT], [1], b"").encode()),
+    ("set", nothing, wire.SET, InquireArguments(2, [MQIA_INHIBIT_PUT], [1], b"").encode()),
     ("open a dynamic queue", nothing, wire.OPEN, MODEL.encode()),
     ("status", put_without_reply, wire.STATUS, numbers(0)),
 ]

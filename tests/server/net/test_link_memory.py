@@ -16,7 +16,7 @@ from ostler.model.constants import (
     MQGMO_WAIT,
     MQRC_STORAGE_NOT_AVAILABLE,
 )
-from ostler.server.net.link_limits import LARGE_HIGH_BYTES, OUT_HIGH_BYTES, STALLED_MS
+from ostler.server.net.link_limits import LARGE_HIGH_BYTES, NO_PROGRESS_MS, OUT_HIGH_BYTES
 from ostler.server.storage.memory_limits import LINK_BYTES_MAX, LINK_BYTES_MIN, allowed_bytes, link_bytes_max
 from ostler.wire import frames as wire
 from ostler.wire import segments
@@ -129,9 +129,9 @@ def test_long_replies_of_all_links_stay_below_the_limit(wire_bench: WireBench) -
     assert len(wire_bench.reactor.memory.waiting) > 5
     # They all stand still: one after the other is ended, so that those who wait are served.
     wire_bench.later(300)
-    wire_bench.later(STALLED_MS + 300)
+    wire_bench.later(NO_PROGRESS_MS + 300)
     for _ in range(20):
-        wire_bench.later(STALLED_MS + 300)
+        wire_bench.later(NO_PROGRESS_MS + 300)
         assert wire_bench.reactor.memory.held_bytes() <= limit
     assert len(wire_bench.reactor.links) < 21
     assert any("stands still" in note for note in wire_bench.manager.notices)
@@ -157,7 +157,7 @@ def test_links_that_read_a_little_at_a_time_do_not_hold_others_up(wire_bench: Wi
         for each in slow:
             with contextlib.suppress(OSError):
                 each.sock.recv(150_000)  # more than 64 KiB, and far less than a quarter of what is kept for it
-        wire_bench.later(STALLED_MS // 2 + 300)
+        wire_bench.later(NO_PROGRESS_MS // 2 + 300)
     assert any("stands still" in note for note in wire_bench.manager.notices)
     assert not wire_bench.reactor.memory.is_short()
 
@@ -172,7 +172,7 @@ def test_a_long_put_goes_through_while_others_read_nothing(wire_bench: WireBench
         wire_bench.turn(2)
     wire_bench.later(300)
     for _ in range(5):
-        wire_bench.later(STALLED_MS + 300)
+        wire_bench.later(NO_PROGRESS_MS + 300)
     put_long(writer, 3 * MEGABYTE, 10)
     assert writer.ask(wire.GET, get(2)).completion == MQCC_OK
 
@@ -231,7 +231,7 @@ def test_a_put_that_stopped_in_the_middle_makes_way(wire_bench: WireBench) -> No
         peer.send(segments.segment(wire.PUT, 1, 9, True, bytes(100_000))[:60_000])  # and stays, while it is told
         wire_bench.turn(12)
     wire_bench.later(300)
-    wire_bench.later(STALLED_MS + 300)
+    wire_bench.later(NO_PROGRESS_MS + 300)
     innocent = wire_bench.peer("Q")
     put_long(innocent, 3 * MEGABYTE)
     told = [each for peer in idle for each in peer.answers() if each.type == wire.FAREWELL]

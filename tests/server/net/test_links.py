@@ -25,16 +25,16 @@ from ostler.model.constants import (
 )
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
-from ostler.server.net.conversation import Conversation
+from ostler.server.net.conversation import ServerConversation
 from ostler.server.net.link import CLOSED, OPEN, ServerLink
 from ostler.server.net.link_limits import (
-    ADMISSION_MS,
-    GREETING_MS,
+    ADMISSION_TIMEOUT_MS,
+    FAREWELL_TIMEOUT_MS,
+    HEARTBEAT_TIMEOUT_MS,
+    HELLO_TIMEOUT_MS,
     LARGE_HIGH_BYTES,
-    LAST_WORD_MS,
     OUT_HIGH_BYTES,
     OUT_LOW_BYTES,
-    SIGN_OF_LIFE_MS,
     UNADMITTED_FRAME_BYTES,
 )
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -42,7 +42,7 @@ from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.connect_frames import Hello, decode_hello
-from ostler.wire.object_frames import Inquiry
+from ostler.wire.object_frames import InquireArguments
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replies import decode_reason
 
@@ -65,7 +65,7 @@ def only_link(bench: WireBench) -> ServerLink:
 
 def test_a_peer_that_says_nothing_is_let_go(wire_bench: WireBench) -> None:
     peer, link = wire_bench.link()
-    wire_bench.later(GREETING_MS - 5_000)
+    wire_bench.later(HELLO_TIMEOUT_MS - 5_000)
     assert link.state != CLOSED
     wire_bench.later(5_100)
     reason, text = farewell(peer)
@@ -79,7 +79,7 @@ def test_a_peer_that_says_half_a_hello_is_let_go(wire_bench: WireBench) -> None:
     peer, _ = wire_bench.link()
     peer.send(wire.frame(wire.HELLO, 0, 1, b"OSTL")[:-1])
     assert peer.answers() == []
-    wire_bench.later(GREETING_MS + 100)
+    wire_bench.later(HELLO_TIMEOUT_MS + 100)
     farewell(peer)
     assert peer.closed
     wire_bench.check_nothing_left()
@@ -102,7 +102,7 @@ def test_heartbeats_keep_a_link_and_their_absence_ends_it(wire_bench: WireBench)
     wire_bench.later(20_100)
     (beat,) = peer.answers()
     assert beat.type == wire.HEARTBEAT
-    wire_bench.later(SIGN_OF_LIFE_MS - 20_000)
+    wire_bench.later(HEARTBEAT_TIMEOUT_MS - 20_000)
     assert link.state == OPEN
     wire_bench.later(20_100)
     assert peer.answers() == []
@@ -125,7 +125,7 @@ def test_any_frame_is_a_sign_of_life(wire_bench: WireBench) -> None:
     peer.hello(heartbeat_seconds=1)
     wire_bench.later(1_100)
     assert [each.type for each in peer.answers()] == [wire.HEARTBEAT]
-    wire_bench.later(SIGN_OF_LIFE_MS - 20_000)
+    wire_bench.later(HEARTBEAT_TIMEOUT_MS - 20_000)
     peer.send(wire.frame(wire.CANCEL, 1, 0, numbers(5)))
     wire_bench.later(20_100)
     assert link.state == OPEN
@@ -153,7 +153,7 @@ def test_a_last_word_that_nobody_takes(wire_bench: WireBench) -> None:
         link.farewell(MQRC_CONNECTION_ERROR, "enough")
     wire_bench.turn(3)
     assert link.fd in wire_bench.reactor.links
-    wire_bench.later(LAST_WORD_MS + 100)
+    wire_bench.later(FAREWELL_TIMEOUT_MS + 100)
     wire_bench.check_nothing_left()
 
 
@@ -163,7 +163,7 @@ def test_who_does_not_connect_is_let_go_with_and_without_heartbeats(wire_bench: 
         peer, link = wire_bench.link(is_local=False)
         assert peer.hello("IN", heartbeat_seconds=heartbeat).completion == MQCC_OK
         for _ in range(6):
-            wire_bench.later(ADMISSION_MS // 6 - 500)
+            wire_bench.later(ADMISSION_TIMEOUT_MS // 6 - 500)
             # However alive it is.
             peer.send(wire.frame(wire.HEARTBEAT | wire.REPLY, 0, 1, bytes(8)) + wire.frame(wire.HEARTBEAT, 0, 5))
             wire_bench.turn(2)
@@ -180,10 +180,10 @@ def test_who_has_connected_stays(wire_bench: WireBench) -> None:
     peer, link = wire_bench.link(is_local=False)
     assert peer.hello("IN").completion == MQCC_OK
     assert peer.connect().completion == MQCC_OK
-    wire_bench.later(2 * ADMISSION_MS)
+    wire_bench.later(2 * ADMISSION_TIMEOUT_MS)
     assert link.state == OPEN
     assert peer.ask(wire.DISCONNECT, numbers(0)).completion == MQCC_OK
-    wire_bench.later(2 * ADMISSION_MS)
+    wire_bench.later(2 * ADMISSION_TIMEOUT_MS)
     assert link.state == OPEN  # it may connect again
     peer.close()
     wire_bench.check_nothing_left()
@@ -277,7 +277,9 @@ def test_a_peer_that_says_farewell(wire_bench: WireBench) -> None:
 class BrokenServer(Server):
     """One whose code fails on a request that is harmless otherwise."""
 
-    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
+    def handle(
+        self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
+    ) -> None:
         if type == wire.BEGIN:
             raise ZeroDivisionError("what nobody foresaw")
         super().handle(conversation, type, number, buffer, start, end)
@@ -475,7 +477,7 @@ def test_frames_are_never_longer_than_agreed(wire_bench: WireBench, segment_byte
     assert peer.answer(9).completion == MQCC_OK
     assert peer.ask(wire.GET, get(2)).body == body
     # Many attributes at once make a long reply, too.
-    many = Inquiry(2, [2013] * 250, [], b"")
+    many = InquireArguments(2, [2013] * 250, [], b"")
     assert peer.ask(wire.INQUIRE, many.encode()).completion == MQCC_OK
     assert max(size for *_, size in peer.frames_seen) <= agreed.segment_bytes
 

@@ -14,14 +14,14 @@ from ostler.model.constants import MQKAI_AUTO
 from ostler.server.net.outgoing_sockets import (
     HostAddress,
     LocalBinding,
-    bindings_of,
-    call,
+    connect_result,
     error_text,
     keep_alive_seconds,
-    look_up,
-    outcome,
+    local_bindings,
+    resolve_host,
     set_keep_alive,
-    wait_for,
+    start_connect,
+    wait_connected,
 )
 
 HERE = HostAddress(socket.AF_INET, "127.0.0.1")
@@ -41,12 +41,12 @@ def port_of(made: socket.socket) -> int:
 
 def bound(text: str) -> list[LocalBinding]:
     local = parse_local_addresses(text)
-    return bindings_of(local, {each.host: look_up(each.host) for each in local if each.host})
+    return local_bindings(local, {each.host: resolve_host(each.host) for each in local if each.host})
 
 
 def called(listener: socket.socket, local: str) -> socket.socket:
-    made = call(HERE, port_of(listener), bound(local))
-    wait_for(made, SECONDS)
+    made = start_connect(HERE, port_of(listener), bound(local))
+    wait_connected(made, SECONDS)
     return made
 
 
@@ -60,18 +60,18 @@ def test_a_call_that_is_taken(listener: socket.socket) -> None:
 
 
 def test_a_call_that_is_not_taken() -> None:
-    with call(HERE, free_port(), []) as made, pytest.raises(ConnectionRefusedError) as refused:
-        wait_for(made, SECONDS)
+    with start_connect(HERE, free_port(), []) as made, pytest.raises(ConnectionRefusedError) as refused:
+        wait_connected(made, SECONDS)
     assert error_text(refused.value) == "Connection refused (111)"
 
 
 def test_a_call_that_nobody_answers() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as deaf:
         # The queue of calls is full with one; the system does not answer the others.
-        waiting = [call(HERE, port_of(deaf), []) for _ in range(4)]
+        waiting = [start_connect(HERE, port_of(deaf), []) for _ in range(4)]
         try:
             with pytest.raises(TimeoutError, match="timed out"):
-                wait_for(waiting[-1], 0.0)
+                wait_connected(waiting[-1], 0.0)
         finally:
             for each in waiting:
                 each.close()
@@ -83,7 +83,7 @@ def test_a_call_that_finds_itself_is_not_taken() -> None:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(("127.0.0.1", port))
         made.connect(("127.0.0.1", port))
-        assert outcome(made) == errno.ECONNREFUSED
+        assert connect_result(made) == errno.ECONNREFUSED
 
 
 def test_the_local_host(listener: socket.socket) -> None:
@@ -132,20 +132,20 @@ def test_ports_of_a_range(listener: socket.socket) -> None:
 
 def test_a_range_may_begin_in_its_middle(listener: socket.socket) -> None:
     low = 20_100
-    with call(HERE, port_of(listener), bound(f"({low},{low + 40})"), 20) as made:
+    with start_connect(HERE, port_of(listener), bound(f"({low},{low + 40})"), 20) as made:
         assert low + 20 <= port_of(made) <= low + 40
 
 
 def test_hosts_that_are_known() -> None:
-    assert look_up("127.0.0.1", is_numeric=True) == [HERE]
-    assert look_up("::1", is_numeric=True) == [HostAddress(socket.AF_INET6, "::1")]
-    assert HERE in look_up("localhost")
+    assert resolve_host("127.0.0.1", is_numeric=True) == [HERE]
+    assert resolve_host("::1", is_numeric=True) == [HostAddress(socket.AF_INET6, "::1")]
+    assert HERE in resolve_host("localhost")
 
 
 @pytest.mark.parametrize("host", ["localhost", "a..b", "x" * 64 + ".org"])
 def test_hosts_that_are_not_known(host: str) -> None:
     with pytest.raises(socket.gaierror, match="not known"):
-        look_up(host, is_numeric=True)
+        resolve_host(host, is_numeric=True)
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,11 @@ from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.without_security import disable_security
 from ostler.wire import frames as wire
 from ostler.wire import segments
-from ostler.wire.connect_frames import Connect, Hello
-from ostler.wire.object_frames import OpenArguments, Put1, decode_opened, decode_put_status
+from ostler.wire.connect_frames import ConnectArguments, Hello
+from ostler.wire.object_frames import OpenArguments, Put1Arguments, decode_open_reply, decode_status_reply
 from ostler.wire.put_get_frames import AS_STORED, GOT_BLOCK_BYTES, GOT_FIXED_BYTES, GOT_MD, WANTS_PROPERTIES
 from ostler.wire.replies import decode_reply
-from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply, decode_subscribe_reply
 
 MANAGED = MQSO_CREATE | MQSO_MANAGED
 
@@ -48,9 +48,9 @@ def subscribing(topic: str, options: int = MANAGED, name: str = "", destination:
     return asked.encode()
 
 
-def found(answer: Answer) -> Subscribed:
+def found(answer: Answer) -> SubscribeReply:
     assert answer.completion == MQCC_OK, (answer.reason, answer.text)
-    return decode_subscribed(decode_reply(answer.payload).reader)
+    return decode_subscribe_reply(decode_reply(answer.payload).reader)
 
 
 def topic(string: str, options: int = 0) -> OpenArguments:
@@ -60,13 +60,13 @@ def topic(string: str, options: int = 0) -> OpenArguments:
 
 
 def put1(string: str, body: bytes, options: int = 0) -> bytes:
-    return Put1(topic(string), options, 0, descriptor(), b"", body).encode()
+    return Put1Arguments(topic(string), options, 0, descriptor(), b"", body).encode()
 
 
 def opened(peer: Peer, string: str) -> int:
     answer = peer.ask(wire.OPEN, topic(string, MQOO_OUTPUT).encode())
     assert answer.completion == MQCC_OK, answer.reason
-    return int(decode_opened(decode_reply(answer.payload).reader).hobj)
+    return int(decode_open_reply(decode_reply(answer.payload).reader).hobj)
 
 
 def test_publication_goes_its_way(wire_bench: WireBench) -> None:
@@ -151,7 +151,7 @@ def test_long_replies_come_in_segments(wire_bench: WireBench) -> None:
     assert (made.topic, made.name) == (string, "n" * 9_000)
     asked = topic(string, MQOO_OUTPUT).encode()
     peer.send(*segments.frames_of(wire.OPEN, 1, 10, asked, wire.SEGMENT_BYTES_MIN))
-    assert decode_opened(decode_reply(peer.answer(10).payload).reader).object_string == string
+    assert decode_open_reply(decode_reply(peer.answer(10).payload).reader).object_string == string
     assert max(size for *_, size in peer.frames_seen) <= wire.SEGMENT_BYTES_MIN
 
 
@@ -183,7 +183,7 @@ def test_levels_that_are_none(wire_bench: WireBench, level: int) -> None:
         answer = peer.ask(kind, numbers(level) + payload)
         assert (answer.completion, answer.reason) == (MQCC_FAILED, MQRC_PMO_ERROR)
         peer.send(wire.frame(kind, 1, 0, numbers(level) + payload))
-    status = decode_put_status(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
+    status = decode_status_reply(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
     assert (status.failed, status.reason) == (2, MQRC_PMO_ERROR)
 
 
@@ -192,7 +192,7 @@ def test_failure_of_a_put_without_a_reply(wire_bench: WireBench) -> None:
     peer.send(wire.frame(wire.PUBLISH, 1, 0, numbers(5) + put(99, b"one")))
     hobj = opened(peer, "a/b")
     peer.send(wire.frame(wire.PUT, 1, 0, put(hobj, b"one", 1)))
-    status = decode_put_status(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
+    status = decode_status_reply(decode_reply(peer.ask(wire.STATUS, numbers(0)).payload).reader)
     assert (status.failed, status.reason) == (2, MQRC_HOBJ_ERROR)
 
 
@@ -206,7 +206,7 @@ def first_version(bench: WireBench) -> Peer:
     hello.conversations_max = 3
     agreed = peer.ask(wire.HELLO, hello.encode(), 1, 0)
     assert agreed.payload[12:16] == numbers(1)
-    assert peer.ask(wire.CONNECT, Connect().encode(), 2).completion == MQCC_OK
+    assert peer.ask(wire.CONNECT, ConnectArguments().encode(), 2).completion == MQCC_OK
     return peer
 
 
@@ -216,10 +216,10 @@ def test_first_version_knows_no_subscriptions(wire_bench: WireBench) -> None:
         answer = peer.ask(kind, payload)
         assert (answer.completion, answer.reason) == (MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED)
     opening = peer.ask(wire.OPEN, topic("a", MQOO_OUTPUT).encode())
-    hobj = int(decode_opened(decode_reply(opening.payload).reader, 1).hobj)
+    hobj = int(decode_open_reply(decode_reply(opening.payload).reader, 1).hobj)
     assert peer.ask(wire.PUT, put(hobj, b"one")).completion == MQCC_OK
     status = peer.ask(wire.STATUS, numbers(0))
-    assert decode_put_status(decode_reply(status.payload).reader, 1).failed == 0
+    assert decode_status_reply(decode_reply(status.payload).reader, 1).failed == 0
     peer.send(wire.frame(wire.PUBLISH, 1, 9, numbers(5) + put(hobj, b"one")))
     assert [answer.type for answer in peer.answers()] == [wire.FAREWELL]
 

@@ -35,8 +35,8 @@ from ostler.model.definitions import new_definition
 from ostler.wire import frames as wire
 from ostler.wire import segments
 from ostler.wire.channel_frames import decode_channel_hello, hello_frame, luwid_of
-from ostler.wire.connect_frames import Connect, Hello
-from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.connect_frames import ConnectArguments, Hello
+from ostler.wire.object_frames import InquireArguments, OpenArguments, Put1Arguments
 from ostler.wire.put_get_frames import HELD, HELD_IF_PERSISTENT, get_any_payload
 
 STEPS = int(os.environ.get("OSTLER_WILD_STEPS", "6000" if is_compiled() else "1500"))
@@ -83,7 +83,7 @@ class Wild:
         chance = self._chance
         conversation = chance.randint(1, CONVERSATIONS)
         if conversation not in self.connected:
-            asked = Connect()
+            asked = ConnectArguments()
             asked.application = "wild"
             self._send(wire.CONNECT, asked.encode(), conversation)
             self.connected.add(conversation)
@@ -122,7 +122,7 @@ class Wild:
             case 22 | 23:
                 self._publish(hobj, conversation)
             case 18:
-                self._send(wire.INQUIRE, Inquiry(hobj, [3, 2016], [], b"").encode(), conversation)
+                self._send(wire.INQUIRE, InquireArguments(hobj, [3, 2016], [], b"").encode(), conversation)
             case _:
                 if chance.random() < 0.3:
                     self._disconnect(conversation)
@@ -159,7 +159,7 @@ class Wild:
             return
         target = OpenArguments(MQOT_TOPIC, "", 0)
         target.object_string = chance.choice(("wild/one", "wild/two", "tame"))
-        payload = Put1(target, options, 0, descriptor(), b"", data).encode()
+        payload = Put1Arguments(target, options, 0, descriptor(), b"", data).encode()
         if chance.random() < 0.5:
             self._send(wire.PUBLISH1, numbers(chance.randint(0, 9)) + payload, conversation)
         else:

@@ -25,8 +25,8 @@ from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
 from ostler.wire import segments
-from ostler.wire.connect_frames import Connect, decode_connected
-from ostler.wire.object_frames import Inquiry, OpenArguments, Put1
+from ostler.wire.connect_frames import ConnectArguments, decode_connect_reply
+from ostler.wire.object_frames import InquireArguments, OpenArguments, Put1Arguments
 from ostler.wire.put_get_frames import HELD, put_payload
 from ostler.wire.replies import decode_reply
 
@@ -67,7 +67,7 @@ def peer(site: RunningQueueManager, channel: str = "", source: str = "") -> Peer
 
 
 def asking(user: str, password: str = "", application: str = "a test") -> bytes:
-    asked = Connect()
+    asked = ConnectArguments()
     asked.user, asked.password, asked.application = user, password, application
     return asked.encode()
 
@@ -126,7 +126,7 @@ def has_queue(site: RunningQueueManager, name: str) -> bool:
 def test_who_says_no_name_may_do_what_everybody_may_and_no_more(site: RunningQueueManager) -> None:
     caller = peer(site)
     answer = connect(caller, "")
-    assert decode_connected(decode_reply(answer.payload).reader).user == "nobody"
+    assert decode_connect_reply(decode_reply(answer.payload).reader).user == "nobody"
     for name, options in (("SECRET", mq.MQOO_BROWSE), ("SECRET", mq.MQOO_OUTPUT), (COMMANDS, mq.MQOO_INPUT_SHARED)):
         assert open_reason(caller, name, options) == mq.MQRC_NOT_AUTHORIZED
     assert open_reason(caller, "", mq.MQOO_INQUIRE, kind=mq.MQOT_Q_MGR) == mq.MQRC_NOT_AUTHORIZED
@@ -418,7 +418,7 @@ def test_handles_belong_to_their_conversation(site: RunningQueueManager, shared:
             (wire.GET, get(hobj)),
             (wire.PUT, put(hobj, b"mine")),
             (wire.CLOSE, numbers(hobj, 0)),
-            (wire.INQUIRE, Inquiry(hobj, [mq.MQIA_CURRENT_Q_DEPTH], [], b"").encode()),
+            (wire.INQUIRE, InquireArguments(hobj, [mq.MQIA_CURRENT_Q_DEPTH], [], b"").encode()),
         ):
             assert shared.ask(type, payload, 9, conversation).reason == mq.MQRC_HOBJ_ERROR
         assert open_reason(shared, "SECRET", mq.MQOO_BROWSE, conversation) == mq.MQRC_NOT_AUTHORIZED
@@ -457,7 +457,7 @@ def test_nobody_signs_with_another_name(site: RunningQueueManager, shared: Peer,
     hobj = shared.open("OPEN", mq.MQOO_OUTPUT, 2)
     assert shared.ask(wire.PUT, put_payload(hobj, option, 0, bytes(md), b"", b"x"), 9, 2).completion == mq.MQCC_FAILED
     assert open_reason(shared, "OPEN", mq.MQOO_OUTPUT | option, 2) == mq.MQRC_NOT_AUTHORIZED
-    asked = Put1(OpenArguments(mq.MQOT_Q, "OPEN", 0), option, 0, bytes(md), b"", b"x").encode()
+    asked = Put1Arguments(OpenArguments(mq.MQOT_Q, "OPEN", 0), option, 0, bytes(md), b"", b"x").encode()
     assert shared.ask(wire.PUT1, asked, 9, 2).reason == mq.MQRC_NOT_AUTHORIZED
     # Without an option the name in the descriptor counts for nothing.
     assert shared.ask(wire.PUT, put_payload(hobj, 0, 0, bytes(md), b"", b"x"), 9, 2).reason == 0
@@ -483,7 +483,7 @@ def test_another_user_is_not_to_be_had_for_the_asking(site: RunningQueueManager,
     asked = OpenArguments(mq.MQOT_Q, "SECRET", 0)
     asked.alternate_user = alternate
     for option in (0, mq.MQPMO_ALTERNATE_USER_AUTHORITY):
-        payload = Put1(asked, option, 0, bytes(MQMD.default(2)), b"", b"x").encode()
+        payload = Put1Arguments(asked, option, 0, bytes(MQMD.default(2)), b"", b"x").encode()
         assert shared.ask(wire.PUT1, payload, 9, 2).reason == mq.MQRC_NOT_AUTHORIZED
 
 

@@ -15,8 +15,8 @@ from ostler.model.structures.md import MQMD
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
-from ostler.wire.connect_frames import Connect
-from ostler.wire.object_frames import OpenArguments, Put1, decode_opened
+from ostler.wire.connect_frames import ConnectArguments
+from ostler.wire.object_frames import OpenArguments, Put1Arguments, decode_open_reply
 from ostler.wire.put_get_frames import HELD, put_payload
 from ostler.wire.replies import decode_reply
 
@@ -63,7 +63,7 @@ def ann(site: RunningQueueManager) -> Peer:
 def let_in(site: RunningQueueManager, user: str) -> Peer:
     made = dial((site.host, site.port))
     assert made.hello(site.channel).completion == 0
-    asked = Connect()
+    asked = ConnectArguments()
     asked.user = user
     assert made.ask(wire.CONNECT, asked.encode(), 2).completion == mq.MQCC_OK
     return made
@@ -76,7 +76,7 @@ def opened(peer: Peer, name: str, options: int, manager: str = "", dynamic: str 
     answer = peer.ask(wire.OPEN, asked.encode(), 3)
     if answer.completion != mq.MQCC_OK:
         return answer.reason, ""
-    return 0, decode_opened(decode_reply(answer.payload).reader).name
+    return 0, decode_open_reply(decode_reply(answer.payload).reader).name
 
 
 def descriptor(report: int, queue: str, manager: str = "", **fields: int | bytes) -> bytes:
@@ -169,7 +169,7 @@ def test_no_name_leads_round_the_authority(site: RunningQueueManager, ann: Peer,
     assert opened(ann, name, mq.MQOO_OUTPUT, manager)[0] == mq.MQRC_NOT_AUTHORIZED
     target = OpenArguments(mq.MQOT_Q, name, 0)
     target.manager_name = manager
-    payload = Put1(target, 0, 0, bytes(MQMD.default(2)), b"", b"x").encode()
+    payload = Put1Arguments(target, 0, 0, bytes(MQMD.default(2)), b"", b"x").encode()
     assert ann.ask(wire.PUT1, payload).reason == mq.MQRC_NOT_AUTHORIZED
     assert (site.depth("SECRET"), site.depth("XMIT")) == (0, 0)
 

@@ -12,10 +12,10 @@ from ostler.model import constants as mq
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
-from ostler.wire.connect_frames import Connect
-from ostler.wire.object_frames import OpenArguments, Put1, decode_opened
+from ostler.wire.connect_frames import ConnectArguments
+from ostler.wire.object_frames import OpenArguments, Put1Arguments, decode_open_reply
 from ostler.wire.replies import decode_reply
-from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply, decode_subscribe_reply
 
 SETUP = """
 DEFINE TOPIC(PRICES) TOPICSTR('prices')
@@ -50,7 +50,7 @@ def site(running: RunningQueueManager) -> Iterator[RunningQueueManager]:
 def let_in(site: RunningQueueManager, user: str) -> Peer:
     made = dial((site.host, site.port))
     assert made.hello(site.channel).completion == 0
-    asked = Connect()
+    asked = ConnectArguments()
     asked.user = user
     assert made.ask(wire.CONNECT, asked.encode(), 2).completion == mq.MQCC_OK
     return made
@@ -64,9 +64,9 @@ def subscribed(
     return peer.ask(wire.SUBSCRIBE, asked.encode(), 5)
 
 
-def found(answer: Answer) -> Subscribed:
+def found(answer: Answer) -> SubscribeReply:
     assert answer.reason == 0, answer.text
-    return decode_subscribed(decode_reply(answer.payload).reader)
+    return decode_subscribe_reply(decode_reply(answer.payload).reader)
 
 
 def target(topic: str, options: int = 0, name: str = "") -> OpenArguments:
@@ -77,11 +77,11 @@ def target(topic: str, options: int = 0, name: str = "") -> OpenArguments:
 
 def published(peer: Peer, topic: str, name: str = "") -> tuple[int, int, int]:
     """The reasons of publishing to an open topic, at once, and at once with a level."""
-    payload = Put1(target(topic, 0, name), 0, 0, descriptor(), b"", b"x").encode()
+    payload = Put1Arguments(target(topic, 0, name), 0, 0, descriptor(), b"", b"x").encode()
     opened = peer.ask(wire.OPEN, target(topic, mq.MQOO_OUTPUT, name).encode())
     reason = opened.reason
     if reason == 0:
-        hobj = int(decode_opened(decode_reply(opened.payload).reader).hobj)
+        hobj = int(decode_open_reply(decode_reply(opened.payload).reader).hobj)
         reason = peer.ask(wire.PUT, put(hobj, b"x")).reason
     return reason, peer.ask(wire.PUT1, payload).reason, peer.ask(wire.PUBLISH1, numbers(5) + payload).reason
 

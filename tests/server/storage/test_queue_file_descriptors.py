@@ -19,7 +19,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQCC_OK, MQRC_RESOURCE_PROBLEM
 from ostler.model.definitions import new_definition
 from ostler.model.disk import DescriptorsExhausted, DiskFailed, File
-from ostler.server.net.accept import Newcomers
+from ostler.server.net.accept import Acceptor
 from ostler.server.net.local_socket import socket_path
 from ostler.server.storage.descriptor_budget import DescriptorBudget, descriptor_budget
 
@@ -311,7 +311,7 @@ def test_the_budget_leaves_descriptors_for_everybody() -> None:
 
 
 def test_queue_files_make_way_for_links_that_borrow_their_descriptors(wire_bench: WireBench) -> None:
-    newcomers = Newcomers(wire_bench.server)
+    newcomers = Acceptor(wire_bench.server)
     newcomers._budget = DescriptorBudget(limit=100, other=20, log=10, local=10, queue_files=50, links=2)
     newcomers.links_max = 8
     engine = wire_bench.manager.engine

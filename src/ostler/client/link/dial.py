@@ -29,7 +29,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
-from ostler.server.net.outgoing_sockets import LocalBinding, bindings_of, call, look_up, wait_for
+from ostler.server.net.outgoing_sockets import LocalBinding, local_bindings, resolve_host, start_connect, wait_connected
 from ostler.wire.connect_frames import Hello, decode_hello
 from ostler.wire.frames import (
     FAREWELL,
@@ -156,7 +156,7 @@ def _conversation(place: Hashable, connect: Callable[[], BlockingLink], shares: 
 def _connected(endpoint: Endpoint) -> socket.socket:
     """A TCP connection to one of the addresses that a host has."""
     try:
-        found = look_up(endpoint.host)
+        found = resolve_host(endpoint.host)
     except OSError as error:
         raise MQError(MQRC_HOST_NOT_AVAILABLE, f"Host {endpoint.host} is not known: {error}.") from error
     bindings = _bindings(endpoint.local_address)
@@ -164,8 +164,8 @@ def _connected(endpoint: Endpoint) -> socket.socket:
     for address in found:
         made: socket.socket | None = None
         try:
-            made = call(address, endpoint.port, bindings)
-            wait_for(made, CONNECT_SECONDS)
+            made = start_connect(address, endpoint.port, bindings)
+            wait_connected(made, CONNECT_SECONDS)
             made.settimeout(CONNECT_SECONDS)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         except OSError as error:
@@ -185,7 +185,7 @@ def _bindings(local_address: str) -> list[LocalBinding]:
     """Where sockets are bound as a local address says."""
     local = parse_local_addresses(local_address)
     try:
-        return bindings_of(local, {each.host: look_up(each.host) for each in local if each.host})
+        return local_bindings(local, {each.host: resolve_host(each.host) for each in local if each.host})
     except OSError as error:
         raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Local address {local_address} is not known: {error}.") from error
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ostler.model.constants import MQCC_FAILED, MQRC_CONNECTION_BROKEN
 from ostler.model.errors import MQError
-from ostler.wire.connect_frames import Connect, Connected, Hello, decode_connected
+from ostler.wire.connect_frames import ConnectArguments, ConnectReply, Hello, decode_connect_reply
 from ostler.wire.frames import CONNECT, DISCONNECT, MalformedFrame
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.replies import ReplyHead, decode_reply
@@ -129,14 +129,16 @@ def protocol_error(error: MalformedFrame) -> MQError:
     return MQError(MQRC_CONNECTION_BROKEN, f"The queue manager sent what this client does not understand: {error}.")
 
 
-async def connect_conversation(link: Link, asked: Connect, listener: LinkListener) -> tuple[int, Connected] | None:
+async def connect_conversation(
+    link: Link, asked: ConnectArguments, listener: LinkListener
+) -> tuple[int, ConnectReply] | None:
     """Make a conversation of the link a connection; None when the link has no room for another one."""
     conversation = link.attach(listener)
     if conversation is None:
         return None
     try:
         replied = check_reply(await link.exchange(conversation, CONNECT, asked.encode()))
-        return conversation, decode_connected(replied.reader)
+        return conversation, decode_connect_reply(replied.reader)
     except MalformedFrame as error:
         link.detach(conversation)
         raise protocol_error(error) from None

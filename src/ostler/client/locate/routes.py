@@ -25,7 +25,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.wire.connect_frames import Connect, Connected
+from ostler.wire.connect_frames import ConnectArguments, ConnectReply
 
 _JOIN_TRIES: Final = 3
 
@@ -35,7 +35,7 @@ class Joined(NamedTuple):
 
     link: Link
     conversation: int
-    connected: Connected
+    connected: ConnectReply
 
 
 class Route:
@@ -87,7 +87,7 @@ class Route:
                 return Joined(link, *joined)
         raise MQError(MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
 
-    def _asked(self, is_private: bool) -> Connect:
+    def _asked(self, is_private: bool) -> ConnectArguments:
         parameters = self.parameters
         if parameters.password and not is_private and os.environ.get(ALLOW_PLAIN_PASSWORD) != "1":
             raise MQError(
@@ -95,7 +95,7 @@ class Route:
                 "Without TLS the password would cross the network for all to read. Give tls=..., or set "
                 f"{ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
-        asked = Connect()
+        asked = ConnectArguments()
         asked.options = self.parameters.accounting
         asked.application_type = MQAT_UNIX
         asked.application = self.application

@@ -30,7 +30,7 @@ from ostler.model.errors import MQError
 from ostler.model.structures.layout import trim
 from ostler.model.structures.od import MQOD, OD_OBJECT_STRING, OD_RES_OBJECT_STRING, OD_SELECTION_STRING
 from ostler.model.structures.pmo import MQPMO
-from ostler.wire.object_frames import CREATED, IS_QUEUE, REMOTE, OpenArguments, Opened
+from ostler.wire.object_frames import CREATED, IS_QUEUE, REMOTE, OpenArguments, OpenReply
 
 BLANK_NAMES: Final = b" " * 96
 _WORKING: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_OUTPUT
@@ -57,7 +57,7 @@ def _text(od: bytearray, field: str) -> str:
     return trim(MQOD.read_bytes(od, field)).decode("latin-1")
 
 
-def describe_opened(od: bytearray, asked: OpenArguments, found: Opened, queue_manager: str) -> None:
+def describe_opened(od: bytearray, asked: OpenArguments, found: OpenReply, queue_manager: str) -> None:
     """Fill in what an object descriptor says when the object is open."""
     version = MQOD.read_int(od, "Version")
     is_queue = bool(found.flags & IS_QUEUE)

@@ -33,20 +33,20 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.pmo import MQPMO
-from ostler.server.verbs.opened_objects import describe, open_request
+from ostler.server.verbs.opened_objects import make_open_reply, make_open_request
 from ostler.wire.object_frames import OpenArguments
-from ostler.wire.object_frames import Opened as Description
+from ostler.wire.object_frames import OpenReply as Description
 
-Opened = tuple[int, int, int]
+OpenReply = tuple[int, int, int]
 """An object handle, completion and reason."""
 
 
-def MQOPEN(hconn: int, od: bytearray, options: int) -> Opened:
+def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenReply:
     """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
     try:
         bound = usable(hconn)
         asked = open_arguments(od, options)
-        request = open_request(bound.engine, asked)
+        request = make_open_request(bound.engine, asked)
         found, lsn = with_room(bound, lambda engine: _open(engine, bound, asked, request))
         wait_durable(bound, lsn)
     except MQError as error:
@@ -60,10 +60,10 @@ def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenReque
     handle = open_object(engine, bound.connection, request)
     made = handle.queue if handle.created_dynamic else None
     lsn = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
-    return describe(engine, handle, asked), lsn
+    return make_open_reply(engine, handle, asked), lsn
 
 
-def MQCLOSE(hconn: int, hobj: int, options: int) -> Opened:
+def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenReply:
     """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
     try:
         bound = usable(hconn)
@@ -112,7 +112,7 @@ def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: byt
 def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
     connection = bound.connection
     asked = open_arguments(od, 0)
-    request = open_request(bound.engine, asked)
+    request = make_open_request(bound.engine, asked)
     request.selection = ""
     version = check_put1(pmo, buffer)
     descriptor, buffer = put_parts(bytes(md), buffer)

@@ -29,7 +29,7 @@ from ostler.model.constants import (
 )
 from ostler.model.structures.consuming import MQSD, MQSRO
 from ostler.model.structures.layout import trim
-from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed
+from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply
 
 _UTF_8: Final = 1208
 _TEXTS_MAX: Final = OBJECT_STRING_BYTES_MAX
@@ -77,7 +77,7 @@ def _string(sd: bytearray, field: str, bytes_max: int, reason: int) -> str:
     return read_string(sd, MQSD.offset(field), bytes_max, reason)
 
 
-def describe_subscribed(sd: bytearray, found: Subscribed) -> None:
+def describe_subscribed(sd: bytearray, found: SubscribeReply) -> None:
     """Fill in what a subscription descriptor says when the subscription is there.
 
     The options are changed for one that was there before, so that they tell what it is.

@@ -16,7 +16,7 @@ from ostler.engine.pubsub.subscribe import request_publications, subscribe
 from ostler.model.constants import MQCC_OK, MQHO_UNUSABLE_HOBJ, MQRC_NONE
 from ostler.model.errors import MQError
 from ostler.server.verbs import opened_subscriptions
-from ostler.wire.subscribe_frames import Subscribed
+from ostler.wire.subscribe_frames import SubscribeReply
 
 Subscription = tuple[int, int, int, int]
 """The handles of the destination and of the subscription, completion and reason."""
@@ -29,9 +29,9 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         connection = bound.connection
         asked = subscribe_arguments(sd, hobj)
 
-        def verb(engine: Engine) -> tuple[Subscribed, int, int]:
-            made = subscribe(engine, connection, opened_subscriptions.subscribe_request(connection, asked))
-            return opened_subscriptions.describe_subscribed(made), made.warning, connection.after_lsn
+        def verb(engine: Engine) -> tuple[SubscribeReply, int, int]:
+            made = subscribe(engine, connection, opened_subscriptions.make_subscribe_request(connection, asked))
+            return opened_subscriptions.make_subscribe_reply(made), made.warning, connection.after_lsn
 
         found, reason, lsn = with_room(bound, verb)
         wait_durable(bound, lsn)

@@ -56,8 +56,8 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.queue_manager import QueueManager
-from ostler.server.verbs.opened_subscriptions import describe_subscribed, subscribe_request
-from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, Subscribed
+from ostler.server.verbs.opened_subscriptions import make_subscribe_reply, make_subscribe_request
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, SubscribeReply
 
 T = TypeVar("T")
 
@@ -136,7 +136,7 @@ class LocalSubscription(OpenSubscription):
 
     def __init__(self, session: LocalSession, made: SubscribeResult) -> None:
         self._session = session
-        self._described = describe_subscribed(made)
+        self._described = make_subscribe_reply(made)
         self._warning = made.warning
         self.handle = made.handle
         self._destination = LocalQueue(session, made.destination) if made.destination is not None else None
@@ -146,7 +146,7 @@ class LocalSubscription(OpenSubscription):
         return self.handle.number
 
     @property
-    def described(self) -> Subscribed:
+    def described(self) -> SubscribeReply:
         return self._described
 
     @property
@@ -291,7 +291,7 @@ class LocalSession(Session, EndListener):
 
         def verb(engine: Engine) -> tuple[SubscribeResult, int]:
             asked.destination = destination.number if destination is not None else 0
-            made = subscribing.subscribe(engine, connection, subscribe_request(connection, asked))
+            made = subscribing.subscribe(engine, connection, make_subscribe_request(connection, asked))
             return made, connection.after_lsn
 
         made, lsn = await self.with_room(verb)

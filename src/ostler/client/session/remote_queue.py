@@ -43,7 +43,15 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUBLISH, PUT, SETTLE, MalformedFrame
-from ostler.wire.object_frames import CHARACTERS_MAX, CREATED, REMOTE, Inquiry, OpenArguments, Opened, decode_opened
+from ostler.wire.object_frames import (
+    CHARACTERS_MAX,
+    CREATED,
+    REMOTE,
+    InquireArguments,
+    OpenArguments,
+    OpenReply,
+    decode_open_reply,
+)
 from ostler.wire.payload_codec import NAME_BYTES, PayloadReader, numbers_payload
 from ostler.wire.put_get_frames import (
     AS_STORED,
@@ -115,7 +123,7 @@ def put_reply(payload: bytes) -> Put:
 class RemoteQueue(OpenQueue):
     __slots__ = ("__weakref__", "_arguments", "_is_open", "_lost", "_opened", "_session")
 
-    def __init__(self, session: RemoteSession, arguments: OpenArguments, opened: Opened) -> None:
+    def __init__(self, session: RemoteSession, arguments: OpenArguments, opened: OpenReply) -> None:
         self._session = session
         self._arguments = arguments
         self._opened = opened
@@ -142,7 +150,7 @@ class RemoteQueue(OpenQueue):
         """It could not be had again after reconnecting."""
         self._lost = error
 
-    def renewed(self, arguments: OpenArguments, opened: Opened) -> None:
+    def renewed(self, arguments: OpenArguments, opened: OpenReply) -> None:
         """It is another queue now, of a subscription that was made again."""
         self._arguments = arguments
         self._opened = opened
@@ -161,7 +169,7 @@ class RemoteQueue(OpenQueue):
             arguments.dynamic_name = self._opened.name
         payload = await joined.link.exchange(joined.conversation, OPEN, arguments.encode())
         try:
-            self._opened = decode_opened(check_reply(payload).reader, joined.link.agreed.version)
+            self._opened = decode_open_reply(check_reply(payload).reader, joined.link.agreed.version)
         except MalformedFrame as error:
             raise protocol_error(error) from None
         except MQError as error:
@@ -368,7 +376,7 @@ class RemoteQueue(OpenQueue):
 
         def build() -> bytes:
             self._check()
-            return Inquiry(self._opened.hobj, selectors, [], b"").encode()
+            return InquireArguments(self._opened.hobj, selectors, [], b"").encode()
 
         replied = check_reply(await self._session.call(INQUIRE, build))
         try:

@@ -58,7 +58,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
-from ostler.wire.connect_frames import Connected
+from ostler.wire.connect_frames import ConnectReply
 from ostler.wire.frames import (
     BACK,
     CANCEL,
@@ -70,7 +70,7 @@ from ostler.wire.frames import (
     PUT1,
     MalformedFrame,
 )
-from ostler.wire.object_frames import OpenArguments, Opened, Put1, decode_opened
+from ostler.wire.object_frames import OpenArguments, OpenReply, Put1Arguments, decode_open_reply
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments
 
@@ -96,7 +96,7 @@ class RemoteSession(Session, LinkListener):
         self.runtime: Runtime = route.dialler.runtime()
         self.closed = False
         self.transaction: object = None
-        self.connected = Connected()
+        self.connected = ConnectReply()
         self.waiting: set[PendingRequest] = set()  # gets
         self.is_interrupted = False
         # Gets of the unit of work that were given up before their answer was seen.
@@ -277,10 +277,10 @@ class RemoteSession(Session, LinkListener):
         self._queues.add(queue)
         return queue
 
-    async def _open(self, arguments: OpenArguments) -> Opened:
+    async def _open(self, arguments: OpenArguments) -> OpenReply:
         replied = check_reply(await self.call(OPEN, arguments.encode))
         try:
-            return decode_opened(replied.reader, self.link.agreed.version)
+            return decode_open_reply(replied.reader, self.link.agreed.version)
         except MalformedFrame as error:
             raise protocol_error(error) from None
 
@@ -310,7 +310,7 @@ class RemoteSession(Session, LinkListener):
 
         def build() -> bytes:
             context = source.number if source is not None else 0
-            payload = Put1(target, options, context, md, block, body).encode()
+            payload = Put1Arguments(target, options, context, md, block, body).encode()
             if level == LEVEL_HIGHEST:
                 return payload
             self.check_level(level)

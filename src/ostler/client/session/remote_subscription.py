@@ -20,7 +20,12 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.wire.frames import CLOSE, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
 from ostler.wire.payload_codec import numbers_payload
-from ostler.wire.subscribe_frames import SUBSCRIPTIONS_VERSION, SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.subscribe_frames import (
+    SUBSCRIPTIONS_VERSION,
+    SubscribeArguments,
+    SubscribeReply,
+    decode_subscribe_reply,
+)
 
 if TYPE_CHECKING:
     from ostler.client.session.remote_session import RemoteSession
@@ -44,7 +49,7 @@ async def subscribe(
 
     replied = check_reply(await session.call(SUBSCRIBE, build))
     try:
-        found = decode_subscribed(replied.reader)
+        found = decode_subscribe_reply(replied.reader)
     except MalformedFrame as error:
         raise protocol_error(error) from None
     return RemoteSubscription(session, asked, destination, found, replied.reason)
@@ -68,7 +73,7 @@ class RemoteSubscription(OpenSubscription):
         session: RemoteSession,
         asked: SubscribeArguments,
         provided: OpenQueue | None,
-        found: Subscribed,
+        found: SubscribeReply,
         warning: int,
     ) -> None:
         self._session = session
@@ -87,7 +92,7 @@ class RemoteSubscription(OpenSubscription):
         return self._described.hsub
 
     @property
-    def described(self) -> Subscribed:
+    def described(self) -> SubscribeReply:
         return self._described
 
     @property
@@ -107,7 +112,7 @@ class RemoteSubscription(OpenSubscription):
             check_version(joined.link)
             asked.destination = self._provided.number if self._provided is not None else 0
             payload = await joined.link.exchange(joined.conversation, SUBSCRIBE, asked.encode())
-            found = decode_subscribed(check_reply(payload).reader)
+            found = decode_subscribe_reply(check_reply(payload).reader)
         except MalformedFrame as error:
             raise protocol_error(error) from None
         except MQError as error:

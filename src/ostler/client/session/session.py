@@ -15,7 +15,7 @@ from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
 from ostler.model.attributes import ObjectType, Value
 from ostler.server.queue_manager import QueueManager
-from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, Subscribed
+from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, SubscribeReply
 
 if TYPE_CHECKING:
     from ostler.client.api.get_options import GetOptions
@@ -108,7 +108,7 @@ class OpenSubscription(ABC):
 
     @property
     @abstractmethod
-    def described(self) -> Subscribed:
+    def described(self) -> SubscribeReply:
         """What it is."""
 
     @property

@@ -21,16 +21,16 @@ from typing import Final
 
 from ostler.model.connection_names import Address, LocalAddress, parse_connection_names, parse_local_addresses
 from ostler.model.errors import MQError
-from ostler.server.net.dns import HostLookUps, log
+from ostler.server.net.dns import HostResolver, log
 from ostler.server.net.outgoing_sockets import (
     HostAddress,
     LocalBinding,
-    bindings_of,
-    call,
+    connect_result,
     error_text,
-    look_up,
-    outcome,
+    local_bindings,
+    resolve_host,
     set_keep_alive,
+    start_connect,
 )
 from ostler.server.supervised_thread import SupervisedThread
 
@@ -89,7 +89,7 @@ class OutboundConnector:
         *,
         connect_seconds: float = CONNECT_SECONDS,
         calls_max: int = CALLS_MAX,
-        look: Callable[[str], list[HostAddress]] = look_up,
+        look: Callable[[str], list[HostAddress]] = resolve_host,
         note: Callable[[str], None] = log.error,
     ) -> None:
         """`look` tells the addresses of a host, and may take its time. `note` hears of failures of the threads."""
@@ -97,7 +97,7 @@ class OutboundConnector:
         self._connect_seconds = connect_seconds
         self._calls_max = calls_max
         self._note = note
-        self._look_ups = HostLookUps(self._looked_up, look, note)
+        self._look_ups = HostResolver(self._looked_up, look, note)
         self._turn = threading.Lock()  # of what several threads see: the next ones
         self._is_closed = False
         self._thread: SupervisedThread | None = None
@@ -233,7 +233,7 @@ class OutboundConnector:
             for local in attempt.local:
                 if local.host and not self._knows(attempt, local.host):
                     return
-            attempt.bindings = bindings_of(attempt.local, attempt.known)
+            attempt.bindings = local_bindings(attempt.local, attempt.known)
         while not attempt.addresses:
             if not attempt.names:
                 self._give_up(attempt)
@@ -248,7 +248,7 @@ class OutboundConnector:
         attempt.address = attempt.addresses.popleft()
         self._port_turn += 1
         try:
-            made = call(attempt.address, attempt.name.port, attempt.bindings or [], self._port_turn)
+            made = start_connect(attempt.address, attempt.name.port, attempt.bindings or [], self._port_turn)
         except OSError as error:
             attempt.note(error)
             self._go_on(attempt)
@@ -267,7 +267,7 @@ class OutboundConnector:
         connected = attempt.socket
         if connected is None:
             return
-        code = outcome(connected)
+        code = connect_result(connected)
         if code:
             self._not_answered(attempt, code)
             return
@@ -316,7 +316,7 @@ class OutboundConnector:
         if host in attempt.known:
             return True
         try:
-            attempt.known[host] = look_up(host, is_numeric=True)
+            attempt.known[host] = resolve_host(host, is_numeric=True)
         except OSError:
             attempt.asked = host
             attempt.deadline = time.monotonic() + self._connect_seconds

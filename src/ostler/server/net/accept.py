@@ -40,7 +40,7 @@ _STRANGER_MS: Final = 60_000  # by then a client has connected
 _LOOK_MS: Final = 1_000  # between two looks at all links
 
 
-class Newcomers:
+class Acceptor:
     """On the reactor's thread, under the engine's lock."""
 
     def __init__(self, server: Server) -> None:
@@ -230,7 +230,7 @@ class Newcomers:
 class _ListenAgain(Timer):
     """The end of a listener's pause."""
 
-    def __init__(self, newcomers: Newcomers, listener: ListenerSocket) -> None:
+    def __init__(self, newcomers: Acceptor, listener: ListenerSocket) -> None:
         super().__init__()
         self._newcomers = newcomers
         self._listener = listener

@@ -108,20 +108,20 @@ _MD_VERSION: Final = 2
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
-def completion(reason: i64) -> i64:
+def completion_code(reason: i64) -> i64:
     if reason == MQRC_NONE:
         return MQCC_OK
     return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Waiting(Timer):
+class WaitingRequest(Timer):
     """A request that waits on queues. The reactor tells it of its answer; other threads have the reactor do so.
 
     (It is no callable: a native class with __call__ cannot be derived from one without.)
     """
 
-    def __init__(self, conversation: Conversation, number: i64) -> None:
+    def __init__(self, conversation: ServerConversation, number: i64) -> None:
         super().__init__()
         self.conversation = conversation
         self.number: i64 = number
@@ -140,8 +140,8 @@ class Waiting(Timer):
 
 
 @final
-class WaitingGet(Waiting):
-    def __init__(self, conversation: Conversation, number: i64, request: GetRequest) -> None:
+class WaitingGet(WaitingRequest):
+    def __init__(self, conversation: ServerConversation, number: i64, request: GetRequest) -> None:
         super().__init__(conversation, number)
         self.request = request
 
@@ -190,14 +190,14 @@ class WaitingGet(Waiting):
 
 
 @final
-class Conversation:
+class ServerConversation:
     def __init__(self, link: ServerLink, number: i64, connection: Connection) -> None:
         self.link = link
         self.reactor: Reactor = link.reactor
         self.number: i64 = number
         self.connection = connection
         self.engine: Engine = connection.engine
-        self.waiting: dict[int, Waiting] = {}
+        self.waiting: dict[int, WaitingRequest] = {}
         self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
         self.spare: Connection | None = None  # for the next one that is held
         self.is_over = False
@@ -427,7 +427,7 @@ class Conversation:
             request.token = buffer[start + GET_TOKEN : start + GET_TOKEN + 16]
         return request
 
-    def wait(self, waiting: Waiting, request: GetRequest) -> None:
+    def wait(self, waiting: WaitingRequest, request: GetRequest) -> None:
         """Leave a request waiting on its queue, for as long as it says; one that does not wait, until it has looked."""
         request.waker = waiting
         self.waiting[waiting.number] = waiting
@@ -435,7 +435,7 @@ class Conversation:
         if request.wait_ms > 0 and request.options & MQGMO_WAIT:
             self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
 
-    def forget(self, waiting: Waiting) -> None:
+    def forget(self, waiting: WaitingRequest) -> None:
         del self.waiting[waiting.number]
         self.link.pending -= 1
         self.reactor.wheel.remove(waiting)
@@ -466,7 +466,7 @@ class Conversation:
             if reason == MQRC_BACKED_OUT:
                 self.fail(GET, number, MQCC_FAILED, reason, "")
             else:
-                self.link.send(reply_frame(GET, self.number, number, completion(reason), reason))
+                self.link.send(reply_frame(GET, self.number, number, completion_code(reason), reason))
             return
         stand_in = self.held.get(number)
         if stand_in is not None and stand_in.unit_of_work is None:
@@ -562,7 +562,7 @@ class Conversation:
     def _settle(self, number: i64, reader: PayloadReader) -> None:
         settled: i64 = reader.integer()
         keeps: bool = reader.integer() != 0
-        reader.done()
+        reader.check_end()
         settled &= 0xFFFFFFFF
         # Of a get that still waits there is nothing to settle, and what it may take yet is held.
         stand_in = self.held.pop(settled, None) if settled not in self.waiting else None
@@ -582,7 +582,7 @@ class Conversation:
         else:
             syncpoint.back_out_unit(self.engine, unit)
         if number != 0:
-            self.reply(lsn, reply_frame(SETTLE, self.number, number, completion(reason), reason))
+            self.reply(lsn, reply_frame(SETTLE, self.number, number, completion_code(reason), reason))
 
     def _give_back(self, stand_in: Connection) -> None:
         unit = stand_in.unit_of_work
@@ -594,7 +594,7 @@ class Conversation:
 
     def _cancel(self, reader: PayloadReader) -> None:
         number: i64 = reader.integer() & 0xFFFFFFFF
-        reader.done()
+        reader.check_end()
         waiting = self.waiting.get(number)
         if waiting is not None:
             waiting.give_up(MQRC_NO_MSG_AVAILABLE)
@@ -613,7 +613,7 @@ class Conversation:
             self.fail(type, number, error.completion, error.reason, error.detail)
             return
         if number != 0:
-            self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion(reason), reason))
+            self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion_code(reason), reason))
 
     def close(self, commits: bool) -> i64:
         """The application leaves, or has gone: 0 or the reason. Its unit of work is committed only when it says so."""

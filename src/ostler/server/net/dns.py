@@ -11,7 +11,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
-from ostler.server.net.outgoing_sockets import HostAddress, error_text, look_up
+from ostler.server.net.outgoing_sockets import HostAddress, error_text, resolve_host
 from ostler.server.supervised_thread import SupervisedThread
 
 log: Final = logging.getLogger("ostler.server")
@@ -22,13 +22,13 @@ Answer = Callable[[str, list[HostAddress], str], None]
 """Takes a host, its addresses, and without any of them why."""
 
 
-class HostLookUps:
+class HostResolver:
     """Looks hosts up. `answer` is called on one of its threads, once for all who asked meanwhile."""
 
     def __init__(
         self,
         answer: Answer,
-        look: Callable[[str], list[HostAddress]] = look_up,
+        look: Callable[[str], list[HostAddress]] = resolve_host,
         note: Callable[[str], None] = log.error,
     ) -> None:
         """`note` hears of what goes wrong with the threads."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, final
 from mypy_extensions import i64
 
 if TYPE_CHECKING:
-    from ostler.server.net.conversation import Conversation
+    from ostler.server.net.conversation import ServerConversation
     from ostler.server.net.link import ServerLink
 
 
 @final
-class HeldReply:
+class GatedReply:
     """A reply that waits for the log."""
 
     def __init__(self, lsn: i64, link: ServerLink, data: bytes) -> None:
@@ -51,10 +51,10 @@ class HeldReply:
 
 
 @final
-class Parked:
+class StalledRequest:
     """A request that waits for log space."""
 
-    def __init__(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> None:
+    def __init__(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> None:
         self.conversation = conversation
         self.type: i64 = type
         self.number: i64 = number

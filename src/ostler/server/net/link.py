@@ -26,11 +26,11 @@ from ostler.model.errors import MQError
 from ostler.server.net.link_heart import feel_heart, heart_answered, watch_heart
 from ostler.server.net.link_keys import renew
 from ostler.server.net.link_limits import (
-    ADMISSION_MS,
-    COSTLY,
+    ADMISSION_TIMEOUT_MS,
+    COSTLY_UNITS,
+    FAREWELL_TIMEOUT_MS,
     FLUSH_BYTES_MAX,
-    GREETING_MS,
-    LAST_WORD_MS,
+    HELLO_TIMEOUT_MS,
     OUT_HIGH_BYTES,
     OUT_LOW_BYTES,
     RECEIVE_BYTES,
@@ -72,7 +72,7 @@ from ostler.wire.segments import READY_FRAME, SEGMENT_COST_BYTES, IncomingPayloa
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 if TYPE_CHECKING:
-    from ostler.server.net.conversation import Conversation, Waiting
+    from ostler.server.net.conversation import ServerConversation, WaitingRequest
     from ostler.server.net.link_agent import LinkAgent
     from ostler.server.net.reactor import Reactor
 
@@ -113,7 +113,7 @@ class ServerLink(Timer):
         self.message_bytes_max: i64 = 0
         self.heartbeat_ms: i64 = 0
         self.conversations_max: i64 = 1
-        self.conversations: dict[int, Conversation] = {}
+        self.conversations: dict[int, ServerConversation] = {}
         self.agent: LinkAgent | None = None  # of a message channel, instead of conversations
         self.reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self.tls: TlsStream | None = None
@@ -134,7 +134,7 @@ class ServerLink(Timer):
         self.moved_ms: i64 = 0
         self.held: i64 = 0  # replies that wait for the log
         self.held_bytes: i64 = 0  # of those in one frame
-        self.stalled: list[Waiting] = []  # streams that wait for the application to read
+        self.stalled: list[WaitingRequest] = []  # streams that wait for the application to read
         self.is_dirty = False
         self.is_waiting = False  # for the socket to take more
         self.is_paused = False  # nothing is read from it
@@ -259,7 +259,7 @@ class ServerLink(Timer):
         handled: i64 = 0
         end_ns: i64 = 0
         while self.state < CLOSING and not self.is_parked and not self.is_paused:
-            if share - engine.share_left > COSTLY:
+            if share - engine.share_left > COSTLY_UNITS:
                 self.is_costly = True
             if self.is_costly and engine.share_left <= 0:
                 self.reactor.put_off(self)
@@ -672,7 +672,7 @@ class ServerLink(Timer):
             self.state = CLOSING
             self.reactor.end_conversations(self)
             self._mark()
-            self.reactor.wheel.add(self, self.reactor.now_ms + LAST_WORD_MS)
+            self.reactor.wheel.add(self, self.reactor.now_ms + FAREWELL_TIMEOUT_MS)
 
     def lost(self, why: str) -> None:
         """The peer is not there any more."""
@@ -693,21 +693,23 @@ class ServerLink(Timer):
     def begin(self, now_ms: i64) -> None:
         self.last_heard_ms = now_ms
         self.started_ms = now_ms
-        self.reactor.wheel.add(self, now_ms + GREETING_MS)
+        self.reactor.wheel.add(self, now_ms + HELLO_TIMEOUT_MS)
 
     def fire(self, now_ms: i64) -> None:
         if self.state == NEW:
             if self.tls is None:
                 who = "No HELLO came" if self.agent is None else "What listens there did not answer as a queue manager"
-                self.farewell(MQRC_CONNECTION_ERROR, f"{who} within {GREETING_MS // 1000} seconds.")
+                self.farewell(MQRC_CONNECTION_ERROR, f"{who} within {HELLO_TIMEOUT_MS // 1000} seconds.")
             else:
                 self.lost("the TLS handshake took too long")
             return
         if self.state != OPEN:
             self.lost(self.why)
             return
-        is_late: bool = not self.is_admitted and self.agent is None and now_ms - self.started_ms >= ADMISSION_MS
+        is_late: bool = not self.is_admitted and self.agent is None and now_ms - self.started_ms >= ADMISSION_TIMEOUT_MS
         if is_late and not self.reactor.policy.is_considering(self):
-            self.farewell(MQRC_CHANNEL_NOT_AVAILABLE, f"Nobody connected within {ADMISSION_MS // 1000} seconds.")
+            self.farewell(
+                MQRC_CHANNEL_NOT_AVAILABLE, f"Nobody connected within {ADMISSION_TIMEOUT_MS // 1000} seconds."
+            )
             return
         feel_heart(self, now_ms)

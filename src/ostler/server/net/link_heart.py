@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mypy_extensions import i64
 
-from ostler.server.net.link_limits import ADMISSION_MS, SIGN_OF_LIFE_MS
+from ostler.server.net.link_limits import ADMISSION_TIMEOUT_MS, HEARTBEAT_TIMEOUT_MS
 from ostler.wire.frames import HEARTBEAT, frame
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def watch_heart(link: ServerLink) -> None:
     if link.heartbeat_ms > 0:
         _look_at(link, link.reactor.now_ms + link.heartbeat_ms)
     elif _is_expected(link):
-        link.reactor.wheel.add(link, link.started_ms + ADMISSION_MS)
+        link.reactor.wheel.add(link, link.started_ms + ADMISSION_TIMEOUT_MS)
     else:
         link.reactor.wheel.remove(link)
 
@@ -32,7 +32,7 @@ def _is_expected(link: ServerLink) -> bool:
 def _look_at(link: ServerLink, due_ms: i64) -> None:
     """Look at a time, or when somebody should have connected by the link if that is earlier and still to come."""
     if _is_expected(link):
-        last_ms: i64 = link.started_ms + ADMISSION_MS
+        last_ms: i64 = link.started_ms + ADMISSION_TIMEOUT_MS
         if link.reactor.now_ms < last_ms < due_ms:
             due_ms = last_ms
     link.reactor.wheel.add(link, due_ms)
@@ -48,14 +48,14 @@ def feel_heart(link: ServerLink, now_ms: i64) -> None:
     """The time is over: ask the peer for a sign of life, or give it up when it was asked and gave none."""
     if link.heartbeat_ms == 0:
         if _is_expected(link):  # a password is being checked: look again soon
-            link.reactor.wheel.add(link, now_ms + SIGN_OF_LIFE_MS)
+            link.reactor.wheel.add(link, now_ms + HEARTBEAT_TIMEOUT_MS)
         return
     if link.is_parked or link.waits_for_memory or link.waits_for_log:
         link.last_heard_ms = now_ms  # nothing is read from it: that it is silent is our own doing
     silent: i64 = now_ms - link.last_heard_ms
     if link.last_heard_ms > link.asked_life_ms:
         link.heartbeat_sent = False
-    if link.heartbeat_sent and now_ms - link.asked_life_ms >= SIGN_OF_LIFE_MS:
+    if link.heartbeat_sent and now_ms - link.asked_life_ms >= HEARTBEAT_TIMEOUT_MS:
         link.lost(f"no sign of life for {silent // 1000} seconds")
     elif silent >= link.heartbeat_ms:
         if not link.heartbeat_sent:
@@ -63,6 +63,6 @@ def feel_heart(link: ServerLink, now_ms: i64) -> None:
             if not link.is_rekeying:
                 link.send(frame(HEARTBEAT, 0, 1))
             link.asked_life_ms = now_ms
-        _look_at(link, link.asked_life_ms + SIGN_OF_LIFE_MS)
+        _look_at(link, link.asked_life_ms + HEARTBEAT_TIMEOUT_MS)
     else:
         _look_at(link, link.last_heard_ms + link.heartbeat_ms)

@@ -13,15 +13,17 @@ OUT_LOW_BYTES: Final = 256 * 1024
 LARGE_HIGH_BYTES: Final = 16 * 1024 * 1024
 FLUSH_BYTES_MAX: Final = 1024 * 1024  # of one link in one pass
 # A link whose requests cost more than this in one go (see `Engine.share_cost`) has them done after those of others.
-COSTLY: Final = 2_000
+COSTLY_UNITS: Final = 2_000
 PENDING_MAX: Final = 8192  # requests of one link that wait for something
 # Who moves less than this in so much time, where it is its turn, stands still: its link may be ended when others need
 # the memory.
 PROGRESS_BYTES: Final = 64 * 1024
-STALLED_MS: Final = 5_000
-GREETING_MS: Final = 10_000  # a link says what it wants within this time
-ADMISSION_MS: Final = 60_000  # and has a connection within this time, unless a password is being checked just then
+NO_PROGRESS_MS: Final = 5_000
+HELLO_TIMEOUT_MS: Final = 10_000  # a link says what it wants within this time
+ADMISSION_TIMEOUT_MS: Final = (
+    60_000  # and has a connection within this time, unless a password is being checked just then
+)
 # Until somebody is let in by a link its frames are no longer than this: a CONNECT is shorter.
 UNADMITTED_FRAME_BYTES: Final = 8 * 1024
-SIGN_OF_LIFE_MS: Final = 60_000  # after the heartbeat interval
-LAST_WORD_MS: Final = 5_000
+HEARTBEAT_TIMEOUT_MS: Final = 60_000  # after the heartbeat interval
+FAREWELL_TIMEOUT_MS: Final = 5_000

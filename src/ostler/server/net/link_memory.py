@@ -18,12 +18,12 @@ from mypy_extensions import i64
 
 from ostler.model.constants import MQRC_STORAGE_NOT_AVAILABLE
 from ostler.server.net.link import CLOSING
-from ostler.server.net.link_limits import LARGE_HIGH_BYTES, OUT_LOW_BYTES, PROGRESS_BYTES, STALLED_MS
+from ostler.server.net.link_limits import LARGE_HIGH_BYTES, NO_PROGRESS_MS, OUT_LOW_BYTES, PROGRESS_BYTES
 from ostler.server.net.timers import Timer
 from ostler.wire.frames import MESSAGE_BYTES_MAX, PAYLOAD_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
-    from ostler.server.net.conversation import Waiting
+    from ostler.server.net.conversation import WaitingRequest
     from ostler.server.net.link import ServerLink
     from ostler.server.net.reactor import Reactor
 
@@ -47,7 +47,7 @@ class LinkMemory(Timer):
         self.long_bytes: i64 = 0  # unfinished payloads, and replies in segments
         self.short_bytes: i64 = 0  # single frames: not taken by the socket yet, waiting for the log, or not come whole
         self.waiting: list[ServerLink] = []  # for memory, the longest waiting first
-        self.streams: list[Waiting] = []
+        self.streams: list[WaitingRequest] = []
         self._privileged: ServerLink | None = None  # may use the reserve for the message that it sends
         self.bytes_max: i64 = 0
         self.plenty_bytes: i64 = 0
@@ -223,7 +223,7 @@ class LinkMemory(Timer):
 
     def _stands_still(self, link: ServerLink) -> bool:
         """Whether it is for the peer to go on, and it has not for some time. One that is being ended does not count."""
-        if link.state >= CLOSING or link.moved_ms == 0 or self._reactor.now_ms - link.moved_ms < STALLED_MS:
+        if link.state >= CLOSING or link.moved_ms == 0 or self._reactor.now_ms - link.moved_ms < NO_PROGRESS_MS:
             return False
         if link.sent_bytes + link.received_bytes - link.moved_bytes >= _progress_bytes(link):
             return False

@@ -49,10 +49,10 @@ class LocalBinding(NamedTuple):
     port_high: int
 
 
-ANYWHERE: Final = LocalBinding(None, 0, 0)
+ANY_BINDING: Final = LocalBinding(None, 0, 0)
 
 
-def look_up(host: str, is_numeric: bool = False) -> list[HostAddress]:
+def resolve_host(host: str, is_numeric: bool = False) -> list[HostAddress]:
     """The addresses of a host, the best ones first. OSError when it is not known. May take long unless `is_numeric`."""
     flags = socket.AI_NUMERICHOST if is_numeric else 0
     try:
@@ -69,7 +69,7 @@ def look_up(host: str, is_numeric: bool = False) -> list[HostAddress]:
     return list(seen)[:ADDRESSES_MAX]
 
 
-def bindings_of(local: Sequence[LocalAddress], addresses: dict[str, list[HostAddress]]) -> list[LocalBinding]:
+def local_bindings(local: Sequence[LocalAddress], addresses: dict[str, list[HostAddress]]) -> list[LocalBinding]:
     """Where to bind as LOCLADDR says, when `addresses` tells what its hosts are."""
     made: list[LocalBinding] = []
     for each in local:
@@ -80,7 +80,7 @@ def bindings_of(local: Sequence[LocalAddress], addresses: dict[str, list[HostAdd
     return made
 
 
-def call(target: HostAddress, port: int, bindings: Sequence[LocalBinding], turn: int = 0) -> socket.socket:
+def start_connect(target: HostAddress, port: int, bindings: Sequence[LocalBinding], turn: int = 0) -> socket.socket:
     """A socket on its way to a partner. OSError when it is over before it began.
 
     The first binding counts that fits the family of the target. Of a range of ports the first free one is taken,
@@ -115,7 +115,7 @@ def _fitting(target: HostAddress, bindings: Sequence[LocalBinding]) -> LocalBind
         if binding.address is None or binding.address.family == target.family:
             return binding
     if not bindings:
-        return ANYWHERE
+        return ANY_BINDING
     raise OSError(errno.EAFNOSUPPORT, "The local address is of another family of addresses")
 
 
@@ -140,7 +140,7 @@ def _bind(made: socket.socket, binding: LocalBinding, port: int) -> None:
     made.bind(address.at(port))
 
 
-def outcome(made: socket.socket) -> int:
+def connect_result(made: socket.socket) -> int:
     """What became of a call, now that the socket is writable: 0 when the partner is there, or else the error number."""
     code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
@@ -153,13 +153,13 @@ def outcome(made: socket.socket) -> int:
     return errno.ECONNREFUSED if peer == made.getsockname() else 0
 
 
-def wait_for(made: socket.socket, seconds: float) -> None:
+def wait_connected(made: socket.socket, seconds: float) -> None:
     """Wait until a call is taken. OSError when it is not; TimeoutError when nobody answers at all."""
     poll = select.poll()
     poll.register(made, select.POLLOUT)
     if not poll.poll(seconds * _MILLISECONDS):
         raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
-    code = outcome(made)
+    code = connect_result(made)
     if code:
         raise OSError(code, os.strerror(code))
 

@@ -24,13 +24,13 @@ from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
 from ostler.server.clock import EngineClock
-from ostler.server.net.conversation import Conversation, Waiting
-from ostler.server.net.held_back import HeldReply, Parked
+from ostler.server.net.conversation import ServerConversation, WaitingRequest
+from ostler.server.net.held_back import GatedReply, StalledRequest
 from ostler.server.net.link import CLOSED, CLOSING, ServerLink
 from ostler.server.net.link_agent import LinkAgent
 from ostler.server.net.link_limits import OUT_HIGH_BYTES, OUT_LOW_BYTES
 from ostler.server.net.link_memory import LinkMemory
-from ostler.server.net.reactor_handler import Policy
+from ostler.server.net.reactor_handler import ReactorHandler
 from ostler.server.net.slow_lane import SlowLane
 from ostler.server.net.timers import Timer, TimerWheel
 from ostler.server.storage.journal_writer import JournalWriter
@@ -57,7 +57,7 @@ _MEMORY_PAUSE_SECONDS: Final = 0.01
 _NO_MEMORY_LEFT: Final = "AMQ6118E: The queue manager has no memory left. Let it have more, or end some applications."
 _ROOM_TRIES: Final = 3
 # Messages on their way in and out that are kept for all links together, unless the process may have little memory.
-KEPT_BYTES_MAX: Final = 1 << 30
+LINK_MEMORY_BYTES_MAX: Final = 1 << 30
 
 
 @final
@@ -77,7 +77,9 @@ class ReactorCounters:
 
 @final
 class Reactor:
-    def __init__(self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, policy: Policy) -> None:
+    def __init__(
+        self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, policy: ReactorHandler
+    ) -> None:
         self.engine = engine
         self.clock = clock
         self.lock = lock
@@ -91,19 +93,19 @@ class Reactor:
         self.now_ms: i64 = i64(monotonic_ns()) // _MILLISECOND_NS
         self.ahead_ms: i64 = 0  # the clock is this far ahead, for tests
         self.wheel = TimerWheel(self.now_ms)
-        self.memory = LinkMemory(self, KEPT_BYTES_MAX)
+        self.memory = LinkMemory(self, LINK_MEMORY_BYTES_MAX)
         self.counters = ReactorCounters()
         self.dirty: list[ServerLink] = []
         self.failing: list[ServerLink] = []
-        self.answered: list[Waiting] = []  # by other threads, under the engine's lock
-        self.resuming: list[Waiting] = []  # streams that have more to do
+        self.answered: list[WaitingRequest] = []  # by other threads, under the engine's lock
+        self.resuming: list[WaitingRequest] = []  # streams that have more to do
         self.reading: list[ServerLink] = []  # links that are read from again
         self._put_off: list[ServerLink] = []  # links whose requests cost more than a pass has for them
         self.pumping: list[LinkAgent] = []  # message channels that have something to send
         self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
-        self._held: list[HeldReply] = []
-        self._parked: list[Parked] = []
-        self._retried: Parked | None = None
+        self._held: list[GatedReply] = []
+        self._parked: list[StalledRequest] = []
+        self._retried: StalledRequest | None = None
         self._is_making_room = False
         self._is_slow_ready = False
         self._posted: list[Callable[[], None]] = []
@@ -274,7 +276,7 @@ class Reactor:
             if i64(monotonic_ns()) >= end_ns:
                 return
 
-    def park(self, conversation: Conversation, type: i64, number: i64, payload: bytes) -> bool:
+    def park(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> bool:
         """A request found no log space: try it again when room was made. False when that was tried often enough."""
         retried = self._retried
         if retried is not None and retried.conversation is conversation and retried.number == number:
@@ -283,7 +285,7 @@ class Reactor:
                 return False
             parked = retried
         else:
-            parked = Parked(conversation, type, number, payload)
+            parked = StalledRequest(conversation, type, number, payload)
         self.counters.parked += 1
         self._parked.append(parked)
         conversation.link.is_parked = True
@@ -320,7 +322,7 @@ class Reactor:
 
     def hold(self, lsn: i64, link: ServerLink, data: bytes) -> None:
         """Send a frame when the log is durable up to an LSN."""
-        self._held.append(HeldReply(lsn, link, data))
+        self._held.append(GatedReply(lsn, link, data))
         link.held += 1
         link.held_bytes += len(data)
         if link.held_bytes > OUT_HIGH_BYTES and not link.is_held_off:
@@ -353,7 +355,7 @@ class Reactor:
         if lsn == 0:
             link.send_large(type, conversation, request, head, body)
             return
-        held = HeldReply(lsn, link, head)
+        held = GatedReply(lsn, link, head)
         held.type = type
         held.conversation = conversation
         held.request = request
@@ -654,7 +656,7 @@ class Reactor:
         for _ in range(len(self.answered)):
             self._answer(self.answered.pop(0))
 
-    def _answer(self, waiting: Waiting) -> None:
+    def _answer(self, waiting: WaitingRequest) -> None:
         try:
             waiting.answered()
         except Exception as error:
@@ -664,7 +666,7 @@ class Reactor:
         try:
             timer.fire(self.now_ms)
         except Exception as error:
-            if isinstance(timer, Waiting):
+            if isinstance(timer, WaitingRequest):
                 timer.conversation.link.broke_down(error)
             elif isinstance(timer, ServerLink):
                 timer.broke_down(error)
@@ -681,7 +683,7 @@ class Reactor:
             self.engine.woken = []
             for request in woken:
                 waker = request.waker
-                if isinstance(waker, Waiting):
+                if isinstance(waker, WaitingRequest):
                     self._answer(waker)
                 elif isinstance(waker, LinkAgent):
                     waker.mark()

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from mypy_extensions import mypyc_attr
 
-from ostler.wire.connect_frames import Connect, Hello
+from ostler.wire.connect_frames import ConnectArguments, Hello
 from ostler.wire.tls_stream import TlsStream
 
 if TYPE_CHECKING:
-    from ostler.server.net.conversation import Conversation
+    from ostler.server.net.conversation import ServerConversation
     from ostler.server.net.link import ServerLink
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Policy(metaclass=ABCMeta):
+class ReactorHandler(metaclass=ABCMeta):
     """What the reactor leaves to the server: who may come in, and all that is not on the busiest path.
 
     Called on the reactor's thread, under the engine's lock. Nothing here may wait.
@@ -36,15 +36,17 @@ class Policy(metaclass=ABCMeta):
         """A link begins with TLS. TlsFailed when there is none here."""
 
     @abstractmethod
-    def converse(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+    def converse(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         """An application connects: make its conversation and answer it, or MQError."""
 
     @abstractmethod
-    def handle(self, conversation: Conversation, type: int, number: int, buffer: bytes, start: int, end: int) -> None:
+    def handle(
+        self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
+    ) -> None:
         """A request that is not on the busiest path."""
 
     @abstractmethod
-    def leave(self, conversation: Conversation, commits: bool) -> int:
+    def leave(self, conversation: ServerConversation, commits: bool) -> int:
         """A conversation is over: let its connection go; 0 or the reason."""
 
     @abstractmethod

@@ -48,7 +48,7 @@ from ostler.server.channels.settings import host_of
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.timers import Timer
 from ostler.server.security.lookups import Lookups
-from ostler.wire.connect_frames import Connect
+from ostler.wire.connect_frames import ConnectArguments
 from ostler.wire.frames import CONNECT, MalformedFrame
 from ostler.wire.replies import failure_frame
 
@@ -61,7 +61,7 @@ REFUSED: Final = "Not authorized. The error log of the queue manager says why."
 class AdmissionRequest:
     """An application that wants in, and what is known of it so far."""
 
-    def __init__(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+    def __init__(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         self.link = link
         self.number = number
         self.request = request
@@ -125,7 +125,7 @@ class Admission:
 
     # -- the way in ----------------------------------------------------------------------------------------------------
 
-    def consider(self, link: ServerLink, number: int, request: int, asked: Connect) -> None:
+    def consider(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         """An application wants to connect: answered now or later. MQError when it is refused at once."""
         on_link = self._pending.get(link)
         if on_link is not None:

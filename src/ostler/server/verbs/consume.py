@@ -30,7 +30,7 @@ from ostler.model.constants import (
     MQRC_TRUNCATED_MSG_FAILED,
 )
 from ostler.model.errors import MQError
-from ostler.server.net.conversation import Conversation, Waiting, completion
+from ostler.server.net.conversation import ServerConversation, WaitingRequest, completion_code
 from ostler.server.net.link_limits import OUT_LOW_BYTES
 from ostler.wire.frames import GET_ANY, MESSAGE, REPLY, UNSTREAM, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader, PayloadWriter
@@ -46,14 +46,14 @@ _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 @final
-class MultiGet(Waiting):
+class MultiGet(WaitingRequest):
     """Gets of several consumers of one connection: the first that has a message is answered, the others take nothing.
 
     While they wait, none takes a message beforehand: the callback of another one would commit it. A try may take
     several passes. Then all up to that one are watched meanwhile, so that nothing that comes for them is missed.
     """
 
-    def __init__(self, conversation: Conversation, number: i64, payload: bytes) -> None:
+    def __init__(self, conversation: ServerConversation, number: i64, payload: bytes) -> None:
         super().__init__(conversation, number)
         self.payload = payload
         self.places: list[int] = []
@@ -159,7 +159,7 @@ class MultiGet(Waiting):
         """A failure, and whose it is."""
         self._leave()
         writer = PayloadWriter()
-        writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason))
+        writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion_code(reason))
         writer.integer(reason)
         writer.integer(index)
         conversation = self.conversation
@@ -279,10 +279,10 @@ class MultiGet(Waiting):
 
 
 @final
-class Stream(Waiting):
+class MessageStream(WaitingRequest):
     """Messages sent as they come, as long as the application has given credit for them."""
 
-    def __init__(self, conversation: Conversation, number: i64, credit: i64, payload: bytes) -> None:
+    def __init__(self, conversation: ServerConversation, number: i64, credit: i64, payload: bytes) -> None:
         super().__init__(conversation, number)
         self.credit: i64 = credit
         self.payload = payload
@@ -432,28 +432,28 @@ class Stream(Waiting):
             getting.cancel(self.conversation.engine, request, reason)
 
 
-def begin_get_any(conversation: Conversation, number: i64, payload: bytes) -> None:
+def begin_get_any(conversation: ServerConversation, number: i64, payload: bytes) -> None:
     conversation.check_number(number)
     MultiGet(conversation, number, payload).begin()
 
 
-def begin_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
+def begin_stream(conversation: ServerConversation, number: i64, payload: bytes) -> None:
     conversation.check_number(number)
     reader = PayloadReader(payload)
     credit: i64 = reader.count(_CREDIT_MAX)
     get = reader.rest()
     if check_get(get, 0, len(get)) != len(get):
         raise MalformedFrame("a STREAM has a wrong length")
-    Stream(conversation, number, credit, get).begin()
+    MessageStream(conversation, number, credit, get).begin()
 
 
-def add_credit(conversation: Conversation, payload: bytes) -> None:
+def add_credit(conversation: ServerConversation, payload: bytes) -> None:
     reader = PayloadReader(payload)
     number: i64 = reader.integer() & 0xFFFFFFFF
     more: i64 = reader.count(_CREDIT_MAX)
-    reader.done()
+    reader.check_end()
     stream = conversation.waiting.get(number)
-    if isinstance(stream, Stream):
+    if isinstance(stream, MessageStream):
         idle: bool = stream.credit == 0 and stream.request is None
         stream.credit += more
         if stream.credit > _CREDIT_MAX:
@@ -462,18 +462,18 @@ def add_credit(conversation: Conversation, payload: bytes) -> None:
             stream.pump()
 
 
-def end_stream(conversation: Conversation, number: i64, payload: bytes) -> None:
+def end_stream(conversation: ServerConversation, number: i64, payload: bytes) -> None:
     reader = PayloadReader(payload)
     ended: i64 = reader.integer() & 0xFFFFFFFF
-    reader.done()
+    reader.check_end()
     stream = conversation.waiting.get(ended)
-    if isinstance(stream, Stream):
+    if isinstance(stream, MessageStream):
         stream.deliver_last()
         stream.give_up(MQRC_NO_MSG_AVAILABLE)
         conversation.forget(stream)
     if number != 0:
         data = reply_frame(UNSTREAM, conversation.number, number, 0, 0)
-        if isinstance(stream, Stream):
+        if isinstance(stream, MessageStream):
             stream.send_last(data)
         else:
             conversation.link.send(data)

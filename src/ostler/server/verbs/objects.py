@@ -36,17 +36,17 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
-from ostler.server.net.conversation import Conversation, completion
-from ostler.server.verbs.opened_objects import describe, open_request
+from ostler.server.net.conversation import ServerConversation, completion_code
+from ostler.server.verbs.opened_objects import make_open_reply, make_open_request
 from ostler.wire.frames import BEGIN, CLOSE, INQUIRE, OPEN, PUT1, REPLY, SET, STATUS, frame
-from ostler.wire.object_frames import PutStatus, decode_inquiry, decode_put1, read_open
+from ostler.wire.object_frames import StatusReply, decode_inquire, decode_put1, read_open_arguments
 from ostler.wire.payload_codec import PayloadReader, PayloadWriter
 from ostler.wire.replies import reply_frame
 
 _MD_ID: Final = b"MD  \x02\0\0\0"
 
 
-def object_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
+def object_verb(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
     """Handle a request if it is one of those here."""
     if type == PUT1:
         put1(conversation, type, number, buffer, start, start, end)
@@ -75,21 +75,21 @@ def object_verb(conversation: Conversation, type: i64, number: i64, buffer: byte
     return True
 
 
-def _open(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
-    asked = read_open(reader)
-    reader.done()
+def _open(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
+    asked = read_open_arguments(reader)
+    reader.check_end()
     engine = conversation.engine
-    handle = open_object(engine, conversation.connection, open_request(engine, asked))
+    handle = open_object(engine, conversation.connection, make_open_request(engine, asked))
     made = handle.queue if handle.created_dynamic else None
     lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
-    payload = bytes(8) + describe(engine, handle, asked).encode(conversation.link.version)
+    payload = bytes(8) + make_open_reply(engine, handle, asked).encode(conversation.link.version)
     conversation.promise_long(lsn, OPEN, number, payload)
 
 
-def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+def _close(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     hobj: i64 = reader.integer()
     options: i64 = reader.integer()
-    reader.done()
+    reader.check_end()
     engine = conversation.engine
     handle = open_handle(conversation, hobj)
     queue = handle.queue
@@ -102,17 +102,19 @@ def _close(conversation: Conversation, number: i64, reader: PayloadReader) -> No
     lsn: i64 = engine.journal.end_lsn() if deleted else 0
     if handle.subscription is not None:
         lsn = conversation.connection.after_lsn
-    conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion(reason), reason))
+    conversation.reply(lsn, reply_frame(CLOSE, conversation.number, number, completion_code(reason), reason))
 
 
-def open_handle(conversation: Conversation, hobj: i64) -> Handle:
+def open_handle(conversation: ServerConversation, hobj: i64) -> Handle:
     handle = conversation.connection.handles.get(hobj)
     if handle is None:
         raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
     return handle
 
 
-def put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, at: i64, end: i64) -> None:
+def put1(
+    conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, at: i64, end: i64
+) -> None:
     """PUT1; or PUBLISH1, whose payload has something before what begins at `at`."""
     engine = conversation.engine
     engine.journal_full = False
@@ -127,7 +129,7 @@ def put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, star
         conversation.fail(type, number, error.completion, error.reason, error.detail)
 
 
-def _put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+def _put1(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
     asked = decode_put1(buffer, start, end)
     connection = conversation.connection
     engine = conversation.engine
@@ -136,7 +138,7 @@ def _put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, sta
     if len(asked.body) > conversation.link.message_bytes_max:
         raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
     decode_block(asked.block)
-    request = open_request(engine, asked.target)
+    request = make_open_request(engine, asked.target)
     request.selection = ""
     if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.target.alternate_user
@@ -156,8 +158,8 @@ def _put1(conversation: Conversation, type: i64, number: i64, buffer: bytes, sta
     conversation.reply(connection.after_lsn, frame(type | REPLY, conversation.number, number, writer.getvalue()))
 
 
-def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
-    asked = decode_inquiry(reader)
+def _inquire(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
+    asked = decode_inquire(reader)
     handle = open_handle(conversation, asked.hobj)
     try:
         integers, texts, reason = attributes.inquire(conversation.engine, handle, asked.selectors)
@@ -166,7 +168,7 @@ def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> 
         raise
     statistics.count_inquire(conversation.engine, conversation.connection, handle, True)
     writer = PayloadWriter()
-    writer.integer(completion(reason))
+    writer.integer(completion_code(reason))
     writer.integer(reason)
     writer.integers(integers)
     writer.integer(len(texts))
@@ -176,8 +178,8 @@ def _inquire(conversation: Conversation, number: i64, reader: PayloadReader) -> 
     conversation.reply_long(INQUIRE, number, writer.getvalue())
 
 
-def _set(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
-    asked = decode_inquiry(reader)
+def _set(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
+    asked = decode_inquire(reader)
     handle = open_handle(conversation, asked.hobj)
     engine = conversation.engine
     try:
@@ -189,9 +191,9 @@ def _set(conversation: Conversation, number: i64, reader: PayloadReader) -> None
     conversation.reply(lsn, reply_frame(SET, conversation.number, number, MQCC_OK, MQRC_NONE))
 
 
-def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+def _status(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     kind: i64 = reader.integer()
-    reader.done()
+    reader.check_end()
     if kind in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
         raise MQError(MQRC_ENVIRONMENT_ERROR, "The client knows of its reconnections, the queue manager does not.")
     if kind != MQSTAT_TYPE_ASYNC_ERROR:
@@ -199,7 +201,7 @@ def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> N
     connection = conversation.connection
     found = connection.async_status
     connection.async_status = AsyncStatus()
-    status = PutStatus()
+    status = StatusReply()
     status.succeeded = found.succeeded
     status.warned = found.warned
     status.failed = found.failed
@@ -214,7 +216,7 @@ def _status(conversation: Conversation, number: i64, reader: PayloadReader) -> N
     conversation.promise_long(lsn, STATUS, number, payload)
 
 
-def _begin(conversation: Conversation, number: i64) -> None:
+def _begin(conversation: ServerConversation, number: i64) -> None:
     if conversation.connection.unit_of_work is not None:
         raise MQError(MQRC_UOW_IN_PROGRESS)
     conversation.engine.unit_of_work_of(conversation.connection)

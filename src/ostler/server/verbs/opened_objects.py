@@ -28,11 +28,11 @@ from ostler.wire.object_frames import (
     REMOTE,
     TEMPORARY,
     OpenArguments,
-    Opened,
+    OpenReply,
 )
 
 
-def open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
+def make_open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
     """What an application asks to have open, checked as far as that can be done without the object."""
     request = OpenRequest(asked.object_type, asked.name, asked.options)
     request.manager_name = asked.manager_name
@@ -52,13 +52,13 @@ def open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
     return request
 
 
-def describe(engine: Engine, handle: Handle, asked: OpenArguments) -> Opened:
+def make_open_reply(engine: Engine, handle: Handle, asked: OpenArguments) -> OpenReply:
     """What a client has to know of an opened object."""
     if handle.queue is not None:
-        found = describe_queue(handle)
+        found = make_queue_open_reply(handle)
         found.object_type = asked.object_type
         return found
-    found = Opened()
+    found = OpenReply()
     found.hobj = handle.number
     found.object_type = asked.object_type
     found.name = handle.name
@@ -74,11 +74,11 @@ def describe(engine: Engine, handle: Handle, asked: OpenArguments) -> Opened:
     return found
 
 
-def describe_queue(handle: Handle) -> Opened:
+def make_queue_open_reply(handle: Handle) -> OpenReply:
     """The same of a queue."""
     queue = handle.queue
     assert queue is not None, "the handle of a queue"
-    found = Opened()
+    found = OpenReply()
     found.hobj = handle.number
     found.object_type = MQOT_Q
     found.flags = IS_QUEUE

@@ -23,13 +23,13 @@ from ostler.model.constants import (
     MQSO_WILDCARD_TOPIC,
 )
 from ostler.model.errors import MQError
-from ostler.server.verbs.opened_objects import describe_queue
-from ostler.wire.subscribe_frames import IDENTITY_BYTES, TOKEN_BYTES, SubscribeArguments, Subscribed
+from ostler.server.verbs.opened_objects import make_queue_open_reply
+from ostler.wire.subscribe_frames import IDENTITY_BYTES, TOKEN_BYTES, SubscribeArguments, SubscribeReply
 
 _USER_BYTES = 12
 
 
-def subscribe_request(connection: Connection, asked: SubscribeArguments) -> SubscribeRequest:
+def make_subscribe_request(connection: Connection, asked: SubscribeArguments) -> SubscribeRequest:
     """What an application asks for, checked as far as that can be done without the topic."""
     if asked.object_name and not valid_name(asked.object_name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name has characters that no name has.")
@@ -54,11 +54,11 @@ def subscribe_request(connection: Connection, asked: SubscribeArguments) -> Subs
     return request
 
 
-def describe_subscribed(made: SubscribeResult) -> Subscribed:
+def make_subscribe_reply(made: SubscribeResult) -> SubscribeReply:
     """What a client has to know of its subscription."""
     subscription = made.subscription
     attributes = subscription.definition.attributes
-    found = Subscribed()
+    found = SubscribeReply()
     found.hsub = made.handle.number
     found.options = options_of(subscription) | (MQSO_RESUME if made.is_resumed else 0)
     expiry = attributes.get("EXPIRY", MQEI_UNLIMITED)
@@ -74,7 +74,7 @@ def describe_subscribed(made: SubscribeResult) -> Subscribed:
     selector = subscription.selector
     found.selection = selector.text if selector is not None else ""
     if made.destination is not None:
-        found.destination = describe_queue(made.destination)
+        found.destination = make_queue_open_reply(made.destination)
     return found
 
 

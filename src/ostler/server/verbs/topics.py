@@ -15,15 +15,15 @@ from ostler.model.constants import (
     MQRC_PMO_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.server.net.conversation import Conversation
+from ostler.server.net.conversation import ServerConversation
 from ostler.server.verbs.objects import open_handle, put1
-from ostler.server.verbs.opened_subscriptions import describe_subscribed, subscribe_request
+from ostler.server.verbs.opened_subscriptions import make_subscribe_reply, make_subscribe_request
 from ostler.wire.frames import PUBLISH, PUBLISH1, REPLY, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame, frame
 from ostler.wire.payload_codec import PayloadReader, PayloadWriter
 from ostler.wire.subscribe_frames import SUBSCRIPTIONS_VERSION, decode_subscribe
 
 
-def topic_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
+def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
     """Handle a request if it is one of those here."""
     if type not in (SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH, PUBLISH1):
         return False
@@ -52,22 +52,22 @@ def topic_verb(conversation: Conversation, type: i64, number: i64, buffer: bytes
     return True
 
 
-def _subscribe(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+def _subscribe(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     asked = decode_subscribe(reader)
     connection = conversation.connection
-    made = subscribe(conversation.engine, connection, subscribe_request(connection, asked))
+    made = subscribe(conversation.engine, connection, make_subscribe_request(connection, asked))
     writer = PayloadWriter()
     writer.integer(MQCC_OK if made.warning == 0 else MQCC_WARNING)
     writer.integer(made.warning)
-    writer.fixed(describe_subscribed(made).encode())
+    writer.fixed(make_subscribe_reply(made).encode())
     conversation.promise_long(connection.after_lsn, SUBSCRIBE, number, writer.getvalue())
 
 
-def _request(conversation: Conversation, number: i64, reader: PayloadReader) -> None:
+def _request(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     hsub: i64 = reader.integer()
     action: i64 = reader.integer()
     options: i64 = reader.integer()
-    reader.done()
+    reader.check_end()
     connection = conversation.connection
     handle = open_handle(conversation, hsub)
     count: i64 = request_publications(conversation.engine, connection, handle, action, options)
@@ -79,7 +79,7 @@ def _request(conversation: Conversation, number: i64, reader: PayloadReader) -> 
     conversation.reply(connection.after_lsn, data)
 
 
-def _publish(conversation: Conversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
+def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
     """A PUT or PUT1 with a level before it."""
     level: i64 = PayloadReader(buffer, start, end).integer()
     connection = conversation.connection

@@ -21,7 +21,7 @@ from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle,
 from ostler.model import constants as mqc
 from ostler.model.errors import MQError
 from ostler.wire import frames as wire
-from ostler.wire.connect_frames import Connected, Hello
+from ostler.wire.connect_frames import ConnectReply, Hello
 from ostler.wire.frames import FrameReader, frame
 from ostler.wire.object_frames import OpenArguments
 from ostler.wire.put_get_frames import get_reply_frame, put_reply_frame
@@ -358,7 +358,7 @@ def hello_answer(**changes: int) -> bytes:
     return frame(wire.HELLO | wire.REPLY, 0, 1, bytes(8) + hello.encode())
 
 
-CONNECTED = Connected()
+CONNECTED = ConnectReply()
 CONNECTED.queue_manager = "QM1"
 NO_LINK = {
     "nothing": b"",

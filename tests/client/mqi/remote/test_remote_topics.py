@@ -23,7 +23,7 @@ from ostler.model.attributes import ObjectType
 from ostler.wire import frames as wire
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import put_reply_frame
-from ostler.wire.subscribe_frames import Subscribed
+from ostler.wire.subscribe_frames import SubscribeReply
 
 QUICKLY = {"OSTLER_RECONNECT_DELAYS": "(10,10)", "OSTLER_RECONNECT_TIMEOUT": "60"}
 DURABLE = MANAGED | mqc.MQSO_DURABLE
@@ -262,7 +262,7 @@ def test_older_queue_manager(bench: Bench) -> None:
 
 
 def subscribed() -> bytes:
-    found = Subscribed()
+    found = SubscribeReply()
     found.hsub, found.topic = 9, "prices/#"
     found.destination.hobj, found.destination.name = 10, "SYSTEM.MANAGED.NDURABLE.1"
     return wire.frame(wire.SUBSCRIBE | wire.REPLY, 1, 1, bytes(8) + found.encode())

@@ -51,9 +51,9 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQSTS
 from ostler.server.config.directories import QueueManagerDirectory
-from ostler.wire.connect_frames import Connect, Connected, decode_connected
+from ostler.wire.connect_frames import ConnectArguments, ConnectReply, decode_connect_reply
 from ostler.wire.frames import BEGIN, CONNECT, DISCONNECT, STATUS, MalformedFrame
-from ostler.wire.object_frames import decode_put_status
+from ostler.wire.object_frames import decode_status_reply
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.replies import ReplyHead, decode_reply
 
@@ -75,7 +75,7 @@ class Made(NamedTuple):
     """A conversation that has become a connection, and what its channel's definition says of reconnecting."""
 
     conversation: ClientConversation
-    told: Connected
+    told: ConnectReply
     default_reconnect: Reconnect
 
 
@@ -122,7 +122,7 @@ class Destination:
         reach = partial(client_conversation, endpoint, tls, self._shares)
         return Made(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
 
-    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[ClientConversation, Connected]:
+    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[ClientConversation, ConnectReply]:
         """Become a connection on a link that others use already, or else on one of its own.
 
         Nobody may have noticed yet that a link in use is dead. What comes of a fresh one is the truth.
@@ -135,9 +135,9 @@ class Destination:
                 if not is_shared:
                     raise MQError(broken.reason, broken.text) from None
 
-    def _introduce(self, conversation: ClientConversation, queue_manager: str) -> Connected:
+    def _introduce(self, conversation: ClientConversation, queue_manager: str) -> ConnectReply:
         """CONNECT: say who wants to be connected to whom. Raises LinkBroken."""
-        asked = Connect()
+        asked = ConnectArguments()
         asked.options = self.parameters.accounting
         asked.application_type = _APPLICATION_TYPE
         asked.application = self.parameters.application or _application_name()
@@ -151,7 +151,7 @@ class Destination:
             raise
 
 
-def _answer_to_connect(conversation: ClientConversation, asked: Connect) -> Connected:
+def _answer_to_connect(conversation: ClientConversation, asked: ConnectArguments) -> ConnectReply:
     link = conversation.link
     try:
         waiter = conversation.send_request(CONNECT, asked.encode())
@@ -162,7 +162,7 @@ def _answer_to_connect(conversation: ClientConversation, asked: Connect) -> Conn
         answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
-        return decode_connected(answer.reader)
+        return decode_connect_reply(answer.reader)
     except MalformedFrame as error:
         text = f"{link.peer} answered nonsense: {error}."
         link.break_off(MQRC_CONNECTION_BROKEN, text)
@@ -350,7 +350,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
         try:
-            status = decode_put_status(answer.reader, remote.conversation.link.version)
+            status = decode_status_reply(answer.reader, remote.conversation.link.version)
         except MalformedFrame as error:
             raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
     except MQError as error:

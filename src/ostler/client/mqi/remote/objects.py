@@ -50,11 +50,11 @@ from ostler.wire.object_frames import (
     ATTRIBUTES_MAX,
     CHARACTERS_MAX,
     READS_AHEAD,
-    Inquiry,
+    InquireArguments,
     OpenArguments,
-    Opened,
-    Put1,
-    decode_opened,
+    OpenReply,
+    Put1Arguments,
+    decode_open_reply,
 )
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import MD_BYTES
@@ -80,7 +80,7 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
     return handle.number, MQCC_OK, MQRC_NONE
 
 
-def new_handle(remote: RemoteConnection, asked: OpenArguments, found: Opened) -> RemoteHandle:
+def new_handle(remote: RemoteConnection, asked: OpenArguments, found: OpenReply) -> RemoteHandle:
     """A handle for what the queue manager has opened."""
     with _numbering:
         remote.last_handle += 1
@@ -93,16 +93,16 @@ def new_handle(remote: RemoteConnection, asked: OpenArguments, found: Opened) ->
     return handle
 
 
-def opened(remote: RemoteConnection, answer: ReplyHead) -> Opened:
+def opened(remote: RemoteConnection, answer: ReplyHead) -> OpenReply:
     if answer.completion == MQCC_FAILED:
         raise refusal(answer)
     try:
-        return decode_opened(answer.reader, remote.conversation.link.version)
+        return decode_open_reply(answer.reader, remote.conversation.link.version)
     except MalformedFrame as error:
         raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
 
 
-def describe(handle: RemoteHandle, found: Opened) -> None:
+def describe(handle: RemoteHandle, found: OpenReply) -> None:
     """Take over what the queue manager says of an object."""
     handle.hobj = found.hobj
     handle.flags = found.flags
@@ -185,13 +185,13 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     level = publish_level(bytes(pmo)) if version > 2 else LEVEL_HIGHEST
     if level != LEVEL_HIGHEST:
         check_version(remote)
-    answer = _exchange_put1(remote, Put1(target, options, context, descriptor, block, body), level)
+    answer = _exchange_put1(remote, Put1Arguments(target, options, context, descriptor, block, body), level)
     if answer is None or answer.completion == MQCC_FAILED:
         return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
     try:
         stored = answer.reader.fixed(MD_BYTES)
         names = answer.reader.fixed(len(BLANK_NAMES))
-        answer.reader.done()
+        answer.reader.check_end()
     except MalformedFrame as error:
         raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
     describe_put(od, md, pmo, stored, names)
@@ -200,7 +200,7 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     return answer.reason
 
 
-def _exchange_put1(remote: RemoteConnection, put: Put1, level: int) -> ReplyHead | None:
+def _exchange_put1(remote: RemoteConnection, put: Put1Arguments, level: int) -> ReplyHead | None:
     """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
     in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
     kind, payload = PUT1, put.encode()
@@ -249,7 +249,7 @@ def _inquired(
         texts = [
             answer.reader.fixed(answer.reader.count(CHARACTERS_MAX)) for _ in range(answer.reader.count(ATTRIBUTES_MAX))
         ]
-        answer.reader.done()
+        answer.reader.check_end()
     except MalformedFrame as error:
         raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
     return integers, texts, answer.reason
@@ -268,7 +268,7 @@ def _about(
     while True:
         generation = remote.generation
         try:
-            inquiry = Inquiry(handle.hobj, selectors, integers, characters)
+            inquiry = InquireArguments(handle.hobj, selectors, integers, characters)
             waiter = remote.conversation.exchange(kind, inquiry.encode())
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:

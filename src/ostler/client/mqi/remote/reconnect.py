@@ -38,9 +38,9 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.frames import OPEN, SUBSCRIBE, MalformedFrame
-from ostler.wire.object_frames import CREATED, TEMPORARY, OpenArguments, Opened, decode_opened
+from ostler.wire.object_frames import CREATED, TEMPORARY, OpenArguments, OpenReply, decode_open_reply
 from ostler.wire.replies import ReplyHead, decode_reply
-from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply, decode_subscribe_reply
 
 DELAYS_VARIABLE: Final = "OSTLER_RECONNECT_DELAYS"
 TIMEOUT_VARIABLE: Final = "OSTLER_RECONNECT_TIMEOUT"
@@ -173,7 +173,7 @@ class Reconnector(Recovery):
         remote.generation += 1
         take_over(remote, made)
 
-    def _open_again(self, made: Made, handle: RemoteHandle) -> Opened:
+    def _open_again(self, made: Made, handle: RemoteHandle) -> OpenReply:
         """Open an object as it was. MQRC_RECONNECT_FAILED when that is not possible any more."""
         try:
             if not handle.flags & CREATED:
@@ -195,7 +195,7 @@ class Reconnector(Recovery):
 
     def _subscribe_again(
         self, made: Made, handle: RemoteHandle, asked: SubscribeArguments, numbers: dict[int, int]
-    ) -> Subscribed:
+    ) -> SubscribeReply:
         """Subscribe as it was: a subscription that outlives its connections is resumed, another one made again."""
         was = int(asked.options), int(asked.destination)
         asked.options = again(asked, handle.is_durable)
@@ -204,7 +204,7 @@ class Reconnector(Recovery):
             waiter = made.conversation.exchange(SUBSCRIBE, asked.encode())
             answer = _answer(made, waiter)
             try:
-                return decode_subscribed(answer.reader)
+                return decode_subscribe_reply(answer.reader)
             except MalformedFrame as error:
                 raise _nonsense(made, "SUBSCRIBE", error) from None
         except MQError as error:
@@ -232,10 +232,10 @@ def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArgument
     return again
 
 
-def _opened(made: Made, asked: OpenArguments) -> Opened:
+def _opened(made: Made, asked: OpenArguments) -> OpenReply:
     waiter = made.conversation.exchange(OPEN, asked.encode())
     try:
-        return decode_opened(_answer(made, waiter).reader, made.conversation.link.version)
+        return decode_open_reply(_answer(made, waiter).reader, made.conversation.link.version)
     except MalformedFrame as error:
         raise _nonsense(made, "OPEN", error) from None
 

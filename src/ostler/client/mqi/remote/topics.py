@@ -38,10 +38,10 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.wire.frames import SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
-from ostler.wire.object_frames import OpenArguments, Opened
+from ostler.wire.object_frames import OpenArguments, OpenReply
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.replies import ReplyHead, decode_reply
-from ostler.wire.subscribe_frames import SubscribeArguments, Subscribed, decode_subscribed
+from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply, decode_subscribe_reply
 
 Subscription = tuple[int, int, int, int]
 """The handles of the destination and of the subscription, completion and reason."""
@@ -92,16 +92,16 @@ def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: Rem
                 asked.options = again(asked, True)
 
 
-def _decoded(remote: RemoteConnection, answer: ReplyHead) -> Subscribed:
+def _decoded(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply:
     try:
-        return decode_subscribed(answer.reader)
+        return decode_subscribe_reply(answer.reader)
     except MalformedFrame as error:
         raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
 
 
-def _remember(remote: RemoteConnection, asked: SubscribeArguments, found: Subscribed) -> RemoteHandle:
+def _remember(remote: RemoteConnection, asked: SubscribeArguments, found: SubscribeReply) -> RemoteHandle:
     """Handles for a subscription and, where that is managed, for its queue."""
-    itself = Opened()
+    itself = OpenReply()
     itself.hobj = found.hsub
     itself.name = found.name
     handle = new_handle(remote, OpenArguments(MQOT_TOPIC, asked.object_name, 0), itself)
@@ -114,7 +114,7 @@ def _remember(remote: RemoteConnection, asked: SubscribeArguments, found: Subscr
     return handle
 
 
-def managed_arguments(asked: SubscribeArguments, found: Subscribed) -> OpenArguments:
+def managed_arguments(asked: SubscribeArguments, found: SubscribeReply) -> OpenArguments:
     """What would open the managed queue of a subscription as it is open."""
     options = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
     for given, opening in _OPENED.items():
@@ -134,9 +134,9 @@ def again(asked: SubscribeArguments, is_durable: bool) -> int:
     return options & ~MQSO_NEW_PUBLICATIONS_ONLY
 
 
-def restored(handle: RemoteHandle, found: Subscribed, handles: dict[int, RemoteHandle]) -> None:
+def restored(handle: RemoteHandle, found: SubscribeReply, handles: dict[int, RemoteHandle]) -> None:
     """A subscription is there again, on a new conversation: its handles mean what it says."""
-    itself = Opened()
+    itself = OpenReply()
     itself.hobj = found.hsub
     itself.name = found.name
     describe(handle, itself)
@@ -156,7 +156,7 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
             raise refusal(answer)
         try:
             count = answer.reader.count(0x7FFFFFFF)
-            answer.reader.done()
+            answer.reader.check_end()
         except MalformedFrame as error:
             raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
     except MQError as error:

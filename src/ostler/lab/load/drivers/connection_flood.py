@@ -56,7 +56,7 @@ class ConnectingClient(LoadClient):
                 words = reader.buffer[reader.start + 8 : reader.end]
                 raise LoadFailed(f"a connection was refused: {words.decode(errors='replace')}")
             if reader.type == frames.HELLO | frames.REPLY:
-                connect = connect_frames.Connect()
+                connect = connect_frames.ConnectArguments()
                 connect.application = "ostler-lab"
                 payload = connect.encode()
                 answers += [frames.frame(frames.CONNECT, 1 + each, 1, payload) for each in range(self._conversations)]

@@ -79,7 +79,7 @@ class BlockingMqLink:
             for _ in some:
                 reader = self.reply(frames.OPEN)
                 replied = replies.decode_reply(reader.buffer, reader.start, reader.end)
-                handles[reader.conversation] = object_frames.decode_opened(replied.reader).hobj
+                handles[reader.conversation] = object_frames.decode_open_reply(replied.reader).hobj
         return handles
 
     def leave(self) -> None:
@@ -140,6 +140,6 @@ def _in_groups(conversations: Sequence[int]) -> list[Sequence[int]]:
 
 
 def _connect(conversation: int) -> bytes:
-    connect = connect_frames.Connect()
+    connect = connect_frames.ConnectArguments()
     connect.application = _APPLICATION
     return frames.frame(frames.CONNECT, conversation, CONNECT_REQUEST, connect.encode())

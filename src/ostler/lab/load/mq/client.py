@@ -143,7 +143,7 @@ class MqClient(LoadClient):
 
     def connect(self) -> bytes:
         """MQCONN: the link is agreed upon."""
-        connect = connect_frames.Connect()
+        connect = connect_frames.ConnectArguments()
         connect.application = _APPLICATION
         return frames.frame(frames.CONNECT, self.conversation, CONNECT_REQUEST, connect.encode())
 
@@ -168,7 +168,7 @@ class MqClient(LoadClient):
         if reader.type != _OPEN_REPLY:
             raise failure(reader.type, reader.buffer, reader.start, reader.end)
         replied = replies.decode_reply(reader.buffer, reader.start, reader.end)
-        self.handles[reader.request - 1] = object_frames.decode_opened(replied.reader).hobj
+        self.handles[reader.request - 1] = object_frames.decode_open_reply(replied.reader).hobj
         self._opened += 1
         if self._opened < len(queues):
             in_turn = self.is_session and not self.terms.pipelined

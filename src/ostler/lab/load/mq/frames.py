@@ -189,7 +189,7 @@ class Put1Frames:
         self._conversation = conversation
         self._request = request
         target = object_frames.OpenArguments(MQOT_Q, "", 0)
-        whole = object_frames.Put1(target, options, 0, md, b"", b"").encode()
+        whole = object_frames.Put1Arguments(target, options, 0, md, b"", b"").encode()
         ids = whole.index(md) + MD_MESSAGE_ID
         self._head = whole[:_PUT1_NAME]
         self._manager = whole[_PUT1_NAME + payload_codec.NAME_BYTES : _PUT1_NAME + 2 * payload_codec.NAME_BYTES]

@@ -113,7 +113,7 @@ class MqProducer(MqClient):
 
     def _looked(self, reader: MqReader, now_ns: int) -> bytes:
         """All of a batch were put, or it is told why not."""
-        status = object_frames.decode_put_status(replies.decode_reply(reader.buffer, reader.start, reader.end).reader)
+        status = object_frames.decode_status_reply(replies.decode_reply(reader.buffer, reader.start, reader.end).reader)
         if status.failed or status.warned or status.succeeded != self._batch:
             put = f"{status.succeeded} of {self._batch}"
             raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")

@@ -345,7 +345,7 @@ class MqRemoteResponder(MqClient):
 
     def _opened_for_reply(self, reader: MqReader) -> bytes:
         replied = replies.decode_reply(reader.buffer, reader.start, reader.end)
-        hobj = object_frames.decode_opened(replied.reader).hobj
+        hobj = object_frames.decode_open_reply(replied.reader).hobj
         made = PutFrames(self.conversation, PUT_REQUEST, hobj, self._options, self._md, self._body_bytes)
         self._puts[self._wanted] = made
         return made.filled(self._ids, self._body)
