@@ -15,14 +15,14 @@ from ostler.command.admin.context import (
     SERVICE_NOT_ACTIVE,
     ApplicationStatus,
     ChannelStatus,
+    CommandContext,
     CommandRefused,
     ListenerStatus,
     ManagerStatus,
     ServiceStatus,
-    Target,
 )
-from ostler.command.mqsc.interpreter import Outcome, run_command
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.interpreter import CommandOutcome, run_command
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.open import OpenRequest, close_object, open_object
@@ -40,7 +40,7 @@ T = TypeVar("T")
 STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20
 
 
-class LocalTarget(Target):
+class LocalTarget(CommandContext):
     """Commands on a queue manager of this process. Listeners and channels are only remembered."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -55,14 +55,14 @@ class LocalTarget(Target):
         self.hours_on = 0  # how far the clock is ahead
         self.looks = 0
 
-    def look(self, question: Callable[[Engine], T]) -> T:
+    def query(self, question: Callable[[Engine], T]) -> T:
         self.looks += 1
         with self.manager.lock:
             self.manager.engine.now_ms = int(time.time() * 1000) + self.hours_on * 3_600_000
             return question(self.manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
-        lsn = self.look(change)
+        lsn = self.query(change)
         with self.manager.lock:
             self.manager.wake()
         self.manager.writer.wait_durable(lsn)
@@ -175,7 +175,7 @@ class Operator:
     def __init__(self, target: LocalTarget) -> None:
         self.target = target
 
-    def run(self, command: str) -> tuple[list[str], Outcome]:
+    def run(self, command: str) -> tuple[list[str], CommandOutcome]:
         lines: list[str] = []
         running = run_command(self.target, command)
         while True:
@@ -187,27 +187,27 @@ class Operator:
     def says(self, command: str) -> list[str]:
         """The answer to a command that works."""
         lines, outcome = self.run(command)
-        assert outcome is Outcome.DONE, lines
+        assert outcome is CommandOutcome.DONE, lines
         return lines
 
     def fails(self, command: str) -> str:
         """The line that says why a command that is understood cannot be done."""
         lines, outcome = self.run(command)
-        assert outcome is Outcome.FAILED, lines
+        assert outcome is CommandOutcome.FAILED, lines
         assert len(lines) == 1
         return lines[0]
 
     def is_wrong(self, command: str) -> tuple[str, str]:
         """Why a command is not understood, and the part of it up to the word that is wrong."""
         lines, outcome = self.run(command)
-        assert outcome is Outcome.SYNTAX_ERROR, lines
+        assert outcome is CommandOutcome.SYNTAX_ERROR, lines
         number, _, why = lines[0].partition("command below: ")
         assert number.startswith("AMQ8405I: ")
         return why, lines[1]
 
-    def script(self, text: str, verify_only: bool = False, echo: bool = True) -> tuple[list[str], Counts]:
+    def script(self, text: str, verify_only: bool = False, echo: bool = True) -> tuple[list[str], ScriptCounts]:
         *lines, counts = run_script(self.target, text, verify_only, echo)
-        assert isinstance(counts, Counts)
+        assert isinstance(counts, ScriptCounts)
         return [str(line) for line in lines], counts
 
 

@@ -9,8 +9,7 @@ import pytest
 from tests.docs.protocol_page import ProtocolPage
 
 from ostler.channel import states
-from ostler.command.status.channel_rows import channel_row
-from ostler.command.status.channel_status import ChannelStatus
+from ostler.command.status.channel_status import ChannelStatus, channel_row
 from ostler.engine.events import channel_events
 from ostler.model import constants
 from ostler.model.attributes import ObjectType

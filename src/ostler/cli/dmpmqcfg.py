@@ -21,9 +21,9 @@ from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, existing_manager, request_action, whole_number
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.command_queue import CommandQueue
-from ostler.command.dump.dump import AUTHORITIES, EXPORTS, TYPES, Dump, Layout, dump
+from ostler.command.dump.dump import AUTHORITIES, EXPORTS, TYPES, DumpOptions, Layout, dump
+from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.kinds import KINDS, QUEUES
-from ostler.command.pcf.unsupported import PcfRefused
 from ostler.command.pcf.values import value_of
 from ostler.model import constants
 from ostler.model.attributes import ObjectType, Value, attributes_of, find, to_text
@@ -117,14 +117,14 @@ def run(arguments: argparse.Namespace) -> int:
     return Status.DONE
 
 
-def _dump_options(arguments: argparse.Namespace) -> Dump:
+def _dump_options(arguments: argparse.Namespace) -> DumpOptions:
     if arguments.sequence is not None and not 1 <= arguments.sequence <= _SEQUENCE_MAX:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-s", why=f"it is from 1 to {_SEQUENCE_MAX}.")
     layout = Layout(arguments.layout)
     if layout in (Layout.SETMQAUT, Layout.GRANTMQAUT) and arguments.exports not in ("all", AUTHORITIES):
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-o", why=f"{layout.value} is for -x authrec.")
     exports = frozenset(EXPORTS if arguments.exports == "all" else (arguments.exports,))
-    return Dump(exports, arguments.type, arguments.pattern, arguments.all, layout, arguments.sequence or 0)
+    return DumpOptions(exports, arguments.type, arguments.pattern, arguments.all, layout, arguments.sequence or 0)
 
 
 def _definitions(arguments: argparse.Namespace) -> Iterator[Definition]:
@@ -173,11 +173,11 @@ def _client_channel(given: str | None) -> tuple[str, str]:
     if given is None or given == _DEFAULT_CLIENT:
         return "", ""
     from ostler.command.mqsc.statements import parse
-    from ostler.command.mqsc.tokens import SyntaxProblem
+    from ostler.command.mqsc.tokens import MqscSyntaxError
 
     try:
         statement = parse(given)
-    except SyntaxProblem as problem:
+    except MqscSyntaxError as problem:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-c", why=f"{problem.why}.") from None
     address = statement.argument("CONNAME")
     if statement.name is None or address is None or not address.values:

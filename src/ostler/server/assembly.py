@@ -9,7 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import ApplicationStatus, ChannelStatus, CommandRefused, ListenerStatus, Target
+from ostler.command.admin.context import (
+    ApplicationStatus,
+    ChannelStatus,
+    CommandContext,
+    CommandRefused,
+    ListenerStatus,
+)
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQRC_CHANNEL_NOT_AVAILABLE,
@@ -390,7 +396,7 @@ class Server(ReactorHandler):
             raise done[0]
         self.manager.note(f"AMQ9718I: {done[0]}")
 
-    def target_for(self, user: str, origin: int) -> Target:
+    def target_for(self, user: str, origin: int) -> CommandContext:
         """What commands of a user act on, with that user's authorities; `origin` is an MQEVO number."""
         return UserTarget(self, user, origin)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ostler.command.admin.objects import put_in_place
+from ostler.command.admin.objects import apply_definition
 from ostler.engine import objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
@@ -491,7 +491,7 @@ class QueueManager(ManagerCore):
 
     def define(self, definition: Definition, replace: bool = False) -> None:
         """Create or change an object, durably."""
-        self.writer.wait_durable(self.change(lambda engine: put_in_place(engine, definition, replace)))
+        self.writer.wait_durable(self.change(lambda engine: apply_definition(engine, definition, replace)))
 
     def delete(self, object_type: ObjectType, name: str, purge: bool = False) -> None:
         """Delete an object, durably."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 import ostler
 from ostler.client.api.connection import Connection
 from ostler.client.api.message import Message, MessageFields
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.security.passwords import UserEntry, hash_password
@@ -145,7 +145,7 @@ class RunningQueueManager:
         """Run MQSC commands; the lines of the answer. MqscError when one of them could not be done."""
         lines: list[str] = []
         for answer in run_script(self.server.target, text, echo=False):
-            if isinstance(answer, Counts):
+            if isinstance(answer, ScriptCounts):
                 if answer.exit_code:
                     raise MqscError("\n".join([*(line.strip() for line in text.splitlines()), *lines]))
             else:

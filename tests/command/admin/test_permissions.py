@@ -6,7 +6,7 @@ import pytest
 from tests.command.conftest import LocalTarget
 
 from ostler.command.admin.context import CommandRefused
-from ostler.command.admin.permissions import authorize, authorize_define, may_see, mqot, needed
+from ostler.command.admin.permissions import authorize, authorize_define, may_see, mqot, needed_authorities
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CLR, CRT, CTRL, CTRLX, DLT, DSP
 from ostler.model.constants import (
@@ -32,7 +32,7 @@ class CountingTarget(LocalTarget):
         self.refused = refused
         self.questions: list[tuple[int, str, int]] = []
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         self.questions.append((object_type, name, authorities))
         return (object_type, name, authorities) != self.refused
 
@@ -68,14 +68,14 @@ class CountingTarget(LocalTarget):
 )
 def test_what_is_needed(verb: str, kind: ObjectType, object_type: int, mask: int) -> None:
     assert mqot(kind) == object_type
-    assert needed(verb, kind) == mask
+    assert needed_authorities(verb, kind) == mask
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
 def test_what_is_needed_can_be_given(kind: ObjectType) -> None:
     assert mqot(kind) in OBJECT_TYPES.values()
     for verb in ("ALTER", "DEFINE", "DELETE", "DISPLAY", "REPLACE"):
-        assert needed(verb, kind) & ~(VALID[mqot(kind)] | CRT) == 0
+        assert needed_authorities(verb, kind) & ~(VALID[mqot(kind)] | CRT) == 0
 
 
 def test_a_command_is_refused_without_its_authority(manager: QueueManager) -> None:

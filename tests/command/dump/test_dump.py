@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.dump.dump import Dump, Layout, dump
-from ostler.command.dump.dump_text import LINE_CHARACTERS, Command, quoted, written
+from ostler.command.dump.dump import DumpOptions, Layout, dump
+from ostler.command.dump.text import LINE_CHARACTERS, ScriptCommand, command_lines, quoted
 from ostler.command.mqsc.statements import StatementReader
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import MQQDT_TEMPORARY_DYNAMIC
@@ -23,7 +23,7 @@ def lines(*definitions: Definition, **asked: object) -> list[str]:
     options: dict[str, object] = {"exports": exports, "pattern": "?*", **asked}
     if options["pattern"] == "?*":  # not the whole of a queue manager: nothing was deleted
         options |= {"pattern": "*", "type_word": asked.get("type_word", "queue")}
-    return list(dump(definitions, Dump(**options)))  # type: ignore[arg-type]
+    return list(dump(definitions, DumpOptions(**options)))  # type: ignore[arg-type]
 
 
 def joined(script: list[str]) -> list[str]:
@@ -59,8 +59,8 @@ def test_one_line_and_two() -> None:
 
 @pytest.mark.parametrize("text", ["x" * 200, "a " * 40, "*" * 150, " " * 90 + "x", "'" * 64, "x+" * 60, "ä日" * 60])
 def test_long_lines_are_broken_and_read_back_whole(text: str) -> None:
-    command = Command("DEFINE NOTHING('N')", [f"TEXT({quoted(text)})"], [], "REPLACE")
-    script = list(written(command, "mqsc"))
+    command = ScriptCommand("DEFINE NOTHING('N')", [f"TEXT({quoted(text)})"], [], "REPLACE")
+    script = list(command_lines(command, "mqsc"))
     assert joined(script) == [f"DEFINE NOTHING('N') TEXT({quoted(text)}) REPLACE"]
     assert not any(line.lstrip().startswith("*") for line in script), "it would be a comment"
     if " " * 20 not in text and "*" * 20 not in text:
@@ -113,7 +113,7 @@ def test_channels_that_send_are_reset() -> None:
 
 
 def test_what_a_new_queue_manager_has_and_this_one_has_not_is_deleted() -> None:
-    script = joined(list(dump([], Dump(), default_rules(), ())))
+    script = joined(list(dump([], DumpOptions(), default_rules(), ())))
     assert "DELETE QLOCAL('SYSTEM.DEAD.LETTER.QUEUE') IGNSTATE(YES)" in script
     assert "DELETE CHANNEL('SYSTEM.DEF.CLNTCONN') CHLTABLE(CLNTTBL) IGNSTATE(YES)" in script
     assert "SET CHLAUTH('SYSTEM.ADMIN.SVRCONN') TYPE(ADDRESSMAP) ADDRESS('*') ACTION(REMOVE)" in script
@@ -133,14 +133,14 @@ def record(kind: int, profile: str, entity: str, entity_type: int, *words: str) 
 def test_authorities_as_commands_of_mqsc_of_the_shell_and_of_ibm_i() -> None:
     asked = frozenset({"authrec"})
     records = [record(1, "DEV.**", "o'brien", 1, "GET", "PUT"), record(5, "self", "staff", 2, "CONNECT", "DSP")]
-    assert joined(list(dump(records, Dump(asked)))) == [
+    assert joined(list(dump(records, DumpOptions(asked)))) == [
         "SET AUTHREC PROFILE('self') OBJTYPE(QMGR) GROUP('staff') AUTHADD(CONNECT,DSP)",
         "SET AUTHREC PROFILE('DEV.**') OBJTYPE(QUEUE) PRINCIPAL('o''brien') AUTHADD(GET,PUT)",
     ]
-    assert list(dump(records, Dump(asked, layout=Layout.SETMQAUT), manager="QM1")) == [
+    assert list(dump(records, DumpOptions(asked, layout=Layout.SETMQAUT), manager="QM1")) == [
         "setmqaut -m 'QM1' -t qmgr -g 'staff' +connect +dsp",
         "setmqaut -m 'QM1' -n 'DEV.**' -t queue -p 'o'\\''brien' +get +put",
     ]
-    assert next(dump(records, Dump(asked, layout=Layout.GRANTMQAUT), manager="QM1")) == (
+    assert next(dump(records, DumpOptions(asked, layout=Layout.GRANTMQAUT), manager="QM1")) == (
         "GRTMQMAUT OBJ('QM1') OBJTYPE(*MQM) USER('staff') AUT(*CONNECT *ADMDSP) MQMNAME('QM1')"
     )

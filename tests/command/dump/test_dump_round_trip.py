@@ -12,9 +12,9 @@ from mypy_extensions import i64
 from tests.searching import examples
 from tests.world.simulated_disk import SimulatedDisk
 
-from ostler.command.admin.context import ChannelStatus, ListenerStatus, ManagerStatus, Target
-from ostler.command.dump.dump import Dump, Layout, dump
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.admin.context import ChannelStatus, CommandContext, ListenerStatus, ManagerStatus
+from ostler.command.dump.dump import DumpOptions, Layout, dump
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, has, subtype_of
@@ -82,7 +82,7 @@ class Memory(Journal):
         return 1 << 40
 
 
-class World(Target):
+class World(CommandContext):
     """The objects of a queue manager, in memory only."""
 
     def __init__(self) -> None:
@@ -91,12 +91,12 @@ class World(Target):
         for definition in (*system_definitions("2026-01-01", "00.00.00"), *RULES, *RECORDS):
             objects.define(self.engine, definition, False)
 
-    def look(self, question: Callable[[Engine], T]) -> T:
+    def query(self, question: Callable[[Engine], T]) -> T:
         self.engine.now_ms = 1_700_000_000_000
         return question(self.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
-        self.look(change)
+        self.query(change)
 
     def definitions(self) -> list[Definition]:
         found = {id(self.engine.manager): self.engine.manager}
@@ -114,12 +114,12 @@ class World(Target):
             for kept in self.definitions()
         }
 
-    def script(self, asked: Dump | None = None) -> list[str]:
-        return list(dump(self.definitions(), asked or Dump(), RULES, RECORDS, "QM1"))
+    def script(self, asked: DumpOptions | None = None) -> list[str]:
+        return list(dump(self.definitions(), asked or DumpOptions(), RULES, RECORDS, "QM1"))
 
     def run(self, lines: list[str]) -> None:
         *said, counts = run_script(self, "\n".join(lines))
-        assert isinstance(counts, Counts)
+        assert isinstance(counts, ScriptCounts)
         wrong = [at for at, line in enumerate(said) if str(line).startswith("AMQ8405I") or str(line)[7:9] == "E:"]
         assert counts.exit_code == 0, "\n".join(str(each) for at in wrong for each in said[max(0, at - 12) : at + 2])
 
@@ -285,7 +285,7 @@ def _commands(script: list[str]) -> list[str]:
 @given(before=worlds(), shows_all=st.booleans(), layout=st.sampled_from(SCRIPTS))
 def test_whatever_was_defined_comes_back_exactly(before: World, shows_all: bool, layout: Layout) -> None:
     after = World()
-    asked = Dump(shows_all=shows_all, layout=layout)
+    asked = DumpOptions(shows_all=shows_all, layout=layout)
     script = before.script(asked)
     after.run(script)
     assert after.contents() == before.contents()
@@ -296,7 +296,7 @@ def test_whatever_was_defined_comes_back_exactly(before: World, shows_all: bool,
 @given(world=worlds(), shows_all=st.booleans())
 def test_a_script_run_where_it_comes_from_changes_nothing(world: World, shows_all: bool) -> None:
     kept = world.contents()
-    world.run(world.script(Dump(shows_all=shows_all)))
+    world.run(world.script(DumpOptions(shows_all=shows_all)))
     assert world.contents() == kept
 
 
@@ -315,11 +315,11 @@ ALTER QMGR PSMODE(DISABLED)
 def test_subscriptions_come_back_where_none_is_taken_any_more() -> None:
     before = World()
     before.run(CLOSED.splitlines())
-    script = before.script(Dump(layout=Layout.ONE_LINE))
+    script = before.script(DumpOptions(layout=Layout.ONE_LINE))
     after = World()
     after.run(script)
     assert list(after.engine.topics.by_name) == ["s"]
-    assert after.script(Dump(layout=Layout.ONE_LINE)) == script
+    assert after.script(DumpOptions(layout=Layout.ONE_LINE)) == script
     altered = [line for line in script if line.startswith("ALTER")]
     assert altered == [
         "ALTER TOPIC('A') DURSUB(YES)",

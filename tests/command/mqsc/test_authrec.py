@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.command.conftest import LocalTarget, Operator
 
-from ostler.command.admin.context import CommandRefused
-from ostler.command.mqsc.authrec import (
+from ostler.command.admin.authrec import (
     Entity,
-    Question,
+    RecordQuery,
     delete_record,
     entity_authority,
     records,
     set_record,
 )
-from ostler.command.mqsc.interpreter import understand
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.admin.context import CommandRefused
+from ostler.command.mqsc.interpreter import parse_command
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CONNECT, CRT, DSP, GET, INQ, PUT, QUEUE_AUTHORITIES
 from ostler.model.constants import (
@@ -51,7 +51,7 @@ class GuardedTarget(LocalTarget):
     def user(self) -> str:
         return "joe"
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         if object_type != MQOT_Q_MGR:
             return True
         return authorities & ~self.mask == 0
@@ -223,12 +223,12 @@ def several(guarded: GuardedTarget) -> GuardedTarget:
     return guarded
 
 
-def shown(target: LocalTarget, question: Question) -> list[str]:
+def shown(target: LocalTarget, question: RecordQuery) -> list[str]:
     return [f"{row['PROFILE']} {row['ENTITY']}" for row in records(target, question)]
 
 
 def test_a_name_finds_the_profiles_that_match_it(several: GuardedTarget) -> None:
-    assert shown(several, Question("ABCD", "QUEUE")) == [
+    assert shown(several, RecordQuery("ABCD", "QUEUE")) == [
         "* nobody",
         "** staff",
         "A* staff",
@@ -236,23 +236,23 @@ def test_a_name_finds_the_profiles_that_match_it(several: GuardedTarget) -> None
         "ABC* ann",
         "ABCD bob",
     ]
-    assert shown(several, Question("AB*")) == ["AB* ann"]
-    assert shown(several, Question("A*")) == ["A* staff", "A* ann"]
-    assert shown(several, Question("ABCD", "QUEUE", Entity("ann"))) == ["AB* ann", "ABC* ann"]
-    assert shown(several, Question(None, "TOPIC")) == ["A* ann"]
-    assert shown(several, Question("", "TOPIC")) == ["A* ann"]
-    assert len(records(several, Question(""))) == 8
+    assert shown(several, RecordQuery("AB*")) == ["AB* ann"]
+    assert shown(several, RecordQuery("A*")) == ["A* staff", "A* ann"]
+    assert shown(several, RecordQuery("ABCD", "QUEUE", Entity("ann"))) == ["AB* ann", "ABC* ann"]
+    assert shown(several, RecordQuery(None, "TOPIC")) == ["A* ann"]
+    assert shown(several, RecordQuery("", "TOPIC")) == ["A* ann"]
+    assert len(records(several, RecordQuery(""))) == 8
 
 
 def test_an_exact_name_finds_itself_alone(several: GuardedTarget) -> None:
-    assert shown(several, Question("ABCD", match="EXACT")) == ["ABCD bob"]
-    assert shown(several, Question("ABCE", match="EXACT")) == []
+    assert shown(several, RecordQuery("ABCD", match="EXACT")) == ["ABCD bob"]
+    assert shown(several, RecordQuery("ABCE", match="EXACT")) == []
 
 
 def test_membership_finds_what_counts_for_a_user(several: GuardedTarget) -> None:
-    question = Question("ABCD", "QUEUE", Entity("ann"), "MEMBERSHIP")
+    question = RecordQuery("ABCD", "QUEUE", Entity("ann"), "MEMBERSHIP")
     assert shown(several, question) == ["* nobody", "A* staff", "ABC* ann"]
-    assert shown(several, Question(None, "QUEUE", Entity("ann"), "MEMBERSHIP")) == [
+    assert shown(several, RecordQuery(None, "QUEUE", Entity("ann"), "MEMBERSHIP")) == [
         "* nobody",
         "** staff",
         "A* staff",
@@ -383,21 +383,21 @@ def test_records_are_there_after_a_restart(manager: QueueManager) -> None:
 def test_the_guard_hears_of_every_change(manager: QueueManager) -> None:
     target = LocalTarget(manager)
     Operator(target).says("DEFINE QLOCAL(Q1)")
-    stranger = "nobody-that-there-is"
+    entity = "nobody-that-there-is"
 
-    def may() -> int:
+    def authorities() -> int:
         with manager.lock:
-            return manager.guard.authorities(stranger, MQOT_Q, "Q1")
+            return manager.guard.authorities(entity, MQOT_Q, "Q1")
 
-    assert may() == 0
-    set_record(target, "QUEUE", "Q*", stranger, False, GET, 0)
-    assert may() == GET
-    set_record(target, "QUEUE", "Q1", stranger, False, PUT, 0)
-    assert may() == PUT
+    assert authorities() == 0
+    set_record(target, "QUEUE", "Q*", entity, False, GET, 0)
+    assert authorities() == GET
+    set_record(target, "QUEUE", "Q1", entity, False, PUT, 0)
+    assert authorities() == PUT
     Operator(target).says("DELETE QLOCAL(Q1)")
-    assert may() == GET
-    delete_record(target, "QUEUE", "Q*", stranger, False)
-    assert may() == 0
+    assert authorities() == GET
+    delete_record(target, "QUEUE", "Q*", entity, False)
+    assert authorities() == 0
 
 
 KEYWORDS = st.sampled_from(
@@ -427,8 +427,8 @@ def test_any_words_are_understood_or_pointed_at(begin: str, words: list[tuple[st
 def _end_of_problem(text: str) -> int:
     """Where a command is wrong; its whole length when it is not. Whatever else is raised fails the test."""
     try:
-        understand(text)
-    except SyntaxProblem as problem:
+        parse_command(text)
+    except MqscSyntaxError as problem:
         return problem.end
     return len(text)
 

@@ -12,9 +12,9 @@ from tests.command.conftest import LOG, LocalTarget, Operator
 from tests.command.mqsc.grammar_strategies import COMMANDS, SUBTYPES, Command, Part, spellings, splits, written
 from tests.searching import examples
 
-from ostler.command.mqsc.interpreter import Outcome, understand
+from ostler.command.mqsc.interpreter import CommandOutcome, parse_command
 from ostler.command.mqsc.statements import StatementReader, parse
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 
 SCRIPTS = sorted((Path(__file__).parents[1] / "scripts").glob("*.mqsc"))
@@ -48,7 +48,7 @@ def read(lines: list[str]) -> str:
 
 @given(COMMANDS)
 def test_every_right_command_is_understood(command: Command) -> None:
-    understand(command.text())
+    parse_command(command.text())
 
 
 @given(st.data())
@@ -57,7 +57,7 @@ def test_other_spellings_mean_the_same(data: st.DataObject) -> None:
     lines = data.draw(spellings(command))
     text = read(lines)
     assert meaning(text) == meaning(command.text())
-    understand(text)
+    parse_command(text)
 
 
 @given(st.data())
@@ -66,12 +66,12 @@ def test_a_command_may_be_split_anywhere(data: st.DataObject) -> None:
     assert read(data.draw(splits(text))) == text
 
 
-def problem_of(text: str) -> SyntaxProblem | None:
+def problem_of(text: str) -> MqscSyntaxError | None:
     """The refusal of a command, None when it is understood. Nothing else may be raised, and it points into the text."""
-    found: SyntaxProblem | None = None
+    found: MqscSyntaxError | None = None
     try:
-        understand(text)
-    except SyntaxProblem as problem:
+        parse_command(text)
+    except MqscSyntaxError as problem:
         found = problem
     if found is not None:
         assert 0 <= found.end <= len(text)
@@ -79,7 +79,7 @@ def problem_of(text: str) -> SyntaxProblem | None:
     return found
 
 
-def refused(text: str) -> SyntaxProblem:
+def refused(text: str) -> MqscSyntaxError:
     problem = problem_of(text)
     assert problem is not None, f"{text!r} was understood"
     return problem
@@ -160,10 +160,10 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
 @settings(deadline=None, max_examples=examples(60))
 def test_right_commands_are_done_or_refused_with_a_number(shared: Operator, command: Command) -> None:
     lines, outcome = shared.run(command.text())
-    assert outcome in (Outcome.DONE, Outcome.FAILED), lines
+    assert outcome in (CommandOutcome.DONE, CommandOutcome.FAILED), lines
     assert lines[0].startswith("AMQ")
 
 
 @pytest.mark.parametrize("command", [each for each in WILD if not each.lstrip().upper().startswith("END")])
 def test_wild_commands_are_understood(command: str) -> None:
-    understand(command)
+    parse_command(command)

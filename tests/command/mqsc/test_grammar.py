@@ -215,7 +215,7 @@ def test_blank_values(operator: Operator) -> None:
 class Guest(LocalTarget):
     """One who may see one queue only."""
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         assert (object_type, authorities) == (MQOT_Q, DSP)
         return name == "ZOO.CAT"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.model.attributes import ObjectType, attributes_of, defaults, ignored
 from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.queue_manager import QueueManager
@@ -16,7 +16,7 @@ def said(manager: QueueManager, *commands: str) -> list[str]:
     """The warnings that commands are answered with; all of them must be done."""
     lines: list[str] = []
     for answer in run_script(ManagerTarget(manager), "\n".join(commands), echo=False):
-        if isinstance(answer, Counts):
+        if isinstance(answer, ScriptCounts):
             assert answer.exit_code == 0, "\n".join(lines)
         else:
             lines.append(answer)

@@ -8,8 +8,8 @@ from functools import partial
 from tests.command.conftest import LocalTarget, Operator
 
 from ostler.command.admin import objects as administration
-from ostler.command.admin.context import Target
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.admin.context import CommandContext
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
@@ -109,7 +109,7 @@ def test_lines_may_come_one_by_one(target: LocalTarget) -> None:
     answers = run_script(target, iter(["def ql(Q1)\r\n", "dis ql(*) +\n", "where(maxdepth eq 5000)\n"]), echo=False)
     assert next(answers) == "AMQ8006I: Ostler queue created."
     *rest, counts = answers
-    assert isinstance(counts, Counts)
+    assert isinstance(counts, ScriptCounts)
     assert counts.read == 2
     assert "   QUEUE(Q1)                               TYPE(QLOCAL)" in rest
 
@@ -144,21 +144,21 @@ class Pipelining(LocalTarget):
         self.story: list[str] = []
         self.is_broken = False
 
-    def pipelined(self) -> Target:
+    def as_pipelined(self) -> CommandContext:
         return self
 
     def change(self, change: Callable[[Engine], int]) -> None:
-        self.look(change)
+        self.query(change)
         self.story.append("changed")
 
-    def settle(self) -> None:
+    def wait_durable(self) -> None:
         self.story.append("settled")
         if self.is_broken:
             raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, "the disk is gone")
 
 
-def told(target: Pipelining, text: str | list[str]) -> list[str | Counts]:
-    answers: list[str | Counts] = []
+def told(target: Pipelining, text: str | list[str]) -> list[str | ScriptCounts]:
+    answers: list[str | ScriptCounts] = []
     for answer in run_script(target, text, echo=False):
         if isinstance(answer, str) and "created" in answer:
             target.story.append("told")
@@ -194,7 +194,7 @@ def test_what_is_not_durable_is_not_told_as_done(manager: QueueManager) -> None:
     target = Pipelining(manager)
     target.is_broken = True
     *lines, counts = told(target, "def ql(A)\ndef ql(nonsense\ndef ql(B)\n")
-    assert isinstance(counts, Counts)
+    assert isinstance(counts, ScriptCounts)
     assert (counts.read, counts.syntax_errors, counts.failed) == (3, 1, 2)
     assert not any("created" in str(line) for line in lines)
     assert [str(line)[:8] for line in lines[:4]] == ["AMQ8101E", "AMQ8405I", "def ql(n", "AMQ8101E"]
@@ -202,12 +202,12 @@ def test_what_is_not_durable_is_not_told_as_done(manager: QueueManager) -> None:
 
 def test_a_pipelined_target_owes_the_wait(manager: QueueManager) -> None:
     whole = ManagerTarget(manager)
-    target = whole.pipelined()
+    target = whole.as_pipelined()
     assert target is not whole
     before = manager.log.durable_lsn()
     target.change(
-        partial(administration.define_anew, kind=ObjectType.QLOCAL, name="Q", attributes={}, like=None, replace=False)
+        partial(administration.define_object, kind=ObjectType.QLOCAL, name="Q", attributes={}, like=None, replace=False)
     )
     assert manager.log.durable_lsn() == before
-    target.settle()
+    target.wait_durable()
     assert manager.log.durable_lsn() > before

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.command.mqsc.grammar import VERBS
-from ostler.command.mqsc.interpreter import understand
+from ostler.command.mqsc.interpreter import parse_command
 from ostler.command.mqsc.statements import StatementReader, parse
-from ostler.command.mqsc.tokens import COMMAND_CHARACTERS_MAX, SyntaxProblem, WordKind, split_words
+from ostler.command.mqsc.tokens import COMMAND_CHARACTERS_MAX, MqscSyntaxError, TokenKind, tokenize
 
 
 def texts(command: str) -> list[str]:
-    return [word.text for word in split_words(command)]
+    return [word.text for word in tokenize(command)]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_words(command: str, words: list[str]) -> None:
 
 def test_words_know_where_they_stand() -> None:
     command = "def ql(Q1) descr('a''b')"
-    assert [command[word.start : word.end] for word in split_words(command)] == [
+    assert [command[word.start : word.end] for word in tokenize(command)] == [
         "def",
         "ql",
         "(",
@@ -48,7 +48,7 @@ def test_words_know_where_they_stand() -> None:
         "'a''b'",
         ")",
     ]
-    assert [word.kind for word in split_words("a 'b'")] == [WordKind.WORD, WordKind.QUOTED]
+    assert [word.kind for word in tokenize("a 'b'")] == [TokenKind.WORD, TokenKind.QUOTED]
 
 
 def test_a_command_by_its_parts() -> None:
@@ -99,13 +99,13 @@ def test_commas_are_blanks(command: str) -> None:
     ],
 )
 def test_refusals_point_at_the_word(command: str, until: str) -> None:
-    with pytest.raises(SyntaxProblem) as refusal:
+    with pytest.raises(MqscSyntaxError) as refusal:
         parse(command)
     assert command[: refusal.value.end] == until
 
 
 def test_a_command_has_a_limit() -> None:
-    with pytest.raises(SyntaxProblem, match="characters"):
+    with pytest.raises(MqscSyntaxError, match="characters"):
         parse("define ql(a) descr('" + "x" * COMMAND_CHARACTERS_MAX + "')")
 
 
@@ -159,13 +159,13 @@ PIECES = st.sampled_from(WORDS.split())
 
 @given(st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=9).map(" ".join)))
 def test_any_text_is_understood_or_refused_with_a_place(command: str) -> None:
-    found: SyntaxProblem | None = None
+    found: MqscSyntaxError | None = None
     try:
-        understand(command)
-    except SyntaxProblem as problem:
+        parse_command(command)
+    except MqscSyntaxError as problem:
         found = problem
     if found is None:
-        assert split_words(command)[0].text in VERBS
+        assert tokenize(command)[0].text in VERBS
     else:
         assert 0 <= found.end <= len(command)
         assert found.why

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.server.admin.command_target import ServerTarget
 from ostler.server.assembly import Server
 from ostler.server.queue_manager import QueueManager
@@ -39,7 +39,7 @@ def target(manager: QueueManager) -> ServerTarget:
 def test_a_script_runs(target: ServerTarget, path: Path) -> None:
     answers = list(run_script(target, path.read_text(encoding="utf-8")))
     counts = answers[-1]
-    assert isinstance(counts, Counts)
+    assert isinstance(counts, ScriptCounts)
     lines = [str(line) for line in answers[:-1]]
     told = "\n".join(lines)
     assert counts.read > 5

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.engine.connection import Connection, Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.model import constants as mq
@@ -35,7 +35,7 @@ class Site:
 
     def mqsc(self, text: str) -> None:
         for answer in run_script(ManagerTarget(self.manager), text, echo=False):
-            if isinstance(answer, Counts):
+            if isinstance(answer, ScriptCounts):
                 assert answer.exit_code == 0
 
     def user(self, name: str) -> Connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, DSP
 from ostler.model.constants import MQEVO_CONSOLE, MQRC_NOT_AUTHORIZED, MQRC_OPTIONS_ERROR, MQRCCF_AUTH_VALUE_ERROR
@@ -32,7 +32,7 @@ class Restricted(ManagerTarget):
         super().__init__(manager)
         self._mask = mask
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         return authorities & ~self._mask == 0
 
 
@@ -44,7 +44,7 @@ class Asking:
         self.mask = CHG | DSP
         self.actions = authority_actions(self._target_for)
 
-    def _target_for(self, user: str, origin: int) -> Target:
+    def _target_for(self, user: str, origin: int) -> CommandContext:
         assert (user, origin) == ("joe", MQEVO_CONSOLE)
         return Restricted(self.manager, self.mask)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.command.pcf.pcf_asking import Administrator, Given
+from tests.command.pcf.pcf_requests import Administrator, Given
 from tests.server.channels.support.channel_proxy import FORWARD, Proxy
 from tests.server.channels.support.channel_routes import Route, Routes, eventually
 

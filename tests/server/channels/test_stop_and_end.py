@@ -23,7 +23,7 @@ from tests.world.hostile_channels import PARTNER, confirm, hello, message
 
 from ostler.channel.states import NAMES
 from ostler.channel.sync_records import RECEIVING, SYNC_QUEUE
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
@@ -42,7 +42,7 @@ def bench(tmp_path: Path) -> Iterator[ChannelBench]:
 
 
 def mqsc(bench: ChannelBench, text: str) -> str:
-    lines = [each for each in run_script(bench.server.target, text, echo=False) if not isinstance(each, Counts)]
+    lines = [each for each in run_script(bench.server.target, text, echo=False) if not isinstance(each, ScriptCounts)]
     return "\n".join(lines)
 
 

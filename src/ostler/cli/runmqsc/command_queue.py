@@ -12,7 +12,7 @@ from typing import Final
 
 from ostler.client.api.connection import Connection
 from ostler.client.api.message import Message
-from ostler.command.mqsc.interpreter import Outcome
+from ostler.command.mqsc.interpreter import CommandOutcome
 from ostler.model.constants import (
     MQCACF_ESCAPE_TEXT,
     MQCC_FAILED,
@@ -86,25 +86,25 @@ class CommandQueue:
             except PcfError:
                 continue  # whatever it is, it is no answer
 
-    def escape(self, command: str) -> Generator[str, None, Outcome]:
+    def escape(self, command: str) -> Generator[str, None, CommandOutcome]:
         """Have an MQSC command run. Yields the lines of its answer, and returns how it went."""
         parameters = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
-        outcome = Outcome.DONE
+        outcome = CommandOutcome.DONE
         try:
             for reply in self.request(MQCMD_ESCAPE, parameters):
                 lines = [line for text in _texts(reply) for line in text.split("\n")]
                 yield from lines
                 if any(line.startswith(_SYNTAX) for line in lines):
-                    outcome = Outcome.SYNTAX_ERROR
-                elif reply.header.completion == MQCC_FAILED and outcome is Outcome.DONE:
-                    outcome = Outcome.FAILED
+                    outcome = CommandOutcome.SYNTAX_ERROR
+                elif reply.header.completion == MQCC_FAILED and outcome is CommandOutcome.DONE:
+                    outcome = CommandOutcome.FAILED
                     if not lines:
                         yield f"AMQ8101E: {describe(reply.header.reason).name} ({reply.header.reason})."
         except MQError as error:
             if error.reason != MQRC_NO_MSG_AVAILABLE:
                 raise
             yield f"AMQ8416E: {error.detail}"
-            return Outcome.FAILED
+            return CommandOutcome.FAILED
         return outcome
 
     def close(self) -> None:

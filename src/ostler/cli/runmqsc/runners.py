@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ostler.cli.framework.commands import request_action
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.script import Piece
-from ostler.command.mqsc.interpreter import Outcome, refusal_lines, understand
-from ostler.command.mqsc.script import Counts
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.interpreter import CommandOutcome, parse_command, syntax_error_lines
+from ostler.command.mqsc.script import ScriptCounts
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.server.config.directories import QueueManagerDirectory
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Runner(ABC):
     def __init__(self, name: str, echoes: bool, verifies: bool = False) -> None:
         self.name = name
         self.echoes = echoes
-        self.counts = Counts(verify_only=verifies)
+        self.counts = ScriptCounts(verify_only=verifies)
 
     @abstractmethod
     def check(self) -> None:
@@ -39,7 +39,7 @@ class Runner(ABC):
     def lines(self, command: str) -> list[str]:
         """The answer to a command that is not counted."""
         kept, echoes = self.counts, self.echoes
-        self.counts, self.echoes = Counts(), False
+        self.counts, self.echoes = ScriptCounts(), False
         try:
             return list(self.run([Piece((command,), command)]))
         finally:
@@ -62,9 +62,9 @@ class Runner(ABC):
     def _unfinished(self, piece: Piece) -> Iterator[str]:
         yield from self._repeated(piece)
         assert piece.command is not None
-        problem = SyntaxProblem(len(piece.command), "the last line asks for another one, and there is none")
-        yield from refusal_lines(piece.command, problem)
-        self.counts.count(Outcome.SYNTAX_ERROR)
+        problem = MqscSyntaxError(len(piece.command), "the last line asks for another one, and there is none")
+        yield from syntax_error_lines(piece.command, problem)
+        self.counts.count(CommandOutcome.SYNTAX_ERROR)
 
 
 class Verifier(Runner):
@@ -88,11 +88,11 @@ class Verifier(Runner):
             if piece.command is None:
                 continue
             try:
-                understand(piece.command)
-                self.counts.count(Outcome.DONE)
-            except SyntaxProblem as problem:
-                yield from refusal_lines(piece.command, problem)
-                self.counts.count(Outcome.SYNTAX_ERROR)
+                parse_command(piece.command)
+                self.counts.count(CommandOutcome.DONE)
+            except MqscSyntaxError as problem:
+                yield from syntax_error_lines(piece.command, problem)
+                self.counts.count(CommandOutcome.SYNTAX_ERROR)
 
 
 class LocalRunner(Runner):

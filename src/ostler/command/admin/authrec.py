@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value
@@ -81,10 +81,10 @@ def check_entity(entity: Entity) -> None:
         raise MQError(MQRC_UNKNOWN_ENTITY, f"{name[:64]!r} cannot be the name of a user or a group.")
 
 
-def check_known(target: Target, entity: Entity) -> None:
+def check_entity_exists(context: CommandContext, entity: Entity) -> None:
     """Refuse, with MQError, a user or a group that neither the password file nor the operating system knows."""
     check_entity(entity)
-    if not target.knows_entity(entity.name, entity.is_group):
+    if not context.entity_exists(entity.name, entity.is_group):
         kind = "group" if entity.is_group else "user"
         raise MQError(
             MQRC_UNKNOWN_ENTITY,
@@ -104,18 +104,22 @@ def object_type_of(objtype: str) -> int:
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def set_record(target: Target, objtype: str, profile: str, entity: str, is_group: bool, add: int, remove: int) -> None:
+def set_record(
+    context: CommandContext, objtype: str, profile: str, entity: str, is_group: bool, add: int, remove: int
+) -> None:
     """Change what a user or group may do to the objects of a profile; the record is made when it is not there yet."""
-    set_records(target, objtype, profile, (Entity(entity, is_group),), add, remove)
+    set_records(context, objtype, profile, (Entity(entity, is_group),), add, remove)
 
 
-def set_records(target: Target, objtype: str, profile: str, entities: Sequence[Entity], add: int, remove: int) -> None:
+def set_records(
+    context: CommandContext, objtype: str, profile: str, entities: Sequence[Entity], add: int, remove: int
+) -> None:
     """The same for several entities: for all of them, or for none when something is wrong.
 
     The two lists must not overlap, as in MQ; only when all authorities are removed, which goes first, some may be
     added again.
     """
-    target.authorize(MQOT_Q_MGR, "", CHG)
+    context.authorize(MQOT_Q_MGR, "", CHG)
     object_type = object_type_of(objtype)
     for mask in (add, remove):
         unknown = unknown_to(object_type, mask)
@@ -127,10 +131,10 @@ def set_records(target: Target, objtype: str, profile: str, entities: Sequence[E
         raise MQError(MQRCCF_ENTITY_NAME_MISSING, "Say whose authorities are to be changed.")
     for entity in entities:
         if add or not remove:
-            check_known(target, entity)
+            check_entity_exists(context, entity)
         else:
             check_entity(entity)  # of a user who is gone, authorities can still be taken away
-    target.change(partial(_set, objtype, profile, tuple(entities), add, remove))
+    context.change(partial(_set, objtype, profile, tuple(entities), add, remove))
 
 
 def _check_overlap(object_type: int, add: int, remove: int) -> None:
@@ -145,7 +149,7 @@ def _check_overlap(object_type: int, add: int, remove: int) -> None:
 
 def _set(objtype: str, profile: str, entities: tuple[Entity, ...], add: int, remove: int, engine: Engine) -> int:
     object_type = object_type_of(objtype)
-    profile = known_profile(engine, objtype, profile)
+    profile = resolve_profile(engine, objtype, profile)
     if profile == CLASS_PROFILE and (add | remove) & ~CRT:
         raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{CLASS_PROFILE} is for CRT alone.")
     lsn = 0
@@ -167,7 +171,7 @@ def _apply(engine: Engine, object_type: int, profile: str, entity: Entity, add: 
     return objects.define(engine, changed, True)
 
 
-def known_profile(engine: Engine, objtype: str, profile: str) -> str:
+def resolve_profile(engine: Engine, objtype: str, profile: str) -> str:
     """A profile as records have it. Without wildcards it has to be the name of an object. MQError when refused."""
     if objtype == "QMGR" and profile in ("", MANAGER_PROFILE, engine.name):
         return MANAGER_PROFILE
@@ -190,23 +194,23 @@ def _exists(engine: Engine, objtype: str, name: str) -> bool:
 
 
 def delete_record(
-    target: Target, objtype: str, profile: str, entity: str, is_group: bool, ignores_missing: bool = False
+    context: CommandContext, objtype: str, profile: str, entity: str, is_group: bool, ignores_missing: bool = False
 ) -> None:
     """Remove a record, so that a more general one counts."""
-    delete_records(target, objtype, profile, (Entity(entity, is_group),), ignores_missing)
+    delete_records(context, objtype, profile, (Entity(entity, is_group),), ignores_missing)
 
 
 def delete_records(
-    target: Target, objtype: str, profile: str, entities: Sequence[Entity], ignores_missing: bool = False
+    context: CommandContext, objtype: str, profile: str, entities: Sequence[Entity], ignores_missing: bool = False
 ) -> None:
     """The same for several entities."""
-    target.authorize(MQOT_Q_MGR, "", CHG)
+    context.authorize(MQOT_Q_MGR, "", CHG)
     object_type_of(objtype)
     if not entities:
         raise MQError(MQRCCF_ENTITY_NAME_MISSING, "Say whose records are to be deleted.")
     for entity in entities:
         check_entity(entity)
-    target.change(partial(_delete, objtype, profile, tuple(entities), ignores_missing))
+    context.change(partial(_delete, objtype, profile, tuple(entities), ignores_missing))
 
 
 def _delete(objtype: str, profile: str, entities: tuple[Entity, ...], ignores_missing: bool, engine: Engine) -> int:
@@ -230,7 +234,7 @@ def _delete(objtype: str, profile: str, entities: tuple[Entity, ...], ignores_mi
 
 
 @dataclass(frozen=True)
-class Question:
+class RecordQuery:
     """Which records are asked for. What is None, or a profile that is empty, is not asked after.
 
     `match` is PROFILE: the records whose profile matches a name, or that have exactly this one when it is generic;
@@ -243,20 +247,20 @@ class Question:
     match: str = "PROFILE"
 
 
-def records(target: Target, question: Question) -> list[Row]:
+def records(context: CommandContext, question: RecordQuery) -> list[Row]:
     """The records asked for, in the order of profile, type of object, and entity."""
-    target.authorize(MQOT_Q_MGR, "", DSP)
+    context.authorize(MQOT_Q_MGR, "", DSP)
     entity = question.entity
     groups: tuple[str, ...] = ()
     if entity is not None:
         check_entity(entity)
         if question.match == "MEMBERSHIP" and not entity.is_group:
-            groups = (*target.groups_of(entity.name), EVERYBODY)
+            groups = (*context.groups_of(entity.name), EVERYBODY)
     object_type = object_type_of(question.objtype) if question.objtype is not None else None
-    return target.look(partial(_rows, question, object_type, groups))
+    return context.query(partial(_rows, question, object_type, groups))
 
 
-def _rows(question: Question, object_type: int | None, groups: tuple[str, ...], engine: Engine) -> list[Row]:
+def _rows(question: RecordQuery, object_type: int | None, groups: tuple[str, ...], engine: Engine) -> list[Row]:
     found: list[Definition] = []
     for definition in engine.of_type(ObjectType.AUTHREC).values():
         attributes = definition.attributes
@@ -282,7 +286,7 @@ def _is_of(definition: Definition, entity: Entity, groups: tuple[str, ...]) -> b
     return (name == entity.name and is_group == entity.is_group) or (is_group and name in groups)
 
 
-def _profile_fits(definition: Definition, question: Question, manager_name: str) -> bool:
+def _profile_fits(definition: Definition, question: RecordQuery, manager_name: str) -> bool:
     wanted = question.profile or ""
     profile = str(definition.attributes["PROFILE"])
     is_manager = definition.attributes.get("OBJTYPE") == MQOT_Q_MGR
@@ -308,17 +312,17 @@ def _contributing(found: list[Definition], name: str) -> list[Definition]:
     return kept
 
 
-def entity_authority(target: Target, entity: str, is_group: bool, objtype: str, name: str) -> int:
+def entity_authority(context: CommandContext, entity: str, is_group: bool, objtype: str, name: str) -> int:
     """What a user, with all its groups, or a group may do to an object, or has by a generic profile of this name."""
-    target.authorize(MQOT_Q_MGR, "", DSP)
+    context.authorize(MQOT_Q_MGR, "", DSP)
     who = Entity(entity, is_group)
-    check_known(target, who)
+    check_entity_exists(context, who)
     object_type = object_type_of(objtype)
-    profile = target.look(partial(_profile_asked, objtype, name))
-    if (is_group and entity == ADMINISTRATORS) or (not is_group and target.is_administrator(entity)):
+    profile = context.query(partial(_profile_asked, objtype, name))
+    if (is_group and entity == ADMINISTRATORS) or (not is_group and context.is_administrator(entity)):
         return VALID[object_type] | CRT
-    groups = () if is_group else (*target.groups_of(entity), EVERYBODY)
-    found = target.look(partial(_of_entities, who, groups))
+    groups = () if is_group else (*context.groups_of(entity), EVERYBODY)
+    found = context.query(partial(_of_entities, who, groups))
     if is_generic(profile):
         return _explicit(found, object_type, profile)
     known = AuthorityRecords()
@@ -331,7 +335,7 @@ def entity_authority(target: Target, entity: str, is_group: bool, objtype: str, 
 
 
 def _profile_asked(objtype: str, name: str, engine: Engine) -> str:
-    profile = known_profile(engine, objtype, name)
+    profile = resolve_profile(engine, objtype, name)
     return engine.name if objtype == "QMGR" and profile == MANAGER_PROFILE else profile
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import date_and_time
 from ostler.engine import objects
 from ostler.engine.core import Engine
@@ -75,9 +75,9 @@ _TYPE_ORDER: Final = ("SSLPEERMAP", "USERMAP", "QMGRMAP", "ADDRESSMAP", "BLOCKAD
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def set_rule(target: Target, attributes: Mapping[str, Value], action: str = "ADD") -> None:
+def set_rule(context: CommandContext, attributes: Mapping[str, Value], action: str = "ADD") -> None:
     """SET CHLAUTH: attributes by MQSC name, with CHLAUTH (the profile) and TYPE. MQError when it is refused."""
-    target.authorize(MQOT_Q_MGR, "", CHG)
+    context.authorize(MQOT_Q_MGR, "", CHG)
     given = _checked(attributes)
     kind = number_of(given, "TYPE", -1)
     if kind not in TYPE_WORDS:
@@ -85,7 +85,7 @@ def set_rule(target: Target, attributes: Mapping[str, Value], action: str = "ADD
     check_profile(text_of(given, "CHLAUTH"))
     _check_action(given, action)
     change = _change_map if kind not in BLOCKING else _change_list
-    target.change(partial(_remove_all if action == "REMOVEALL" else change, given, kind, action))
+    context.change(partial(_remove_all if action == "REMOVEALL" else change, given, kind, action))
 
 
 def _checked(attributes: Mapping[str, Value]) -> dict[str, Value]:
@@ -202,7 +202,7 @@ def _not_found(what: str) -> MQError:
 
 
 @dataclass(frozen=True)
-class Question:
+class RuleQuery:
     """Which rules are asked for. All but the first three describe a connection, for MATCH(RUNCHECK)."""
 
     channel: str
@@ -220,34 +220,34 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Found:
+class RuleMatches:
     """The rules that were asked for, in order; for MATCH(RUNCHECK) also the user that the channel would run as."""
 
     rules: tuple[Definition, ...]
     user: str = ""
 
 
-def rules(target: Target, question: Question) -> list[Row]:
+def rules(context: CommandContext, question: RuleQuery) -> list[Row]:
     """The rules that are asked for. MQError when the question is none."""
-    return [row_of(definition) for definition in find_rules(target, question).rules]
+    return [row_of(definition) for definition in find_rules(context, question).rules]
 
 
-def find_rules(target: Target, question: Question) -> Found:
-    target.authorize(MQOT_Q_MGR, "", DSP)
+def find_rules(context: CommandContext, question: RuleQuery) -> RuleMatches:
+    context.authorize(MQOT_Q_MGR, "", DSP)
     if question.match not in MATCHES:
         raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, f"MATCH is one of {', '.join(MATCHES)}.")
     if question.type_word != ALL_TYPES and question.type_word not in TYPE_WORDS.values():
         raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {ALL_TYPES}, {', '.join(TYPE_WORDS.values())}.")
     # Taken under the lock, looked at without it.
-    kept = target.look(lambda engine: list(engine.of_type(_KIND).values()))
+    kept = context.query(lambda engine: list(engine.of_type(_KIND).values()))
     if question.match == "RUNCHECK":
-        return _run_check(target, question, kept)
+        return _run_check(context, question, kept)
     if question.describes_connection:
         raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "What describes a connection goes with MATCH(RUNCHECK) only.")
-    return Found(tuple(sorted(_asked_for(question, kept), key=_display_order)))
+    return RuleMatches(tuple(sorted(_asked_for(question, kept), key=_display_order)))
 
 
-def _asked_for(question: Question, kept: list[Definition]) -> Iterator[Definition]:
+def _asked_for(question: RuleQuery, kept: list[Definition]) -> Iterator[Definition]:
     pattern = NamePattern(question.channel)
     for definition in kept:
         profile = text_of(definition.attributes, "CHLAUTH")
@@ -291,7 +291,7 @@ def row_of(definition: Definition) -> Row:
 # -- MATCH(RUNCHECK) ---------------------------------------------------------------------------------------------------
 
 
-def _run_check(target: Target, question: Question, kept: list[Definition]) -> Found:
+def _run_check(context: CommandContext, question: RuleQuery, kept: list[Definition]) -> RuleMatches:
     """The rules that a connection would meet, and the user that it would have."""
     _check_described(question)
     table = ChannelRules()
@@ -300,24 +300,24 @@ def _run_check(target: Target, question: Question, kept: list[Definition]) -> Fo
     subject, issuer = _name("SSLPEER", question.subject), _name("SSLCERTI", question.issuer)
     blocked = table.address_blocked(question.address)
     if blocked is not None and blocked.refused and blocked.rule is not None:
-        return Found((blocked.rule,))
+        return RuleMatches((blocked.rule,))
     decision = table.decide(
         question.channel, question.address, "", question.client_user, subject, issuer, question.manager
     )
     met = [rule for rule in (decision.warning, decision.rule) if rule is not None]
     if decision.refused:
-        return Found(tuple(met))
-    user = decision.user or _channel_user(target, question.channel) or question.client_user
+        return RuleMatches(tuple(met))
+    user = decision.user or _channel_user(context, question.channel) or question.client_user
     if question.manager:
         # Rules that block users are about clients. A partner for whom nobody has named a user is nobody.
-        return Found(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
-    barred = table.user_blocked(question.channel, user, target.is_administrator(user))
+        return RuleMatches(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
+    barred = table.user_blocked(question.channel, user, context.is_administrator(user))
     if barred is not None and barred.rule is not None:
-        return Found((barred.rule,) if barred.refused else (*met, barred.rule), user)
-    return Found(tuple(met), user)
+        return RuleMatches((barred.rule,) if barred.refused else (*met, barred.rule), user)
+    return RuleMatches(tuple(met), user)
 
 
-def _check_described(question: Question) -> None:
+def _check_described(question: RuleQuery) -> None:
     if question.type_word != ALL_TYPES:
         raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "MATCH(RUNCHECK) goes with TYPE(ALL) only.")
     if not read_address(question.address):
@@ -342,6 +342,6 @@ def _name(keyword: str, text: str) -> DistinguishedName | None:
         raise MQError(MQRCCF_SSL_PEER_NAME_ERROR, f"{keyword} is no distinguished name: {error}.") from None
 
 
-def _channel_user(target: Target, channel: str) -> str:
-    definition = target.look(lambda engine: engine.of_type(ObjectType.CHANNEL).get(channel))
+def _channel_user(context: CommandContext, channel: str) -> str:
+    definition = context.query(lambda engine: engine.of_type(ObjectType.CHANNEL).get(channel))
     return text_of(definition.attributes, "MCAUSER") if definition is not None else ""

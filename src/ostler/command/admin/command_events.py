@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.mqsc.grammar import OBJECT_NOUNS, STATUS_NOUNS, VERBS
 from ostler.command.mqsc.statements import parse
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.model import constants
 from ostler.model.attributes import Shown
 from ostler.model.tables.attributes import ATTRIBUTES
@@ -79,17 +79,17 @@ def _number_of(text: str) -> tuple[int, bool]:
     return command_number(verb, noun.word if noun is not None else word), verb == "DISPLAY"
 
 
-def tell_done(target: Target, text: str) -> None:
+def write_command_event(context: CommandContext, text: str) -> None:
     """A command was done: make the event, for those who want to know."""
-    if target.tells_commands:
+    if context.wants_command_events:
         number, is_display = _number_of(text)
-        target.tell_command(number, is_display, without_secrets(text))
+        context.write_command_event(number, is_display, without_secrets(text))
 
 
-def tell_refused(target: Target, text: str) -> None:
+def write_not_authorized_event(context: CommandContext, text: str) -> None:
     """A command was refused for want of authority."""
     try:
         number, _ = _number_of(text)
-    except SyntaxProblem:
+    except MqscSyntaxError:
         return
-    target.tell_refused(number)
+    context.write_not_authorized_event(number)

@@ -118,14 +118,14 @@ class ApplicationStatus:
     connection_name: str = ""
 
 
-class Target(ABC):
+class CommandContext(ABC):
     """A queue manager to give commands to.
 
     Everything here may raise MQError or CommandRefused; either becomes an AMQ message, and the script goes on.
     """
 
     @abstractmethod
-    def look(self, question: Callable[[Engine], Answer]) -> Answer:
+    def query(self, question: Callable[[Engine], Answer]) -> Answer:
         """Ask the engine something under its lock, with `now_ms` set. The question must not wait for anything."""
 
     @abstractmethod
@@ -136,14 +136,14 @@ class Target(ABC):
         again. Those it woke are told.
         """
 
-    def pipelined(self) -> Target:
+    def as_pipelined(self) -> CommandContext:
         """The same queue manager for one who tells of changes only when `settle` has returned.
 
         Its changes need not wait for the disk one by one. It belongs to one script.
         """
         return self
 
-    def settle(self) -> None:
+    def wait_durable(self) -> None:
         """Return when all changes made through here are durable. Only a pipelined target owes any."""
         return
 
@@ -227,13 +227,13 @@ class Target(ABC):
         """The user who gives the commands."""
         return ""
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         """Whether the user may do that to an object: an MQOT number, and bits of `ostler.model.authorities`."""
         return True
 
     def authorize(self, object_type: int, name: str, authorities: int) -> None:
         """Raise CommandRefused when the user may not do that to an object."""
-        if not self.may(object_type, name, authorities):
+        if not self.is_authorized(object_type, name, authorities):
             what = "this queue manager" if object_type == MQOT_Q_MGR else name
             raise CommandRefused(
                 NOT_AUTHORIZED,
@@ -243,18 +243,20 @@ class Target(ABC):
     # -- events --------------------------------------------------------------------------------------------------------
 
     @property
-    def tells_commands(self) -> bool:
+    def wants_command_events(self) -> bool:
         """Whether `tell_command` tells anybody."""
         return False
 
-    def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
+    def write_command_event(
+        self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()
+    ) -> None:
         """A command was done: an event for those who want to know. `command` is an MQCMD number.
 
         `text` are the words of an MQSC command, `parameters` those of one in PCF.
         """
         return
 
-    def tell_refused(self, command: int) -> None:
+    def write_not_authorized_event(self, command: int) -> None:
         """A command was refused for want of authority: an event for those who want to know."""
         return
 
@@ -276,7 +278,7 @@ class Target(ABC):
         """Whether a user may do everything because of who it is."""
         return False
 
-    def knows_entity(self, name: str, is_group: bool) -> bool:
+    def entity_exists(self, name: str, is_group: bool) -> bool:
         """Whether there is such a user, or such a group, wherever users are known from."""
         return True
 

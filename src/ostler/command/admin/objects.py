@@ -88,7 +88,7 @@ IGNORED: Final = "AMQ8698W"
 _EXITS: Final = ("SCYEXIT(", "MSGEXIT(", "SENDEXIT(", "RCVEXIT(", "MREXIT(")
 
 
-def ignored_text(kind: ObjectType, given: dict[str, Value]) -> str:
+def ignored_values_text(kind: ObjectType, given: dict[str, Value]) -> str:
     """A sentence about those of some values that have no effect; empty when all have."""
     found = ignored(kind, given)
     if not found:
@@ -142,7 +142,7 @@ def _switched(attribute: Attribute, on: bool) -> Value:
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def put_in_place(engine: Engine, definition: Definition, replace: bool) -> int:
+def apply_definition(engine: Engine, definition: Definition, replace: bool) -> int:
     """Define an object, with all that follows from it for those who use it; the LSN behind its record."""
     queue = engine.queues.get(definition.name) if definition.object_type == ObjectType.QLOCAL else None
     before = queue.definition if queue is not None else None
@@ -161,10 +161,10 @@ def define(
     """Make an object, or with `replace` change the one that is there; the LSN behind its record."""
     if replace and objects.find(engine, kind, name) is not None and like is None:
         return alter(engine, kind, name, given)
-    return define_anew(engine, kind, name, values(kind, given), like, replace)
+    return define_object(engine, kind, name, values(kind, given), like, replace)
 
 
-def define_anew(
+def define_object(
     engine: Engine,
     kind: ObjectType,
     name: str,
@@ -194,7 +194,7 @@ def define_anew(
         definition = Definition(kind, name, merged)
         if replace and not force:
             check_not_in_use(engine, existing, merged)
-    return put_in_place(engine, definition, replace)
+    return apply_definition(engine, definition, replace)
 
 
 def _new(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None) -> Definition:
@@ -222,7 +222,7 @@ def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like:
     subtype = subtype_of(kind, attributes)
     if like is None:
         return _default(engine, kind, subtype)
-    found = existing_object(engine, kept_under(kind, attributes), like)
+    found = existing_object(engine, storage_type(kind, attributes), like)
     if subtype and subtype != subtype_of(kind, found.attributes):
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
     return found
@@ -266,13 +266,13 @@ def date_and_time(moment_ms: int) -> tuple[str, str]:
 def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], force: bool = True) -> int:
     """Change attributes of an object; the LSN behind the record. Without `force` not what its users would feel."""
     changes = values(kind, given)
-    existing = existing_object(engine, kept_under(kind, changes), name)
+    existing = existing_object(engine, storage_type(kind, changes), name)
     if not force:
         check_not_in_use(engine, existing, changes)
-    return put_in_place(engine, existing.altered(changes, *_now(engine)), True)
+    return apply_definition(engine, existing.altered(changes, *_now(engine)), True)
 
 
-def kept_under(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
+def storage_type(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
     """Where to look for an object: a client channel may share its name with a channel of another type."""
     is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == MQCHT_CLNTCONN
     return ObjectType.CLNTCONN if is_client else kind
@@ -286,8 +286,10 @@ def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> li
     kinds = objects.QUEUE_TYPES if word.upper() == _ANY_QUEUE else (object_type(word),)
     shown: list[dict[str, Value]] = []
     for kind in kinds:
-        matching = [definition for definition in objects.of_kind(engine, kind) if matches(definition.name, pattern)]
-        shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in matching]
+        matching_names = [
+            definition for definition in objects.of_kind(engine, kind) if matches(definition.name, pattern)
+        ]
+        shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in matching_names]
     if not shown and "*" not in pattern:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {word.upper()} called {pattern}.")
     return sorted(shown, key=lambda row: str(row["NAME"]))
@@ -300,7 +302,7 @@ def matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
-def matching(table: Mapping[str, object], pattern: str) -> list[str]:
+def matching_names(table: Mapping[str, object], pattern: str) -> list[str]:
     """The names in a table that fit a generic one, sorted. A full name is looked up: monitoring asks for thousands."""
     if "*" not in pattern:
         return [pattern] if pattern in table else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import NOT_AUTHORIZED, CommandRefused, Target
+from ostler.command.admin.context import NOT_AUTHORIZED, CommandContext, CommandRefused
 from ostler.engine.core import Engine
 from ostler.engine.pubsub.topic_tree import BASE_TOPIC, TopicNode
 from ostler.model.attributes import ObjectType
@@ -72,7 +72,7 @@ def mqot(kind: ObjectType) -> int:
     return _TYPES.get(kind, MQOT_Q_MGR)
 
 
-def needed(verb: str, kind: ObjectType) -> int:
+def needed_authorities(verb: str, kind: ObjectType) -> int:
     """The authorities that a verb needs on the object it names; 0 when none is needed.
 
     DEFINE is for an object that is not there yet, REPLACE for one that is.
@@ -85,32 +85,32 @@ def needed(verb: str, kind: ObjectType) -> int:
     return _OBJECT.get(verb, CHG)
 
 
-def authorize(target: Target, verb: str, kind: ObjectType, name: str) -> None:
+def authorize(context: CommandContext, verb: str, kind: ObjectType, name: str) -> None:
     """Raise CommandRefused when the user may not do that to an object of this name."""
-    mask = needed(verb, kind)
+    mask = needed_authorities(verb, kind)
     if mask:
-        target.authorize(mqot(kind), name, mask)
+        context.authorize(mqot(kind), name, mask)
 
 
-def authorize_define(target: Target, kind: ObjectType, name: str, exists: bool, like: str) -> None:
+def authorize_define(context: CommandContext, kind: ObjectType, name: str, exists: bool, like: str) -> None:
     """The same for DEFINE, which needs to see the object that the new one is like, or the default object."""
-    authorize(target, "REPLACE" if exists else "DEFINE", kind, name)
+    authorize(context, "REPLACE" if exists else "DEFINE", kind, name)
     if like and mqot(kind) != MQOT_Q_MGR:
-        target.authorize(mqot(kind), like, DSP)
+        context.authorize(mqot(kind), like, DSP)
 
 
-def may_see(target: Target, kind: ObjectType, name: str) -> bool:
+def may_see(context: CommandContext, kind: ObjectType, name: str) -> bool:
     """Whether DISPLAY shows an object of this name to the user."""
-    return target.may(mqot(kind), name, DSP)
+    return context.is_authorized(mqot(kind), name, DSP)
 
 
-def authorize_topic(target: Target, topic: str, mask: int) -> None:
+def authorize_topic(context: CommandContext, topic: str, mask: int) -> None:
     """Raise CommandRefused unless a topic object at a topic or above it gives the user all of the authorities."""
-    names = target.look(partial(_objects_above, topic))
-    if not any(target.may(MQOT_TOPIC, name, mask) for name in names):
+    names = context.query(partial(_objects_above, topic))
+    if not any(context.is_authorized(MQOT_TOPIC, name, mask) for name in names):
         raise CommandRefused(
             NOT_AUTHORIZED,
-            f"User {target.user} is not authorized: {','.join(words_of(mask))} on topic {topic[:256]} is needed, from "
+            f"User {context.user} is not authorized: {','.join(words_of(mask))} on topic {topic[:256]} is needed, from "
             f"{names[0]} or an object above it.",
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ostler.command.dump.dump_text import Command, quoted
+from ostler.command.dump.text import ScriptCommand, quoted
 from ostler.engine.pubsub.subscription_definitions import WHOLE_TOPIC
 from ostler.engine.pubsub.topic_strings import full_topic
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION, DEFAULT_TOPIC
@@ -19,7 +19,7 @@ from ostler.model.definitions import Definition
 
 
 @dataclass
-class Gates:
+class ClosedTopics:
     """What is closed to subscriptions that the script makes."""
 
     topics: list[Definition] = field(default_factory=list)
@@ -31,27 +31,27 @@ class Gates:
             return manager
         return Definition(manager.object_type, manager.name, {**manager.attributes, "PSMODE": MQPSM_ENABLED})
 
-    def to_open(self) -> Iterator[Command]:
+    def to_open(self) -> Iterator[ScriptCommand]:
         for topic in self.topics:
             yield _altered(topic, "SUB(ENABLED)", "DURSUB(YES)")
 
-    def to_close(self) -> Iterator[Command]:
+    def to_close(self) -> Iterator[ScriptCommand]:
         for topic in self.topics:
             yield _altered(topic, "SUB(DISABLED)", "DURSUB(NO)")
         if self.is_off:
-            yield Command("ALTER QMGR", ["PSMODE(DISABLED)"], tail="FORCE")
+            yield ScriptCommand("ALTER QMGR", ["PSMODE(DISABLED)"], tail="FORCE")
 
 
-def closed_gates(kept: Iterable[Definition], chosen: list[Definition]) -> Gates:
+def find_closed_topics(kept: Iterable[Definition], chosen: list[Definition]) -> ClosedTopics:
     """What is closed to the chosen subscriptions, of all definitions there are."""
     objects = {each.name: each for each in kept if each.object_type == ObjectType.TOPIC}
     wanted = {_topic_of(each, objects) for each in chosen if _is_made(each)}
     if not wanted:
-        return Gates()
+        return ClosedTopics()
     closed = [each for each in objects.values() if _is_closed(each) and _is_above(each, wanted)]
     managers = [each for each in chosen if each.object_type == ObjectType.QMGR]
     is_off = any(each.attributes.get("PSMODE") == MQPSM_DISABLED for each in managers)
-    return Gates(sorted(closed, key=lambda each: each.name), is_off)
+    return ClosedTopics(sorted(closed, key=lambda each: each.name), is_off)
 
 
 def _is_made(definition: Definition) -> bool:
@@ -77,8 +77,8 @@ def _is_above(topic: Definition, wanted: set[str]) -> bool:
     return any(not of_object or f"{each}/".startswith(f"{of_object}/") for each in wanted)
 
 
-def _altered(topic: Definition, subscribing: str, durability: str) -> Command:
-    command = Command(f"ALTER TOPIC({quoted(topic.name)})")
+def _altered(topic: Definition, subscribing: str, durability: str) -> ScriptCommand:
+    command = ScriptCommand(f"ALTER TOPIC({quoted(topic.name)})")
     if topic.attributes.get("SUB") == MQTA_SUB_INHIBITED:
         command.items.append(subscribing)
     if topic.attributes.get("DURSUB") == MQSUB_DURABLE_INHIBITED:

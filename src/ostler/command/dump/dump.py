@@ -1,9 +1,9 @@
-"""Definitions written as the MQSC script that makes them again: what `dmpmqcfg` says.
+"""Writes definitions as the MQSC script that creates them again (`dmpmqcfg`).
 
-Run on a new queue manager the script gives back every definition exactly, but for the times at which they were made
-and altered. Attributes that a new object has anyway are left out, unless all are asked for. What the target may not
-hold the same any more is written in any case: when the SYSTEM.DEFAULT object of a type was changed, all other objects
-of that type say what they have of it.
+Run on a new queue manager the script restores every definition exactly, except for the times at which they were
+created and altered. Attributes with default values are left out, unless all are asked for. When the SYSTEM.DEFAULT
+object of a type was changed, the other objects of that type state all attributes that it changed: the new queue
+manager has other defaults.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ from functools import cache
 from typing import Final
 
 from ostler.command.admin.objects import matches
-from ostler.command.dump.closed_topics import closed_gates
-from ostler.command.dump.dump_records import authority_parts, grant_line, removal_parts, rule_parts, setmqaut_line
-from ostler.command.dump.dump_text import Command, items_of, quoted, written
+from ostler.command.dump.closed_topics import find_closed_topics
+from ostler.command.dump.records import (
+    authority_commands,
+    grant_line,
+    rule_command,
+    rule_removal_commands,
+    setmqaut_line,
+)
+from ostler.command.dump.text import ScriptCommand, attribute_items, command_lines, quoted
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE
 from ostler.engine.pubsub.subscription_definitions import WHOLE_TOPIC
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, attributes_of, defaults, find, has, subtype_of
@@ -96,7 +102,7 @@ TYPES: Final[dict[str, tuple[ObjectType, ...]]] = {
 
 
 class Layout(Enum):
-    """How the script is written; the value is MQ's word for it."""
+    """The layout of the script; the values are those of dmpmqcfg -o."""
 
     MQSC = "mqsc"
     ONE_LINE = "1line"
@@ -106,7 +112,7 @@ class Layout(Enum):
 
 
 @dataclass(frozen=True)
-class Dump:
+class DumpOptions:
     """What is asked for."""
 
     exports: frozenset[str] = frozenset(EXPORTS)
@@ -123,7 +129,7 @@ class Dump:
 
     def wants(self, definition: Definition) -> bool:
         kind = definition.object_type
-        if _export(kind) not in self.exports or kind not in TYPES[self.type_word] or _is_passing(definition):
+        if _export(kind) not in self.exports or kind not in TYPES[self.type_word] or _is_transient(definition):
             return False
         if kind == ObjectType.QMGR:
             return self.pattern == "*" or self.type_word == "qmgr"
@@ -142,7 +148,7 @@ def _export(kind: ObjectType) -> str:
     return AUTHORITIES if kind == ObjectType.AUTHREC else OBJECTS
 
 
-def _is_passing(definition: Definition) -> bool:
+def _is_transient(definition: Definition) -> bool:
     """Whether it is no part of the configuration: temporary queues, and those that are made with subscriptions."""
     kind = definition.object_type
     if kind == ObjectType.QLOCAL:
@@ -172,7 +178,7 @@ def _shown_name(definition: Definition) -> str:
 
 def dump(
     definitions: Iterable[Definition],
-    asked: Dump,
+    asked: DumpOptions,
     default_rules: Sequence[Definition] = (),
     default_records: Sequence[Definition] = (),
     manager: str = "",
@@ -180,20 +186,20 @@ def dump(
     """The lines of the script. The defaults are what a new queue manager has of rules and records."""
     kept = list(definitions)
     topics = {each.name for each in kept if each.object_type == ObjectType.TOPIC}
-    chosen = sorted((_made_whole(each, topics) for each in kept if asked.wants(each)), key=_place)
+    chosen = sorted((_with_defaults(each, topics) for each in kept if asked.wants(each)), key=_sort_key)
     if asked.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
         line = setmqaut_line if asked.layout is Layout.SETMQAUT else grant_line
         yield from (line(each, manager) for each in chosen if each.object_type == ObjectType.AUTHREC)
         return
     for command in _script(kept, chosen, asked, default_rules, default_records):
-        yield from written(command, asked.layout.value)
+        yield from command_lines(command, asked.layout.value)
 
 
-def _made_whole(definition: Definition, topics: set[str]) -> Definition:
+def _with_defaults(definition: Definition, topics: set[str]) -> Definition:
     """Subscriptions of programs hold only what differs from the defaults. All leave out what is made with them."""
     if definition.object_type != ObjectType.SUB:
         return definition
-    attributes = {**_usual(ObjectType.SUB, ""), **definition.attributes}
+    attributes = {**_default_values(ObjectType.SUB, ""), **definition.attributes}
     if attributes.get("DESTCLAS") == MQDC_MANAGED:
         attributes["DEST"] = attributes["DESTQMGR"] = ""
     if attributes.get("DESTCORL") == attributes.get("SUBID"):
@@ -209,13 +215,13 @@ def _made_whole(definition: Definition, topics: set[str]) -> Definition:
 def _script(
     kept: list[Definition],
     chosen: list[Definition],
-    asked: Dump,
+    asked: DumpOptions,
     default_rules: Sequence[Definition],
     default_records: Sequence[Definition],
-) -> Iterator[Command]:
+) -> Iterator[ScriptCommand]:
     """The commands one by one: the queue manager, what is to go, what is to be there, rules that are to go."""
     changed = _changed_defaults(kept)
-    gates = closed_gates(kept, chosen)
+    gates = find_closed_topics(kept, chosen)
     for definition in chosen[:1]:
         if definition.object_type == ObjectType.QMGR:
             yield from _commands(gates.opened(definition), asked, changed, ())
@@ -238,7 +244,7 @@ def _script(
         yield from _missing_records(kept, ObjectType.AUTHREC, default_records)
 
 
-def _place(definition: Definition) -> tuple[int, bool, str, str]:
+def _sort_key(definition: Definition) -> tuple[int, bool, str, str]:
     """The order within the script. Default objects come behind those that are like them."""
     kind = definition.object_type
     order = _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
@@ -246,17 +252,20 @@ def _place(definition: Definition) -> tuple[int, bool, str, str]:
 
 
 def _commands(
-    definition: Definition, asked: Dump, changed: dict[tuple[ObjectType, str], set[str]], records: Sequence[Definition]
-) -> list[Command]:
+    definition: Definition,
+    asked: DumpOptions,
+    changed: dict[tuple[ObjectType, str], set[str]],
+    records: Sequence[Definition],
+) -> list[ScriptCommand]:
     kind = definition.object_type
     if kind == ObjectType.CHLAUTH:
-        return [rule_parts(definition, asked.shows_all)]
+        return [rule_command(definition, asked.shows_all)]
     if kind == ObjectType.AUTHREC:
-        return authority_parts(definition, records)
+        return authority_commands(definition, records)
     subtype = subtype_of(kind, definition.attributes)
-    command = Command("ALTER QMGR", tail="" if kind != ObjectType.QMGR else "FORCE")
+    command = ScriptCommand("ALTER QMGR", tail="" if kind != ObjectType.QMGR else "FORCE")
     if kind != ObjectType.QMGR:
-        command = Command(f"DEFINE {kind.value}({quoted(definition.name)})", tail="REPLACE")
+        command = ScriptCommand(f"DEFINE {kind.value}({quoted(definition.name)})", tail="REPLACE")
     for attribute in _ordered(kind):
         value = definition.attributes.get(attribute.name)
         if value is None or not has(attribute, subtype) or attribute.name == kind.value:
@@ -264,7 +273,7 @@ def _commands(
         _add(command, definition, attribute, value, asked.shows_all, changed.get((kind, subtype), set()))
     commands = [command]
     if asked.sequence_number and subtype in _SEQUENCED and kind == ObjectType.CHANNEL:
-        reset = Command(f"RESET CHANNEL({quoted(definition.name)})")
+        reset = ScriptCommand(f"RESET CHANNEL({quoted(definition.name)})")
         reset.items.append(f"SEQNUM({asked.sequence_number})")
         commands.append(reset)
     # An ALTER that changes nothing is no command.
@@ -278,12 +287,17 @@ def _ordered(kind: ObjectType) -> list[Attribute]:
 
 
 def _add(
-    command: Command, definition: Definition, attribute: Attribute, value: Value, shows_all: bool, changed: set[str]
+    command: ScriptCommand,
+    definition: Definition,
+    attribute: Attribute,
+    value: Value,
+    shows_all: bool,
+    changed: set[str],
 ) -> None:
     kind = definition.object_type
     is_open = attribute.at_alter if kind == ObjectType.QMGR else attribute.at_define
     is_open = is_open and (kind, attribute.name) not in _SUPPLIED
-    items, problem = items_of(attribute, value)
+    items, problem = attribute_items(attribute, value)
     if problem:
         command.notes.append(problem)
     elif attribute.shown == Shown.MASKED:
@@ -292,20 +306,20 @@ def _add(
     elif not is_open:
         if shows_all:
             command.notes += items
-    elif shows_all or attribute.name in changed or _is_told(kind, definition, attribute, value):
+    elif shows_all or attribute.name in changed or _differs_from_default(kind, definition, attribute, value):
         command.items += items
 
 
-def _is_told(kind: ObjectType, definition: Definition, attribute: Attribute, value: Value) -> bool:
+def _differs_from_default(kind: ObjectType, definition: Definition, attribute: Attribute, value: Value) -> bool:
     """Whether a new object would have something else."""
     # A subscription that does not say whose it is becomes that of whoever runs the script.
     if attribute.name == _SUBTYPE.get(kind) or (kind, attribute.name) == (ObjectType.SUB, "SUBUSER"):
         return True
-    return value != _usual(kind, subtype_of(kind, definition.attributes)).get(attribute.name)
+    return value != _default_values(kind, subtype_of(kind, definition.attributes)).get(attribute.name)
 
 
 @cache
-def _usual(kind: ObjectType, subtype: str) -> dict[str, Value]:
+def _default_values(kind: ObjectType, subtype: str) -> dict[str, Value]:
     """The defaults, which are asked for with each attribute of each object."""
     return defaults(kind, subtype)
 
@@ -332,23 +346,25 @@ def _key(definition: Definition) -> tuple[ObjectType, str, bool]:
     return definition.object_type, definition.name, subtype == _CLIENT
 
 
-def _missing(definitions: list[Definition]) -> list[Command]:
+def _missing(definitions: list[Definition]) -> list[ScriptCommand]:
     """What a new queue manager has and this one has not."""
     there = {_key(definition) for definition in definitions}
-    commands: list[Command] = []
+    commands: list[ScriptCommand] = []
     for each in system_definitions():
         kind, name, is_client = _key(each)
         if kind not in _OBJECTS or (kind, name, is_client) in there:
             continue
-        command = Command(f"DELETE {kind.value}({quoted(name)})")
+        command = ScriptCommand(f"DELETE {kind.value}({quoted(name)})")
         command.items += [*(["CHLTABLE(CLNTTBL)"] if is_client else []), "IGNSTATE(YES)"]
         commands.append(command)
     return commands
 
 
-def _missing_records(definitions: list[Definition], kind: ObjectType, usual: Sequence[Definition]) -> list[Command]:
+def _missing_records(
+    definitions: list[Definition], kind: ObjectType, usual: Sequence[Definition]
+) -> list[ScriptCommand]:
     there = {definition.name for definition in definitions if definition.object_type == kind}
     gone = [each for each in usual if each.name not in there]
     if kind == ObjectType.CHLAUTH:
-        return [command for each in gone for command in removal_parts(each)]
-    return [command for each in gone for command in authority_parts(each, (), removes=True)]
+        return [command for each in gone for command in rule_removal_commands(each)]
+    return [command for each in gone for command in authority_commands(each, (), removes=True)]

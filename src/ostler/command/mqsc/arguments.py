@@ -8,7 +8,7 @@ from typing import Final
 
 from ostler.command.admin.objects import NUMBERS
 from ostler.command.mqsc.statements import Argument, Statement
-from ostler.command.mqsc.tokens import SyntaxProblem, Word
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, check, find, from_text, has
 from ostler.model.definition_rules import check_name
 from ostler.model.errors import MQError
@@ -17,14 +17,14 @@ _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.
 _WORDS_TOLD: Final = 12
 
 
-def unknown(word: Word, what: str, known: Iterable[str]) -> SyntaxProblem:
+def unknown_word(word: Token, what: str, known: Iterable[str]) -> MqscSyntaxError:
     """A refusal of a word, with the word that was perhaps meant."""
     close = get_close_matches(word.text, list(known), 1, 0.75)
     meant = f"; did you mean {close[0]}?" if close else ""
-    return SyntaxProblem(word.end, f"{word.text} {what}{meant}")
+    return MqscSyntaxError(word.end, f"{word.text} {what}{meant}")
 
 
-def find_attribute(kinds: tuple[ObjectType, ...], word: Word, more: Collection[str] = ()) -> Attribute:
+def find_attribute(kinds: tuple[ObjectType, ...], word: Token, more: Collection[str] = ()) -> Attribute:
     """The attribute that a keyword names, of the first of the types that has it."""
     for kind in kinds:
         attribute = find(kind, word.text)
@@ -32,11 +32,11 @@ def find_attribute(kinds: tuple[ObjectType, ...], word: Word, more: Collection[s
             return attribute
     known = [attribute.name for kind in kinds for attribute in attributes_of(kind)]
     label = kinds[0].value if len(kinds) == 1 else "QUEUE"
-    raise unknown(word, f"is not a keyword of {label}", [*known, *more])
+    raise unknown_word(word, f"is not a keyword of {label}", [*known, *more])
 
 
 def value_of(attribute: Attribute, argument: Argument) -> Value:
-    """The value of an argument, checked. Raises SyntaxProblem that points at the value.
+    """The value of an argument, checked. Raises MqscSyntaxError that points at the value.
 
     Values that hold brackets, blanks or commas, and all that are to keep their small letters, are in quotes. MQ asks
     for quotes around other special characters, too; without them the value is taken as it is, which nobody can
@@ -45,23 +45,23 @@ def value_of(attribute: Attribute, argument: Argument) -> Value:
     keyword = argument.keyword
     if attribute.kind == ValueKind.FLAG:
         if argument.values is not None:
-            raise SyntaxProblem(argument.end, f"{keyword.text} stands alone")
+            raise MqscSyntaxError(argument.end, f"{keyword.text} stands alone")
         return check(attribute, keyword.text)
     if argument.values is None:
-        raise SyntaxProblem(keyword.end, f"{keyword.text} needs a value in brackets")
+        raise MqscSyntaxError(keyword.end, f"{keyword.text} needs a value in brackets")
     if attribute.kind not in _LISTS and attribute.kind != ValueKind.OPTIONS and len(argument.values) > 1:
-        raise SyntaxProblem(argument.values[1].end, f"{keyword.text} takes one value; put text with blanks in quotes")
+        raise MqscSyntaxError(argument.values[1].end, f"{keyword.text} takes one value; put text with blanks in quotes")
     if not argument.values and attribute.kind not in _LISTS:
-        raise SyntaxProblem(argument.end, f"{keyword.text} has nothing in its brackets; write ' ' for a blank value")
+        raise MqscSyntaxError(argument.end, f"{keyword.text} has nothing in its brackets; write ' ' for a blank value")
     try:
         return _checked(attribute, [word.text for word in argument.values])
     except MQError as error:
         word = _offending(attribute, argument.values)
         end = word.end if word is not None else argument.end
-        raise SyntaxProblem(end, _sentence(error) + _meant(attribute, word)) from None
+        raise MqscSyntaxError(end, _sentence(error) + _meant(attribute, word)) from None
 
 
-def _offending(attribute: Attribute, words: tuple[Word, ...]) -> Word | None:
+def _offending(attribute: Attribute, words: tuple[Token, ...]) -> Token | None:
     """The first of several values that is wrong by itself; the last one when only all together are."""
     for word in words:
         try:
@@ -71,7 +71,7 @@ def _offending(attribute: Attribute, words: tuple[Word, ...]) -> Word | None:
     return words[-1] if words else None
 
 
-def _meant(attribute: Attribute, word: Word | None) -> str:
+def _meant(attribute: Attribute, word: Token | None) -> str:
     """The words that an attribute takes, or the one of them that was perhaps meant."""
     words = [each for each, _ in attribute.words]
     if word is None or not words or attribute.kind == ValueKind.INTEGER:
@@ -107,16 +107,16 @@ def given_attributes(
         word = argument.keyword
         attribute = find_attribute((kind,), word, extra)
         if attribute.name in given:
-            raise SyntaxProblem(word.end, f"{attribute.name} is given twice")
+            raise MqscSyntaxError(word.end, f"{attribute.name} is given twice")
         if not attribute.at_define:
-            raise SyntaxProblem(word.end, f"{attribute.name} is not for you to give: the queue manager sets it")
+            raise MqscSyntaxError(word.end, f"{attribute.name} is not for you to give: the queue manager sets it")
         if not has(attribute, subtype):
-            raise SyntaxProblem(word.end, f"{attribute.name} does not belong to {subtype}")
+            raise MqscSyntaxError(word.end, f"{attribute.name} does not belong to {subtype}")
         given[attribute.name] = value_of(attribute, argument)
     return given
 
 
-class Options:
+class CommandOptions:
     """The arguments of a command that are not attributes: each is taken once, what remains is for the table."""
 
     def __init__(self, statement: Statement) -> None:
@@ -130,7 +130,7 @@ class Options:
         for argument in list(self.rest):
             if argument.keyword.text == keyword:
                 if found is not None:
-                    raise SyntaxProblem(argument.end, f"{keyword} is given twice")
+                    raise MqscSyntaxError(argument.end, f"{keyword} is given twice")
                 found = argument
                 self.rest.remove(argument)
         return found
@@ -141,19 +141,19 @@ class Options:
         no = self._take(off) if off else None
         for argument in (yes, no):
             if argument is not None and argument.values is not None:
-                raise SyntaxProblem(argument.end, f"{argument.keyword.text} stands alone")
+                raise MqscSyntaxError(argument.end, f"{argument.keyword.text} stands alone")
         if yes is not None and no is not None:
-            raise SyntaxProblem(max(yes.end, no.end), f"{on} and {off} exclude each other")
+            raise MqscSyntaxError(max(yes.end, no.end), f"{on} and {off} exclude each other")
         return yes is not None
 
-    def _one(self, keyword: str) -> Word | None:
+    def _one(self, keyword: str) -> Token | None:
         argument = self._take(keyword)
         if argument is None:
             return None
         if not argument.values:
-            raise SyntaxProblem(argument.keyword.end, f"{keyword} needs a value in brackets")
+            raise MqscSyntaxError(argument.keyword.end, f"{keyword} needs a value in brackets")
         if len(argument.values) > 1:
-            raise SyntaxProblem(argument.values[1].end, f"{keyword} takes one value")
+            raise MqscSyntaxError(argument.values[1].end, f"{keyword} takes one value")
         return argument.values[0]
 
     def text(self, keyword: str) -> str:
@@ -167,23 +167,23 @@ class Options:
         if word is None:
             return words[0]
         if word.text.upper() not in words:
-            raise SyntaxProblem(word.end, f"{keyword} is one of {', '.join(words)}")
+            raise MqscSyntaxError(word.end, f"{keyword} is one of {', '.join(words)}")
         return word.text.upper()
 
-    def values(self, keyword: str) -> tuple[Word, ...] | None:
+    def values(self, keyword: str) -> tuple[Token, ...] | None:
         """All values of a keyword, None when it is not there."""
         argument = self._take(keyword)
         if argument is None:
             return None
         if not argument.values:
-            raise SyntaxProblem(argument.keyword.end, f"{keyword} needs a value in brackets")
+            raise MqscSyntaxError(argument.keyword.end, f"{keyword} needs a value in brackets")
         return argument.values
 
     def finish(self) -> None:
         """Nothing may be left."""
         for argument in self.rest:
             what = f"does not belong to {self.statement.verb.text} {self.statement.noun.text}"
-            raise unknown(argument.keyword, what, self._asked)
+            raise unknown_word(argument.keyword, what, self._asked)
 
 
 def object_name(statement: Statement, kind: ObjectType, default: str = "") -> str:
@@ -192,9 +192,9 @@ def object_name(statement: Statement, kind: ObjectType, default: str = "") -> st
     if word is None:
         if default:
             return default
-        raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets")
+        raise MqscSyntaxError(statement.noun.end, f"{statement.noun.text} needs a name in brackets")
     try:
         check_name(kind, word.text)
     except MQError as error:
-        raise SyntaxProblem(word.end, _sentence(error)) from None
+        raise MqscSyntaxError(word.end, _sentence(error)) from None
     return word.text

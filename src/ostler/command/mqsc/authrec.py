@@ -9,42 +9,27 @@ from typing import Final
 from ostler.command.admin.authrec import (
     INTERFACE_VERSION,
     Entity,
-    Question,
+    RecordQuery,
     Row,
     check_entity,
-    delete_record,
     delete_records,
     entity_authority,
     records,
-    set_record,
     set_records,
 )
-from ostler.command.admin.context import CommandRefused, Target
-from ostler.command.mqsc.arguments import Options, unknown
+from ostler.command.admin.context import CommandContext, CommandRefused
+from ostler.command.mqsc.arguments import CommandOptions, unknown_word
 from ostler.command.mqsc.define_alter_delete import Action
 from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem, Word
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token
 from ostler.model.attributes import ObjectType, find, to_text
 from ostler.model.authorities import AUTHORITY_NUMBERS, DSP, words_of
 from ostler.model.constants import MQOT_Q_MGR
 from ostler.model.errors import MQError
 from ostler.security.authorities import COMPOSITES, OBJECT_TYPES, expand, unknown_to
 from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profile
-
-__all__ = [
-    "COMMANDS",
-    "Entity",
-    "Question",
-    "Row",
-    "delete_record",
-    "delete_records",
-    "entity_authority",
-    "records",
-    "set_record",
-    "set_records",
-]
 
 _SHOWN: Final = ("PROFILE", "ENTITY", "ENTTYPE", "OBJTYPE", "AUTHLIST")
 _ALWAYS_SHOWN: Final = ("PROFILE", "OBJTYPE")
@@ -57,54 +42,56 @@ _MATCHES: Final = ("PROFILE", "EXACT", "MEMBERSHIP")
 # -- what the commands have in common ----------------------------------------------------------------------------------
 
 
-def _begin(statement: Statement) -> Options:
+def _begin(statement: Statement) -> CommandOptions:
     if statement.name is not None:
-        raise SyntaxProblem(statement.name.end, f"{statement.noun.text} takes no name: what it is for is in keywords")
-    options = Options(statement)
+        raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name: what it is for is in keywords")
+    options = CommandOptions(statement)
     options.text("SERVCOMP")
     return options
 
 
-def _objtype(statement: Statement, options: Options) -> str:
+def _objtype(statement: Statement, options: CommandOptions) -> str:
     words = options.values("OBJTYPE")
     if words is None:
-        raise SyntaxProblem(statement.end, "OBJTYPE is missing: it says which type of object this is about")
+        raise MqscSyntaxError(statement.end, "OBJTYPE is missing: it says which type of object this is about")
     return _one_objtype(words)
 
 
-def _one_objtype(words: Sequence[Word]) -> str:
+def _one_objtype(words: Sequence[Token]) -> str:
     if len(words) > 1:
-        raise SyntaxProblem(words[1].end, "OBJTYPE takes one value")
+        raise MqscSyntaxError(words[1].end, "OBJTYPE takes one value")
     text = words[0].text.upper()
     if text not in OBJECT_TYPES:
-        raise unknown(words[0], f"is not a type of object: OBJTYPE is one of {', '.join(OBJECT_TYPES)}", OBJECT_TYPES)
+        raise unknown_word(
+            words[0], f"is not a type of object: OBJTYPE is one of {', '.join(OBJECT_TYPES)}", OBJECT_TYPES
+        )
     return text
 
 
-def _profile(statement: Statement, options: Options, objtype: str, keyword: str = "PROFILE") -> str:
+def _profile(statement: Statement, options: CommandOptions, objtype: str, keyword: str = "PROFILE") -> str:
     """A profile that may be left out for the queue manager only."""
     words = options.values(keyword)
     if words is None:
         if objtype != "QMGR":
-            raise SyntaxProblem(statement.end, f"{keyword} is missing: it says which objects this is about")
+            raise MqscSyntaxError(statement.end, f"{keyword} is missing: it says which objects this is about")
         return ""
     return _one_profile(words, keyword)
 
 
-def _one_profile(words: Sequence[Word], keyword: str) -> str:
+def _one_profile(words: Sequence[Token], keyword: str) -> str:
     if len(words) > 1:
-        raise SyntaxProblem(words[1].end, f"{keyword} takes one value")
+        raise MqscSyntaxError(words[1].end, f"{keyword} takes one value")
     text = words[0].text.strip()
     if text and text.lower() not in (CLASS_PROFILE, MANAGER_PROFILE):
         try:
             check_profile(text)
         except MQError as error:
-            raise SyntaxProblem(words[0].end, error.detail.rstrip(".")) from None
+            raise MqscSyntaxError(words[0].end, error.detail.rstrip(".")) from None
     # What is not in quotes was made upper case; these two are small letters to everybody.
     return text.lower() if text in (CLASS_PROFILE.upper(), MANAGER_PROFILE.upper()) else text
 
 
-def _entities(options: Options) -> list[Entity]:
+def _entities(options: CommandOptions) -> list[Entity]:
     found: list[Entity] = []
     for keyword in ("PRINCIPAL", "GROUP"):
         for word in options.values(keyword) or ():
@@ -112,19 +99,19 @@ def _entities(options: Options) -> list[Entity]:
             try:
                 check_entity(entity)
             except MQError as error:
-                raise SyntaxProblem(word.end, error.detail.rstrip(".")) from None
+                raise MqscSyntaxError(word.end, error.detail.rstrip(".")) from None
             found.append(entity)
     return found
 
 
-def _needed_entities(statement: Statement, options: Options) -> list[Entity]:
+def _needed_entities(statement: Statement, options: CommandOptions) -> list[Entity]:
     found = _entities(options)
     if not found:
-        raise SyntaxProblem(statement.end, "PRINCIPAL or GROUP is missing: it says whose authorities these are")
+        raise MqscSyntaxError(statement.end, "PRINCIPAL or GROUP is missing: it says whose authorities these are")
     return found
 
 
-def _authorities(words: Sequence[Word] | None, keyword: str, objtype: str) -> int | None:
+def _authorities(words: Sequence[Token] | None, keyword: str, objtype: str) -> int | None:
     if words is None:
         return None
     object_type = OBJECT_TYPES[objtype]
@@ -132,10 +119,10 @@ def _authorities(words: Sequence[Word] | None, keyword: str, objtype: str) -> in
     for word in words:
         text = word.text.upper()
         if text not in _WORDS:
-            raise unknown(word, f"is not an authority: {keyword} takes {', '.join(_WORDS)}", _WORDS)
+            raise unknown_word(word, f"is not an authority: {keyword} takes {', '.join(_WORDS)}", _WORDS)
         bits = expand((text,), object_type)
         if unknown_to(object_type, bits):
-            raise SyntaxProblem(word.end, f"{text} makes no sense for objects of type {objtype}")
+            raise MqscSyntaxError(word.end, f"{text} makes no sense for objects of type {objtype}")
         mask |= bits
     return mask
 
@@ -152,17 +139,17 @@ def _set(statement: Statement) -> Action:
     removed = options.values("AUTHRMV")
     remove = _authorities(removed, "AUTHRMV", objtype)
     if add and removed and len(removed) > 1 and any(word.text.upper() == "ALL" for word in removed):
-        raise SyntaxProblem(statement.end, "AUTHRMV(ALL) takes nothing else beside it when AUTHADD gives something")
+        raise MqscSyntaxError(statement.end, "AUTHRMV(ALL) takes nothing else beside it when AUTHADD gives something")
     options.finish()
     if add is None and remove is None:
-        raise SyntaxProblem(statement.end, "AUTHADD or AUTHRMV is missing: it says which authorities change")
+        raise MqscSyntaxError(statement.end, "AUTHADD or AUTHRMV is missing: it says which authorities change")
     return partial(_do_set, objtype, profile, tuple(entities), add or 0, remove or 0)
 
 
 def _do_set(
-    objtype: str, profile: str, entities: tuple[Entity, ...], add: int, remove: int, target: Target
+    objtype: str, profile: str, entities: tuple[Entity, ...], add: int, remove: int, context: CommandContext
 ) -> Iterator[str]:
-    set_records(target, objtype, profile, entities, add, remove)
+    set_records(context, objtype, profile, entities, add, remove)
     yield message("AMQ8862I", f"{PRODUCT} authority record set.")
 
 
@@ -175,14 +162,14 @@ def _delete(statement: Statement) -> Action:
     ignores = options.choice("IGNSTATE", *(("YES", "NO") if is_forgiving else ("NO", "YES"))) == "YES"
     options.finish()
     if is_forgiving and not ignores:
-        raise SyntaxProblem(statement.end, f"IGNSTATE is always YES for {objtype}")
+        raise MqscSyntaxError(statement.end, f"IGNSTATE is always YES for {objtype}")
     return partial(_do_delete, objtype, profile, tuple(entities), ignores)
 
 
 def _do_delete(
-    objtype: str, profile: str, entities: tuple[Entity, ...], ignores_missing: bool, target: Target
+    objtype: str, profile: str, entities: tuple[Entity, ...], ignores_missing: bool, context: CommandContext
 ) -> Iterator[str]:
-    delete_records(target, objtype, profile, entities, ignores_missing)
+    delete_records(context, objtype, profile, entities, ignores_missing)
     yield message("AMQ8863I", f"{PRODUCT} authority record deleted.")
 
 
@@ -198,9 +185,9 @@ def _display(statement: Statement) -> Action:
     entity = _only_entity(statement, _entities(options))
     match = options.choice("MATCH", *_MATCHES)
     if match == "MEMBERSHIP" and (entity is None or entity.is_group):
-        raise SyntaxProblem(statement.end, "MATCH(MEMBERSHIP) needs a PRINCIPAL: groups have no groups")
+        raise MqscSyntaxError(statement.end, "MATCH(MEMBERSHIP) needs a PRINCIPAL: groups have no groups")
     shown = _shown(options, _SHOWN, _ALWAYS_SHOWN)
-    return partial(_do_display, Question(profile, objtype, entity, match), shown)
+    return partial(_do_display, RecordQuery(profile, objtype, entity, match), shown)
 
 
 def _has_values(statement: Statement, keyword: str) -> bool:
@@ -211,11 +198,11 @@ def _has_values(statement: Statement, keyword: str) -> bool:
 
 def _only_entity(statement: Statement, entities: list[Entity]) -> Entity | None:
     if len(entities) > 1:
-        raise SyntaxProblem(statement.end, "one user or one group can be asked for at a time")
+        raise MqscSyntaxError(statement.end, "one user or one group can be asked for at a time")
     return entities[0] if entities else None
 
 
-def _shown(options: Options, known: tuple[str, ...], always: tuple[str, ...]) -> tuple[str, ...]:
+def _shown(options: CommandOptions, known: tuple[str, ...], always: tuple[str, ...]) -> tuple[str, ...]:
     """The attributes to show, in their order: all of them unless some are asked for by name."""
     shows_all = options.switch("ALL")
     names = {name for name in known if options.switch(name)}
@@ -225,8 +212,8 @@ def _shown(options: Options, known: tuple[str, ...], always: tuple[str, ...]) ->
     return tuple(name for name in known if name in names or name in always)
 
 
-def _do_display(question: Question, shown: tuple[str, ...], target: Target) -> Iterator[str]:
-    rows = records(target, question)
+def _do_display(question: RecordQuery, shown: tuple[str, ...], context: CommandContext) -> Iterator[str]:
+    rows = records(context, question)
     if not rows:
         raise CommandRefused("AMQ8459I", "Not found: there is no such authority record.")
     for row in rows:
@@ -255,11 +242,11 @@ def _display_entity(statement: Statement) -> Action:
 
 
 def _do_display_entity(
-    entity: Entity, objtype: str, name: str, shown: tuple[str, ...], target: Target
+    entity: Entity, objtype: str, name: str, shown: tuple[str, ...], context: CommandContext
 ) -> Iterator[str]:
-    mask = entity_authority(target, entity.name, entity.is_group, objtype, name)
+    mask = entity_authority(context, entity.name, entity.is_group, objtype, name)
     if objtype == "QMGR":
-        name = target.look(lambda engine: engine.name)
+        name = context.query(lambda engine: engine.name)
     row: Row = {
         "OBJNAME": name,
         "ENTITY": entity.name,
@@ -277,8 +264,8 @@ def _display_service(statement: Statement) -> Action:
     return partial(_do_display_service, shown)
 
 
-def _do_display_service(shown: tuple[str, ...], target: Target) -> Iterator[str]:
-    target.authorize(MQOT_Q_MGR, "", DSP)
+def _do_display_service(shown: tuple[str, ...], context: CommandContext) -> Iterator[str]:
+    context.authorize(MQOT_Q_MGR, "", DSP)
     values = {"IFVER": str(INTERFACE_VERSION), "UIDSUPP": "YES"}
     yield message("AMQ8865I", "Authority service details.")
     yield from columns([bracketed(name, values[name]) for name in shown])

@@ -11,22 +11,21 @@ from ostler.command.admin.channel_auth import (
     ACTIONS,
     ALL_TYPES,
     MATCHES,
-    Found,
-    Question,
     Row,
+    RuleMatches,
+    RuleQuery,
     find_rules,
     row_of,
-    rules,
     set_rule,
 )
-from ostler.command.admin.context import CommandRefused, Target
-from ostler.command.mqsc.arguments import Options, find_attribute, given_attributes
+from ostler.command.admin.context import CommandContext, CommandRefused
+from ostler.command.mqsc.arguments import CommandOptions, find_attribute, given_attributes
 from ostler.command.mqsc.define_alter_delete import Action
 from ostler.command.mqsc.display.filters import Filter, read_filter
 from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Argument, Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value, find, to_text
 from ostler.model.constants import (
@@ -43,8 +42,6 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.security.channel_rule import TYPE_WORDS, check_profile
-
-__all__ = ["COMMANDS", "Question", "Row", "find_rules", "row_of", "rules", "set_rule"]
 
 _KIND: Final = ObjectType.CHLAUTH
 _NOT_FOUND: Final = "AMQ8884E"
@@ -94,10 +91,10 @@ _DESCRIBING: Final = ("ADDRESS", "CLNTUSER", "QMNAME", "SSLPEER", "SSLCERTI")
 
 def _set(statement: Statement) -> Action:
     profile = _profile(statement)
-    options = Options(statement)
+    options = CommandOptions(statement)
     action = options.choice("ACTION", *ACTIONS)
     if statement.argument("TYPE") is None:
-        raise SyntaxProblem(statement.end, "TYPE is missing: it says what the rule looks at")
+        raise MqscSyntaxError(statement.end, "TYPE is missing: it says what the rule looks at")
     # Whether an attribute belongs to the type is asked when the rule is set: that has a number of its own.
     given = given_attributes(_KIND, options.rest, "", ("ACTION",))
     return partial(_do_set, {"CHLAUTH": profile, **given}, action)
@@ -106,18 +103,18 @@ def _set(statement: Statement) -> Action:
 def _profile(statement: Statement) -> str:
     word = statement.name
     if word is None:
-        raise SyntaxProblem(statement.noun.end, "CHLAUTH needs the name of a channel in brackets, such as ('*')")
+        raise MqscSyntaxError(statement.noun.end, "CHLAUTH needs the name of a channel in brackets, such as ('*')")
     text = word.text.strip()
     try:
         check_profile(text)
     except MQError as error:
-        raise SyntaxProblem(word.end, error.detail.rstrip(".")) from None
+        raise MqscSyntaxError(word.end, error.detail.rstrip(".")) from None
     return text
 
 
-def _do_set(given: dict[str, Value], action: str, target: Target) -> Iterator[str]:
+def _do_set(given: dict[str, Value], action: str, context: CommandContext) -> Iterator[str]:
     try:
-        set_rule(target, given, action)
+        set_rule(context, given, action)
     except MQError as error:
         raise _numbered(error) from None
     yield message("AMQ8877I", f"{PRODUCT} channel authentication record set.")
@@ -132,10 +129,10 @@ def _numbered(error: MQError) -> Exception:
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _DisplayRequest:
     """What a DISPLAY asks for: which rules, and what of them."""
 
-    question: Question
+    question: RuleQuery
     names: frozenset[str]
     shows_all: bool
     filter: Filter | None
@@ -143,20 +140,20 @@ class _Wish:
 
 def _display(statement: Statement) -> Action:
     channel = _profile(statement)
-    options = Options(statement)
+    options = CommandOptions(statement)
     match = options.choice("MATCH", *MATCHES)
     type_word = options.choice("TYPE", ALL_TYPES, *TYPE_WORDS.values()) if _has_values(statement, "TYPE") else ALL_TYPES
     described = {name: options.text(name).strip() for name in _DESCRIBING if _has_values(statement, name)}
     if described and match != "RUNCHECK":
         argument = statement.argument(next(iter(described)))
         assert argument is not None
-        raise SyntaxProblem(
+        raise MqscSyntaxError(
             argument.end,
             f"{argument.keyword.text} takes a value with MATCH(RUNCHECK) only; use WHERE to choose by value",
         )
     if channel != "*" and type_word == "BLOCKADDR":
-        raise SyntaxProblem(statement.end, "TYPE(BLOCKADDR) is for all channels: the name must be '*'")
-    question = Question(
+        raise MqscSyntaxError(statement.end, "TYPE(BLOCKADDR) is for all channels: the name must be '*'")
+    question = RuleQuery(
         channel,
         type_word,
         match,
@@ -166,10 +163,10 @@ def _display(statement: Statement) -> Action:
         described.get("SSLPEER", ""),
         described.get("SSLCERTI", ""),
     )
-    return partial(_do_display, _wish(question, options))
+    return partial(_do_display, _parse_display_request(question, options))
 
 
-def _wish(question: Question, options: Options) -> _Wish:
+def _parse_display_request(question: RuleQuery, options: CommandOptions) -> _DisplayRequest:
     """The rest of a DISPLAY: ALL, WHERE and attributes by name."""
     shows_all = options.switch("ALL")
     words = options.values("WHERE")
@@ -178,13 +175,13 @@ def _wish(question: Question, options: Options) -> _Wish:
     if condition is not None:
         names.add(condition.attribute.name)
     is_one = "*" not in question.channel and not names
-    return _Wish(question, frozenset(names), shows_all or is_one, condition)
+    return _DisplayRequest(question, frozenset(names), shows_all or is_one, condition)
 
 
 def _asked(argument: Argument) -> str:
     attribute = find_attribute((_KIND,), argument.keyword, ("ALL", "WHERE", "MATCH"))
     if argument.values is not None:
-        raise SyntaxProblem(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
+        raise MqscSyntaxError(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
     return attribute.name
 
 
@@ -193,21 +190,21 @@ def _has_values(statement: Statement, keyword: str) -> bool:
     return argument is not None and argument.values is not None
 
 
-def _do_display(wish: _Wish, target: Target) -> Iterator[str]:
+def _do_display(request: _DisplayRequest, context: CommandContext) -> Iterator[str]:
     try:
-        found = find_rules(target, wish.question)
+        found = find_rules(context, request.question)
     except MQError as error:
         raise _numbered(error) from None
-    is_disabled = target.look(_rules_are_disabled)
+    is_disabled = context.query(_rules_are_disabled)
     shown = False
     for definition in found.rules:
         row = row_of(definition)
-        if wish.filter is None or wish.filter.accepts(row.get(wish.filter.attribute.name)):
+        if request.filter is None or request.filter.accepts(row.get(request.filter.attribute.name)):
             shown = True
             yield _title(is_disabled)
-            yield from _lines(wish, row)
+            yield from _lines(request, row)
     if not shown:
-        yield from _nothing(wish, found)
+        yield from _nothing(request, found)
 
 
 def _rules_are_disabled(engine: Engine) -> bool:
@@ -220,18 +217,18 @@ def _title(is_disabled: bool) -> str:
     return message("AMQ8878I", "Channel authentication record details.")
 
 
-def _nothing(wish: _Wish, found: Found) -> Iterator[str]:
+def _nothing(request: _DisplayRequest, found: RuleMatches) -> Iterator[str]:
     """A connection that no rule is for comes in; any other question wants at least one rule."""
-    if wish.question.match == "RUNCHECK" and not found.rules:
+    if request.question.match == "RUNCHECK" and not found.rules:
         yield message("AMQ9783I", f"No record is for this connection; the channel runs with MCAUSER('{found.user}').")
         return
-    raise CommandRefused(_NOT_FOUND, f"Channel authentication record not found for {wish.question.channel}.")
+    raise CommandRefused(_NOT_FOUND, f"Channel authentication record not found for {request.question.channel}.")
 
 
-def _lines(wish: _Wish, row: Row) -> Iterator[str]:
+def _lines(request: _DisplayRequest, row: Row) -> Iterator[str]:
     items: list[str] = []
     for name in _ORDER:
-        if name in row and _is_shown(wish, name, row[name]):
+        if name in row and _is_shown(request, name, row[name]):
             if name in _LISTS and items:
                 # A list begins a line.
                 yield from columns(items)
@@ -240,8 +237,8 @@ def _lines(wish: _Wish, row: Row) -> Iterator[str]:
     yield from columns(items)
 
 
-def _is_shown(wish: _Wish, name: str, value: Value) -> bool:
-    if wish.shows_all or name in wish.names:
+def _is_shown(request: _DisplayRequest, name: str, value: Value) -> bool:
+    if request.shows_all or name in request.names:
         return True
     if name in _UNLESS_BLANK:
         return value != ""

@@ -7,14 +7,14 @@ from functools import partial
 from string import hexdigits
 from typing import Final, NoReturn
 
-from ostler.command.admin.channel_refusals import WRONG_TYPE
-from ostler.command.admin.context import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandRefused, Target
+from ostler.command.admin.channel_errors import WRONG_TYPE
+from ostler.command.admin.context import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize
-from ostler.command.mqsc.arguments import Options, object_name
+from ostler.command.mqsc.arguments import CommandOptions, object_name
 from ostler.command.mqsc.define_alter_delete import Action
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, subtype_of
@@ -33,10 +33,10 @@ _PING_BYTES: Final = 16
 _LUWID_DIGITS: Final = 16
 
 
-def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> str:
+def _type_of(context: CommandContext, verb: str, name: str, types: tuple[str, ...]) -> str:
     """The type of a channel. CommandRefused when there is none, or when the command is not for that type."""
-    authorize(target, verb, _KIND, name)
-    found = target.look(partial(_find_type, name))
+    authorize(context, verb, _KIND, name)
+    found = context.query(partial(_find_type, name))
     if not found:
         raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
     if found not in types:
@@ -45,9 +45,9 @@ def _type_of(target: Target, verb: str, name: str, types: tuple[str, ...]) -> st
     return found
 
 
-def _check_runs(target: Target, verb: str, name: str, types: tuple[str, ...]) -> None:
+def _check_runs(context: CommandContext, verb: str, name: str, types: tuple[str, ...]) -> None:
     """The same for what only channels can do that run here."""
-    kind = _type_of(target, verb, name, types)
+    kind = _type_of(context, verb, name, types)
     if kind not in _RUN:
         raise _not_yet(name, kind)
 
@@ -71,21 +71,21 @@ def _ignoring(ignores: bool, do: Callable[[], None]) -> None:
 
 def start(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
-    options = Options(statement)
+    options = CommandOptions(statement)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     options.finish()
     return partial(_start, name, ignores)
 
 
-def _start(name: str, ignores: bool, target: Target) -> Iterator[str]:
-    _check_runs(target, "START", name, _CONTROLLED)
-    _ignoring(ignores, partial(target.start_channel, name))
+def _start(name: str, ignores: bool, context: CommandContext) -> Iterator[str]:
+    _check_runs(context, "START", name, _CONTROLLED)
+    _ignoring(ignores, partial(context.start_channel, name))
     yield message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
 
 
 def stop(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
-    options = Options(statement)
+    options = CommandOptions(statement)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
     address = options.text("CONNAME")
@@ -95,20 +95,20 @@ def stop(statement: Statement) -> Action:
     status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if one else ("STOPPED", "INACTIVE")))
     if one and status == "STOPPED":
         what = "CONNAME" if address else "QMNAME"
-        raise SyntaxProblem(statement.end, f"STATUS(STOPPED) concerns the whole channel; it does not go with {what}")
+        raise MqscSyntaxError(statement.end, f"STATUS(STOPPED) concerns the whole channel; it does not go with {what}")
     options.finish()
     return partial(_stop, name, mode, status, address, manager, ignores)
 
 
 def _stop(
-    name: str, mode: str, status: str, address: str, manager: str, ignores: bool, target: Target
+    name: str, mode: str, status: str, address: str, manager: str, ignores: bool, context: CommandContext
 ) -> Iterator[str]:
-    kind = _type_of(target, "STOP", name, _CONTROLLED)
+    kind = _type_of(context, "STOP", name, _CONTROLLED)
 
     def do() -> None:
         if kind not in _RUN:
             raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-        target.stop_channel(name, mode, status, address, manager)
+        context.stop_channel(name, mode, status, address, manager)
 
     _ignoring(ignores, do)
     yield message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
@@ -116,44 +116,44 @@ def _stop(
 
 def ping(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
-    options = Options(statement)
+    options = CommandOptions(statement)
     size = _number(options, "DATALEN", 16, 32_768)
     options.finish()
     return partial(_ping, name, size or _PING_BYTES)
 
 
-def _ping(name: str, size: int, target: Target) -> Iterator[str]:
-    _check_runs(target, "PING", name, _SENDING)
-    target.ping_channel(name, size)
+def _ping(name: str, size: int, context: CommandContext) -> Iterator[str]:
+    _check_runs(context, "PING", name, _SENDING)
+    context.ping_channel(name, size)
     yield message("AMQ8020I", f"Ping of {PRODUCT} channel complete.")
 
 
 def reset(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
-    options = Options(statement)
+    options = CommandOptions(statement)
     number = _number(options, "SEQNUM", 1, 999_999_999)
     options.finish()
     return partial(_reset, name, number or 1)
 
 
-def _reset(name: str, number: int, target: Target) -> Iterator[str]:
-    _check_runs(target, "RESET", name, _MESSAGES)
-    target.reset_channel(name, number)
+def _reset(name: str, number: int, context: CommandContext) -> Iterator[str]:
+    _check_runs(context, "RESET", name, _MESSAGES)
+    context.reset_channel(name, number)
     yield message("AMQ8023I", f"{PRODUCT} channel reset.")
 
 
 def resolve(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
-    options = Options(statement)
+    options = CommandOptions(statement)
     if statement.argument("ACTION") is None:
-        raise SyntaxProblem(statement.end, "ACTION is missing: it is COMMIT or BACKOUT")
+        raise MqscSyntaxError(statement.end, "ACTION is missing: it is COMMIT or BACKOUT")
     action = options.choice("ACTION", "COMMIT", "BACKOUT")
     digits = options.text("LUWID")
     luwid = decode_luwid(digits) if digits else b""
     if luwid is None:
-        raise SyntaxProblem(statement.end, f"LUWID has {_LUWID_DIGITS} hexadecimal digits, as LSTLUWID of CHSTATUS")
+        raise MqscSyntaxError(statement.end, f"LUWID has {_LUWID_DIGITS} hexadecimal digits, as LSTLUWID of CHSTATUS")
     if luwid and action != "COMMIT":
-        raise SyntaxProblem(statement.end, "LUWID goes with ACTION(COMMIT): what is behind that batch is backed out")
+        raise MqscSyntaxError(statement.end, "LUWID goes with ACTION(COMMIT): what is behind that batch is backed out")
     options.finish()
     return partial(_resolve, name, action, luwid)
 
@@ -165,9 +165,9 @@ def decode_luwid(digits: str) -> bytes | None:
     return bytes.fromhex(digits)
 
 
-def _resolve(name: str, action: str, luwid: bytes, target: Target) -> Iterator[str]:
-    _check_runs(target, "RESOLVE", name, _SENDING)
-    warning = target.resolve_channel(name, action, luwid)
+def _resolve(name: str, action: str, luwid: bytes, context: CommandContext) -> Iterator[str]:
+    _check_runs(context, "RESOLVE", name, _SENDING)
+    warning = context.resolve_channel(name, action, luwid)
     yield message("AMQ8025I", f"{PRODUCT} channel resolved.")
     if warning:
         yield warning
@@ -175,25 +175,25 @@ def _resolve(name: str, action: str, luwid: bytes, target: Target) -> Iterator[s
 
 def purge(statement: Statement) -> Action:
     name = object_name(statement, _KIND)
-    options = Options(statement)
+    options = CommandOptions(statement)
     options.text("CLIENTID")
     options.choice("CHLTYPE", "MQTT")
     options.finish()
     return partial(_purge, name)
 
 
-def _purge(name: str, target: Target) -> NoReturn:
-    raise _not_yet(name, _type_of(target, "PURGE", name, ("MQTT",)))
+def _purge(name: str, context: CommandContext) -> NoReturn:
+    raise _not_yet(name, _type_of(context, "PURGE", name, ("MQTT",)))
 
 
-def _number(options: Options, keyword: str, low: int, high: int) -> int | None:
+def _number(options: CommandOptions, keyword: str, low: int, high: int) -> int | None:
     """A number that a command takes beside its channel, checked; None when it is not there."""
     words = options.values(keyword)
     if words is None:
         return None
     text = words[0].text
     if len(words) > 1 or not text.isascii() or not text.isdigit() or not low <= int(text) <= high:
-        raise SyntaxProblem(words[-1].end, f"{keyword} is a number between {low} and {high}")
+        raise MqscSyntaxError(words[-1].end, f"{keyword} is a number between {low} and {high}")
     return int(text)
 
 

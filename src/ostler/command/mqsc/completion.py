@@ -80,7 +80,7 @@ _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.
 
 
 @dataclass
-class Typed:
+class TypedCommand:
     """A command as far as it was typed. `words` are those outside of brackets, `beginning` is the unfinished one."""
 
     words: list[str] = field(default_factory=list)
@@ -123,8 +123,8 @@ def _verbs() -> list[str]:
     return [verb for verb in set(VERBS.values()) if nouns_of(verb)]
 
 
-def _read(text: str) -> Typed:
-    typed = Typed()
+def _read(text: str) -> TypedCommand:
+    typed = TypedCommand()
     quote = ""
     for character in text:
         if quote:
@@ -145,7 +145,7 @@ def _read(text: str) -> Typed:
     return typed
 
 
-def _end_word(typed: Typed) -> None:
+def _end_word(typed: TypedCommand) -> None:
     if typed.beginning:
         if typed.is_inside:
             typed.values.setdefault(typed.owner, []).append(typed.beginning.strip(_QUOTES))
@@ -162,7 +162,7 @@ def _fitting(beginning: str, candidates: Iterable[str]) -> list[str]:
 # -- keywords ----------------------------------------------------------------------------------------------------------
 
 
-def _keywords(verb: str, typed: Typed) -> list[str]:
+def _keywords(verb: str, typed: TypedCommand) -> list[str]:
     noun = whole_noun(verb, typed.words[1])
     found = [*_OPTIONS.get(verb, ()), *_MORE_OPTIONS.get((verb, noun), ())]
     if noun == "AUTHREC" and verb != "DISPLAY":
@@ -175,7 +175,7 @@ def _keywords(verb: str, typed: Typed) -> list[str]:
     return found
 
 
-def _subtype(typed: Typed) -> str:
+def _subtype(typed: TypedCommand) -> str:
     for keyword in _SUBTYPES:
         values = typed.values.get(keyword)
         if values:
@@ -203,7 +203,7 @@ def _written(verb: str, attribute: Attribute) -> list[str]:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def _values(typed: Typed, names: Names) -> list[str]:
+def _values(typed: TypedCommand, names: Names) -> list[str]:
     if len(typed.words) < 2:
         return []
     verb = VERBS.get(typed.words[0], "")

@@ -11,15 +11,15 @@ from ostler.command.admin.context import (
     LISTENER_NOT_ACTIVE,
     SERVICE_ACTIVE,
     SERVICE_NOT_ACTIVE,
+    CommandContext,
     CommandRefused,
-    Target,
 )
 from ostler.command.admin.permissions import authorize
-from ostler.command.mqsc.arguments import Options, object_name
+from ostler.command.mqsc.arguments import CommandOptions, object_name
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.grammar import PRODUCT, Noun, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
@@ -36,12 +36,12 @@ _ANSWERS: Final = {
 }
 
 
-def _run(verb: str, kind: ObjectType, name: str, ignores: bool, target: Target) -> Iterator[str]:
-    authorize(target, verb, kind, name)
-    if not target.look(partial(_is_defined, kind, name)):
+def _run(verb: str, kind: ObjectType, name: str, ignores: bool, context: CommandContext) -> Iterator[str]:
+    authorize(context, verb, kind, name)
+    if not context.query(partial(_is_defined, kind, name)):
         raise not_found(name)
     try:
-        _HANDLERS[verb, kind](name, target)
+        _HANDLERS[verb, kind](name, context)
     except CommandRefused as refusal:
         if not ignores or refusal.number not in _ALREADY_SO:
             raise
@@ -52,31 +52,31 @@ def _is_defined(kind: ObjectType, name: str, engine: Engine) -> bool:
     return objects.find(engine, kind, name) is not None
 
 
-def _is_listening(name: str, target: Target) -> bool:
-    return any(status.name == name for status in target.listener_status())
+def _is_listening(name: str, context: CommandContext) -> bool:
+    return any(status.name == name for status in context.listener_status())
 
 
-def _start_listener(name: str, target: Target) -> None:
-    if _is_listening(name, target):
+def _start_listener(name: str, context: CommandContext) -> None:
+    if _is_listening(name, context):
         raise CommandRefused(LISTENER_ACTIVE, f"Listener {name} is active already.")
-    target.start_listener(name)
+    context.start_listener(name)
 
 
-def _stop_listener(name: str, target: Target) -> None:
-    if not _is_listening(name, target):
+def _stop_listener(name: str, context: CommandContext) -> None:
+    if not _is_listening(name, context):
         raise CommandRefused(LISTENER_NOT_ACTIVE, f"Listener {name} is not active.")
-    target.stop_listener(name)
+    context.stop_listener(name)
 
 
-def _start_service(name: str, target: Target) -> None:
-    target.start_service(name)
+def _start_service(name: str, context: CommandContext) -> None:
+    context.start_service(name)
 
 
-def _stop_service(name: str, target: Target) -> None:
-    target.stop_service(name)
+def _stop_service(name: str, context: CommandContext) -> None:
+    context.stop_service(name)
 
 
-_HANDLERS: Final[dict[tuple[str, ObjectType], Callable[[str, Target], None]]] = {
+_HANDLERS: Final[dict[tuple[str, ObjectType], Callable[[str, CommandContext], None]]] = {
     ("START", ObjectType.LISTENER): _start_listener,
     ("STOP", ObjectType.LISTENER): _stop_listener,
     ("START", ObjectType.SERVICE): _start_service,
@@ -96,7 +96,7 @@ def stop(statement: Statement, noun: Noun) -> Action:
 
 
 def _control(verb: str, statement: Statement, kind: ObjectType, name: str) -> Action:
-    options = Options(statement)
+    options = CommandOptions(statement)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     options.finish()
     return partial(_run, verb, kind, name, ignores)
@@ -105,11 +105,11 @@ def _control(verb: str, statement: Statement, kind: ObjectType, name: str) -> Ac
 # -- what has no definition --------------------------------------------------------------------------------------------
 
 
-def _plain(statement: Statement) -> Options:
+def _plain(statement: Statement) -> CommandOptions:
     """The options of a command whose noun takes no name."""
     if statement.name is not None:
-        raise SyntaxProblem(statement.name.end, f"{statement.noun.text} takes no name")
-    return Options(statement)
+        raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name")
+    return CommandOptions(statement)
 
 
 def ping(statement: Statement, noun: Noun) -> Action:
@@ -117,8 +117,8 @@ def ping(statement: Statement, noun: Noun) -> Action:
     return _ping
 
 
-def _ping(target: Target) -> Iterator[str]:
-    target.look(_nothing)
+def _ping(context: CommandContext) -> Iterator[str]:
+    context.query(_nothing)
     yield message("AMQ8415I", f"The {PRODUCT} queue manager answers.")
 
 
@@ -136,13 +136,13 @@ def stop_command_server(statement: Statement) -> Action:
     return partial(_command_server, "STOP")
 
 
-def _command_server(verb: str, target: Target) -> Iterator[str]:
-    authorize(target, verb, ObjectType.QMGR, "")
+def _command_server(verb: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, verb, ObjectType.QMGR, "")
     if verb == "START":
-        target.start_command_server()
+        context.start_command_server()
         yield message("AMQ8733I", f"Request to start the {PRODUCT} command server accepted.")
     else:
-        target.stop_command_server()
+        context.stop_command_server()
         yield message("AMQ8732I", f"Request to stop the {PRODUCT} command server accepted.")
 
 
@@ -153,9 +153,9 @@ def start_initiator(statement: Statement) -> Action:
     return partial(_start_initiator, queue)
 
 
-def _start_initiator(queue: str, target: Target) -> Iterator[str]:
-    authorize(target, "START", ObjectType.QMGR, "")
-    target.start_channel_initiator(queue)
+def _start_initiator(queue: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "START", ObjectType.QMGR, "")
+    context.start_channel_initiator(queue)
     yield message("AMQ8024I", f"{PRODUCT} channel initiator started.")
 
 
@@ -166,27 +166,27 @@ def stop_initiator(statement: Statement) -> Action:
     return _stop_initiator
 
 
-def _stop_initiator(target: Target) -> Iterator[str]:
-    authorize(target, "STOP", ObjectType.QMGR, "")
-    target.stop_channel_initiator()
+def _stop_initiator(context: CommandContext) -> Iterator[str]:
+    authorize(context, "STOP", ObjectType.QMGR, "")
+    context.stop_channel_initiator()
     yield message("AMQ8732I", f"Request to stop the {PRODUCT} channel initiator accepted.")
 
 
 def refresh_security(statement: Statement) -> Action:
     if statement.name is not None and statement.name.text not in ("*", ""):
-        raise SyntaxProblem(statement.name.end, "SECURITY takes (*) or nothing")
-    options = Options(statement)
+        raise MqscSyntaxError(statement.name.end, "SECURITY takes (*) or nothing")
+    options = CommandOptions(statement)
     what = options.choice("TYPE", "AUTHSERV", "CONNAUTH", "SSL")
     options.finish()
     return partial(_refresh_security, what)
 
 
-def _refresh_security(what: str, target: Target) -> Iterator[str]:
-    authorize(target, "REFRESH", ObjectType.QMGR, "")
+def _refresh_security(what: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "REFRESH", ObjectType.QMGR, "")
     if what == "SSL":
-        target.refresh_tls()
+        context.refresh_tls()
     else:
-        target.refresh_security(what)
+        context.refresh_security(what)
     yield message("AMQ8560I", f"{PRODUCT} security cache refreshed.")
 
 

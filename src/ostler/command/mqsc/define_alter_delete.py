@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, TypeAlias
 
-from ostler.command.admin import objects as administration
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin import objects as admin_objects
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.in_use import check_not_open
 from ostler.command.admin.permissions import authorize, authorize_define
-from ostler.command.mqsc.arguments import Options, find_attribute, given_attributes, object_name, value_of
+from ostler.command.mqsc.arguments import CommandOptions, find_attribute, given_attributes, object_name, value_of
 from ostler.command.mqsc.grammar import PRODUCT, Noun, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.command.status.channel_status import CURRENT
 from ostler.engine import objects
 from ostler.engine.core import Engine
@@ -35,7 +35,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 
-Action: TypeAlias = Callable[[Target], Iterator[str]]
+Action: TypeAlias = Callable[[CommandContext], Iterator[str]]
 """A command that was understood. Called with a queue manager it is done, and gives the lines of its answer."""
 
 # Types whose change may concern those who have an object open.
@@ -74,13 +74,13 @@ def _subtype_given(statement: Statement, kind: ObjectType) -> str:
 def define(statement: Statement, noun: Noun) -> Action:
     kind = noun.types[0]
     name = object_name(statement, kind)
-    options = Options(statement)
+    options = CommandOptions(statement)
     replace = options.switch("REPLACE", "NOREPLACE")
     like = options.text("LIKE")
     force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
     subtype = _subtype_given(statement, kind)
     if has_subtypes(kind) and kind != ObjectType.LISTENER and not subtype and not like:
-        raise SyntaxProblem(statement.end, f"{_SUBTYPE_KEYWORDS[kind]} is missing: it says what the {noun.label} is")
+        raise MqscSyntaxError(statement.end, f"{_SUBTYPE_KEYWORDS[kind]} is missing: it says what the {noun.label} is")
     given = given_attributes(kind, options.rest, subtype, ("REPLACE", "NOREPLACE", "LIKE"))
     return partial(_define, noun, kind, name, given, like or None, replace, force)
 
@@ -93,18 +93,18 @@ def _define(
     like: str | None,
     replace: bool,
     force: bool,
-    target: Target,
+    context: CommandContext,
 ) -> Iterator[str]:
-    table = administration.kept_under(kind, given)
-    exists = target.look(partial(_exists, table, name))
-    model = like or administration.default_object(kind, subtype_of(kind, given))
-    authorize_define(target, table, name, exists and replace, model)
+    table = admin_objects.storage_type(kind, given)
+    exists = context.query(partial(_exists, table, name))
+    model = like or admin_objects.default_object(kind, subtype_of(kind, given))
+    authorize_define(context, table, name, exists and replace, model)
 
     def change(engine: Engine) -> int:
-        return administration.define_anew(engine, kind, name, given, like, replace, force)
+        return admin_objects.define_object(engine, kind, name, given, like, replace, force)
 
     try:
-        target.change(change)
+        context.change(change)
     except MQError as error:
         if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
             what = f"{PRODUCT} {noun.label} {name} exists already. Use ALTER, or DEFINE with REPLACE."
@@ -115,9 +115,9 @@ def _define(
 
 
 def _warning(kind: ObjectType, given: dict[str, Value]) -> Iterator[str]:
-    text = administration.ignored_text(kind, given)
+    text = admin_objects.ignored_values_text(kind, given)
     if text:
-        yield message(administration.IGNORED, text)
+        yield message(admin_objects.IGNORED, text)
 
 
 def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
@@ -128,11 +128,11 @@ def alter(statement: Statement, noun: Noun) -> Action:
     kind = noun.types[0]
     if kind == ObjectType.QMGR:
         if statement.name is not None:
-            raise SyntaxProblem(statement.name.end, "QMGR takes no name: it is the one that hears the command")
+            raise MqscSyntaxError(statement.name.end, "QMGR takes no name: it is the one that hears the command")
         name = ""
     else:
         name = object_name(statement, kind)
-    options = Options(statement)
+    options = CommandOptions(statement)
     force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
     if kind == ObjectType.QMGR:
         options.switch("FORCE", "NOFORCE")  # only DEFXMITQ would need it, and nobody holds on to that one
@@ -141,15 +141,15 @@ def alter(statement: Statement, noun: Noun) -> Action:
 
 
 def _alter(
-    noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], force: bool, target: Target
+    noun: Noun, kind: ObjectType, name: str, given: dict[str, Value], force: bool, context: CommandContext
 ) -> Iterator[str]:
-    authorize(target, "ALTER", administration.kept_under(kind, given), name)
+    authorize(context, "ALTER", admin_objects.storage_type(kind, given), name)
 
     def change(engine: Engine) -> int:
-        return administration.alter(engine, kind, name or engine.name, given, force)
+        return admin_objects.alter(engine, kind, name or engine.name, given, force)
 
     try:
-        target.change(change)
+        context.change(change)
     except MQError as error:
         raise unknown_object(error, name) from None
     yield message(noun.changed, f"{PRODUCT} {noun.label} changed.")
@@ -159,7 +159,7 @@ def _alter(
 def delete(statement: Statement, noun: Noun) -> Action:
     kind = noun.types[0]
     name = object_name(statement, kind)
-    options = Options(statement)
+    options = CommandOptions(statement)
     purge = kind == ObjectType.QLOCAL and options.switch("PURGE", "NOPURGE")
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     if kind == ObjectType.CHANNEL and options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL") == "CLNTTBL":
@@ -170,14 +170,14 @@ def delete(statement: Statement, noun: Noun) -> Action:
 
 
 def _delete(
-    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, target: Target
+    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, context: CommandContext
 ) -> Iterator[str]:
-    authorize(target, "DELETE", kind, name)
-    if is_running(kind, name, target):
+    authorize(context, "DELETE", kind, name)
+    if is_running(kind, name, context):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
-    check_not_in_doubt(kind, name, target)
+    check_not_in_doubt(kind, name, context)
     try:
-        target.change(partial(remove, kind, name, purge, takes_records))
+        context.change(partial(remove, kind, name, purge, takes_records))
     except MQError as error:
         if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
             raise unknown_object(error, name) from None
@@ -204,22 +204,22 @@ def remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine
     return lsn
 
 
-def is_running(kind: ObjectType, name: str, target: Target) -> bool:
+def is_running(kind: ObjectType, name: str, context: CommandContext) -> bool:
     if kind == ObjectType.LISTENER:
-        return any(status.name == name for status in target.listener_status())
+        return any(status.name == name for status in context.listener_status())
     if kind == ObjectType.CHANNEL:
         return any(
             status.name == name and status.instance == CURRENT and status.status not in _AT_REST
-            for status in target.channel_status()
+            for status in context.channel_status()
         )
     if kind == ObjectType.SERVICE:
-        return any(status.name == name for status in target.service_status())
+        return any(status.name == name for status in context.service_status())
     return False
 
 
-def check_not_in_doubt(kind: ObjectType, name: str, target: Target) -> None:
+def check_not_in_doubt(kind: ObjectType, name: str, context: CommandContext) -> None:
     """Raise MQError for a channel that waits to learn what became of a batch: without it nobody could resolve that."""
-    if kind == ObjectType.CHANNEL and any(each.name == name and each.in_doubt for each in target.channel_status()):
+    if kind == ObjectType.CHANNEL and any(each.name == name and each.in_doubt for each in context.channel_status()):
         raise MQError(
             MQRCCF_CHANNEL_INDOUBT, f"Channel {name} is in doubt about a batch. Start it, or use RESOLVE CHANNEL first."
         )
@@ -227,18 +227,18 @@ def check_not_in_doubt(kind: ObjectType, name: str, target: Target) -> None:
 
 def clear(statement: Statement, noun: Noun) -> Action:
     name = object_name(statement, noun.types[0])
-    Options(statement).finish()
+    CommandOptions(statement).finish()
     return partial(_clear, noun, name)
 
 
-def _clear(noun: Noun, name: str, target: Target) -> Iterator[str]:
-    authorize(target, "CLEAR", ObjectType.QLOCAL, name)
+def _clear(noun: Noun, name: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "CLEAR", ObjectType.QLOCAL, name)
 
     def change(engine: Engine) -> int:
         return objects.clear(engine, name)
 
     try:
-        target.change(change)
+        context.change(change)
     except MQError as error:
         raise unknown_object(error, name) from None
     yield message("AMQ8022I", f"{PRODUCT} {noun.label} cleared.")

@@ -7,30 +7,29 @@ from enum import Enum
 from typing import Final
 
 from ostler.command.admin import command_events
-from ostler.command.admin.channel_refusals import CHANNEL_NUMBERS
-from ostler.command.admin.context import NOT_AUTHORIZED, CommandRefused, Target
-from ostler.command.mqsc import authrec as authority_records
-from ostler.command.mqsc import channel_auth as channel_authentication
+from ostler.command.admin.channel_errors import CHANNEL_NUMBERS
+from ostler.command.admin.context import NOT_AUTHORIZED, CommandContext, CommandRefused
 from ostler.command.mqsc import (
+    authrec,
+    channel_auth,
     channel_control,
     control,
+    define_alter_delete,
     manager_control,
     queue_commands,
     shared_data_sets,
     subscriptions,
-    topic_clearing,
+    topics,
     usage,
 )
-from ostler.command.mqsc import define_alter_delete as changes
-from ostler.command.mqsc.arguments import unknown
+from ostler.command.mqsc.arguments import unknown_word
 from ostler.command.mqsc.define_alter_delete import Action
-from ostler.command.mqsc.display import display
+from ostler.command.mqsc.display import display, status, topic_status
 from ostler.command.mqsc.grammar import OBJECT_NOUNS, PRODUCT, STATUS_NOUNS, VERBS, Noun, message
-from ostler.command.mqsc.qsg_scope import scoped, without_scope
+from ostler.command.mqsc.qsg_scope import apply_scope, split_scope
 from ostler.command.mqsc.statements import Statement, parse
-from ostler.command.mqsc.tokens import SyntaxProblem, Word
-from ostler.command.mqsc.unsupported import REFUSED
-from ostler.command.status import status, topic_status
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token
+from ostler.command.mqsc.unsupported import UNSUPPORTED_COMMANDS
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQRC_OBJECT_ALREADY_EXISTS,
@@ -47,7 +46,7 @@ from ostler.model.reasons import describe
 Handler = Callable[[Statement, Noun], Action]
 
 
-class Outcome(Enum):
+class CommandOutcome(Enum):
     DONE = "done"
     SYNTAX_ERROR = "not understood"
     FAILED = "understood, and not done"
@@ -62,10 +61,10 @@ _RUN: Final = _nouns("LISTENER", "SERVICE")
 
 # Which nouns a verb takes, and who handles it. DISPLAY of a status has a handler of its own for each noun.
 _HANDLERS: Final[dict[str, tuple[Handler, dict[str, Noun]]]] = {
-    "ALTER": (changes.alter, {word: noun for word, noun in OBJECT_NOUNS.items() if noun.changed}),
-    "CLEAR": (changes.clear, _nouns("QLOCAL")),
-    "DEFINE": (changes.define, _DEFINED),
-    "DELETE": (changes.delete, _DEFINED),
+    "ALTER": (define_alter_delete.alter, {word: noun for word, noun in OBJECT_NOUNS.items() if noun.changed}),
+    "CLEAR": (define_alter_delete.clear, _nouns("QLOCAL")),
+    "DEFINE": (define_alter_delete.define, _DEFINED),
+    "DELETE": (define_alter_delete.delete, _DEFINED),
     "DISPLAY": (display.display, OBJECT_NOUNS),
     "PING": (control.ping, _nouns("QMGR")),
     "START": (control.start, _RUN),
@@ -85,14 +84,14 @@ _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
 }
 # Commands with a grammar of their own, by verb and noun.
 _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
-    **authority_records.COMMANDS,
-    **channel_authentication.COMMANDS,
+    **authrec.COMMANDS,
+    **channel_auth.COMMANDS,
     **control.COMMANDS,
     **channel_control.COMMANDS,
     **manager_control.COMMANDS,
     **subscriptions.COMMANDS,
     **queue_commands.COMMANDS,
-    **topic_clearing.COMMANDS,
+    **topics.COMMANDS,
     **shared_data_sets.COMMANDS,
     **usage.COMMANDS,
 }
@@ -112,16 +111,16 @@ _NUMBERS: Final = {
 _OTHER_ERROR: Final = "AMQ8101E"
 
 
-def understand(text: str) -> Action:
-    """What a command is to do. Raises SyntaxProblem; nothing is done yet, and no queue manager is needed."""
+def parse_command(text: str) -> Action:
+    """What a command is to do. Raises MqscSyntaxError; nothing is done yet, and no queue manager is needed."""
     statement = parse(text)
     verb = VERBS.get(statement.verb.text)
     if verb is None:
         verbs = sorted(each for each in set(VERBS.values()) if nouns_of(each))
-        problem = unknown(statement.verb, "is not a command", VERBS)
-        raise SyntaxProblem(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
-    statement, scope = without_scope(statement, verb)
-    return scoped(_action(verb, statement), scope)
+        problem = unknown_word(statement.verb, "is not a command", VERBS)
+        raise MqscSyntaxError(problem.end, problem.why, (message("AMQ8426I", f"The commands are {', '.join(verbs)}."),))
+    statement, scope = split_scope(statement, verb)
+    return apply_scope(_action(verb, statement), scope)
 
 
 def _action(verb: str, statement: Statement) -> Action:
@@ -136,9 +135,9 @@ def _action(verb: str, statement: Statement) -> Action:
     if verb == "DISPLAY" and word.text in STATUS_NOUNS:
         noun = STATUS_NOUNS[word.text]
         return _STATUS_HANDLERS[noun.types[0]](statement, noun)
-    refused = REFUSED.get((verb, word.text))
+    refused = UNSUPPORTED_COMMANDS.get((verb, word.text))
     if refused is not None:
-        raise SyntaxProblem(word.end, refused)
+        raise MqscSyntaxError(word.end, refused)
     raise _unknown_noun(verb, word)
 
 
@@ -155,39 +154,39 @@ def nouns_of(verb: str) -> dict[str, str]:
     return known
 
 
-def _unknown_noun(verb: str, word: Word) -> SyntaxProblem:
+def _unknown_noun(verb: str, word: Token) -> MqscSyntaxError:
     known = nouns_of(verb)
-    problem = unknown(word, f"is not something to {verb}", known)
+    problem = unknown_word(word, f"is not something to {verb}", known)
     if not known:
-        return SyntaxProblem(problem.end, f"{verb} does nothing on this platform")
+        return MqscSyntaxError(problem.end, f"{verb} does nothing on this platform")
     takes = message("AMQ8427I", f"{verb} takes {', '.join(sorted(set(known.values())))}.")
-    return SyntaxProblem(problem.end, problem.why, (takes,))
+    return MqscSyntaxError(problem.end, problem.why, (takes,))
 
 
-def run_command(target: Target, text: str, verify_only: bool = False) -> Generator[str, None, Outcome]:
+def run_command(context: CommandContext, text: str, verify_only: bool = False) -> Generator[str, None, CommandOutcome]:
     """Do one command. Yields the lines of the answer, and returns how it went. Raises nothing for a wrong command."""
     try:
-        action = understand(text)
-    except SyntaxProblem as problem:
-        yield from refusal_lines(text, problem)
-        return Outcome.SYNTAX_ERROR
+        action = parse_command(text)
+    except MqscSyntaxError as problem:
+        yield from syntax_error_lines(text, problem)
+        return CommandOutcome.SYNTAX_ERROR
     if verify_only:
-        return Outcome.DONE
+        return CommandOutcome.DONE
     try:
-        yield from action(target)
+        yield from action(context)
     except CommandRefused as refusal:
         if refusal.number == NOT_AUTHORIZED:
-            command_events.tell_refused(target, text)
+            command_events.write_not_authorized_event(context, text)
         yield message(refusal.number, refusal.text)
-        return Outcome.FAILED
+        return CommandOutcome.FAILED
     except MQError as error:
         yield message(_NUMBERS.get(error.reason, _OTHER_ERROR), _text(error))
-        return Outcome.FAILED
-    command_events.tell_done(target, text)
-    return Outcome.DONE
+        return CommandOutcome.FAILED
+    command_events.write_command_event(context, text)
+    return CommandOutcome.DONE
 
 
-def refusal_lines(text: str, problem: SyntaxProblem) -> list[str]:
+def syntax_error_lines(text: str, problem: MqscSyntaxError) -> list[str]:
     """The command up to the word that is wrong, and why it is."""
     why = problem.why if problem.why.endswith("?") else f"{problem.why}."
     return [

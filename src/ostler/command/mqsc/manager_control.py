@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, NoReturn
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize
-from ostler.command.mqsc.arguments import Options, find_attribute
+from ostler.command.mqsc.arguments import CommandOptions, find_attribute
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 
@@ -47,15 +47,15 @@ _CLUSTER_WORDS: Final = (
 )
 
 
-def _unnamed(statement: Statement) -> Options:
+def _unnamed(statement: Statement) -> CommandOptions:
     if statement.name is not None:
-        raise SyntaxProblem(statement.name.end, f"{statement.noun.text} takes no name")
-    return Options(statement)
+        raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name")
+    return CommandOptions(statement)
 
 
 def _cluster(statement: Statement) -> str:
     if statement.name is None or not statement.name.text:
-        raise SyntaxProblem(statement.noun.end, "CLUSTER needs the name of a cluster in brackets")
+        raise MqscSyntaxError(statement.noun.end, "CLUSTER needs the name of a cluster in brackets")
     return statement.name.text
 
 
@@ -65,7 +65,7 @@ def _cluster(statement: Statement) -> str:
 def reset_manager(statement: Statement) -> Action:
     options = _unnamed(statement)
     if statement.argument("TYPE") is None:
-        raise SyntaxProblem(statement.end, "TYPE is missing: it says what is reset")
+        raise MqscSyntaxError(statement.end, "TYPE is missing: it says what is reset")
     what = options.choice("TYPE", "ADVANCELOG", "STATISTICS", "PUBSUB", "ARCHLOG", "REDUCELOG")
     child, parent = options.text("CHILD"), options.text("PARENT")
     archived, reduced = options.text("ARCHIVED"), options.text("REDUCE")
@@ -78,11 +78,11 @@ def reset_manager(statement: Statement) -> Action:
     ):
         argument = statement.argument(keyword)
         if given and argument is not None and what != wanted:
-            raise SyntaxProblem(argument.end, f"{keyword} goes with TYPE({wanted})")
+            raise MqscSyntaxError(argument.end, f"{keyword} goes with TYPE({wanted})")
     if what == "PUBSUB" and bool(child) == bool(parent):
-        raise SyntaxProblem(statement.end, "TYPE(PUBSUB) takes CHILD or PARENT")
+        raise MqscSyntaxError(statement.end, "TYPE(PUBSUB) takes CHILD or PARENT")
     if what == "ARCHLOG" and not archived:
-        raise SyntaxProblem(statement.end, "TYPE(ARCHLOG) takes ARCHIVED, the last extent that is archived")
+        raise MqscSyntaxError(statement.end, "TYPE(ARCHLOG) takes ARCHIVED, the last extent that is archived")
     return partial(_reset_manager, what, child or parent, archived, _extents(statement, reduced))
 
 
@@ -94,21 +94,23 @@ def _extents(statement: Statement, text: str) -> int:
     if text.isascii() and text.isdigit() and 0 < int(text) <= _EXTENTS_MAX:
         return int(text)
     argument = statement.argument("REDUCE")
-    raise SyntaxProblem(argument.end if argument else statement.end, "REDUCE is AUTO, ONE, MAX or a number of extents")
+    raise MqscSyntaxError(
+        argument.end if argument else statement.end, "REDUCE is AUTO, ONE, MAX or a number of extents"
+    )
 
 
-def _reset_manager(what: str, partner: str, archived: str, extents: int, target: Target) -> Iterator[str]:
-    authorize(target, "RESET", ObjectType.QMGR, "")
+def _reset_manager(what: str, partner: str, archived: str, extents: int, context: CommandContext) -> Iterator[str]:
+    authorize(context, "RESET", ObjectType.QMGR, "")
     if what == "PUBSUB":
         raise CommandRefused(_REFUSED, f"{partner} is no partner of this queue manager: it is in no hierarchy.")
     if what == "STATISTICS":
-        target.write_statistics()
+        context.write_statistics()
     elif what == "ADVANCELOG":
-        target.advance_log()
+        context.advance_log()
     elif what == "ARCHLOG":
-        target.archive_log(archived)
+        context.archive_log(archived)
     else:
-        target.reduce_log(extents)
+        context.reduce_log(extents)
     yield _RESET
 
 
@@ -121,13 +123,13 @@ def archive_log(statement: Statement) -> Action:
     options.switch("CANCEL", "OFFLOAD")
     options.finish()
     if mode:
-        raise SyntaxProblem(statement.end, "MODE(QUIESCE) holds up all work, and nothing here needs that")
+        raise MqscSyntaxError(statement.end, "MODE(QUIESCE) holds up all work, and nothing here needs that")
     return partial(_reset_manager, "ADVANCELOG", "", "", 0)
 
 
 def reset_cluster(statement: Statement) -> Action:
     name = _cluster(statement)
-    options = Options(statement)
+    options = CommandOptions(statement)
     options.choice("ACTION", "FORCEREMOVE")
     options.text("QMNAME")
     options.text("QMID")
@@ -142,7 +144,7 @@ def reset_cluster(statement: Statement) -> Action:
 def refresh_manager(statement: Statement) -> Action:
     options = _unnamed(statement)
     if statement.argument("TYPE") is None:
-        raise SyntaxProblem(statement.end, "TYPE is missing: it says what is refreshed")
+        raise MqscSyntaxError(statement.end, "TYPE is missing: it says what is refreshed")
     what = options.choice("TYPE", "CONFIGEV", "PROXYSUB", "EXPIRY")
     word = options.choice("OBJECT", "ALL", *_REPORTED)
     pattern = options.text("NAME") or "*"
@@ -150,21 +152,21 @@ def refresh_manager(statement: Statement) -> Action:
     options.finish()
     argument = statement.argument("INCLINT")
     if not (minutes.isascii() and minutes.isdigit() and len(minutes) < 10):
-        raise SyntaxProblem(argument.end if argument else statement.end, "INCLINT is a number of minutes")
+        raise MqscSyntaxError(argument.end if argument else statement.end, "INCLINT is a number of minutes")
     kinds = _REPORTED.get(word, tuple(kind for each in _REPORTED.values() for kind in each if each is not _QUEUES))
     return partial(_refresh_manager, what, kinds, pattern, int(minutes))
 
 
 def _refresh_manager(
-    what: str, kinds: tuple[ObjectType, ...], pattern: str, minutes: int, target: Target
+    what: str, kinds: tuple[ObjectType, ...], pattern: str, minutes: int, context: CommandContext
 ) -> Iterator[str]:
-    authorize(target, "REFRESH", ObjectType.QMGR, "")
+    authorize(context, "REFRESH", ObjectType.QMGR, "")
     if what == "CONFIGEV":
-        if not target.look(_has_configuration_events):
+        if not context.query(_has_configuration_events):
             raise CommandRefused(_REFUSED, "Configuration events are switched off: use ALTER QMGR CONFIGEV(ENABLED).")
-        target.refresh_configuration(kinds, pattern, minutes)
+        context.refresh_configuration(kinds, pattern, minutes)
     elif what == "EXPIRY":
-        target.expire_messages()
+        context.expire_messages()
     # Proxy subscriptions are for other queue managers, and this one is connected to none: there is nothing to tell.
     yield _REFRESHED
 
@@ -175,7 +177,7 @@ def _has_configuration_events(engine: Engine) -> bool:
 
 def refresh_cluster(statement: Statement) -> Action:
     name = _cluster(statement)
-    options = Options(statement)
+    options = CommandOptions(statement)
     options.choice("REPOS", "NO", "YES")
     options.finish()
     return partial(_no_cluster, "REFRESH", name)
@@ -199,19 +201,19 @@ def _suspended(verb: str, statement: Statement) -> Action:
         options.choice("MODE", "QUIESCE", "FORCE")
     options.finish()
     if bool(name) == bool(namelist):
-        raise SyntaxProblem(statement.end, f"{verb} QMGR takes CLUSTER or CLUSNL")
+        raise MqscSyntaxError(statement.end, f"{verb} QMGR takes CLUSTER or CLUSNL")
     return partial(_no_cluster, verb, name or namelist)
 
 
-def _no_cluster(verb: str, name: str, target: Target) -> NoReturn:
-    authorize(target, verb, ObjectType.QMGR, "")
+def _no_cluster(verb: str, name: str, context: CommandContext) -> NoReturn:
+    authorize(context, verb, ObjectType.QMGR, "")
     raise CommandRefused(_REFUSED, f"{name}: this release keeps the definitions of clusters and takes no part in them.")
 
 
 def display_cluster_managers(statement: Statement) -> Action:
     """DISPLAY CLUSQMGR: nobody is known, as this queue manager takes part in no cluster."""
     if statement.name is None:
-        raise SyntaxProblem(statement.noun.end, "CLUSQMGR needs a name in brackets, such as (*)")
+        raise MqscSyntaxError(statement.noun.end, "CLUSQMGR needs a name in brackets, such as (*)")
     for argument in statement.arguments:
         if argument.keyword.text not in _CLUSTER_WORDS:
             # Everything else that can be asked for is an attribute of the channel to that queue manager.
@@ -222,7 +224,7 @@ def display_cluster_managers(statement: Statement) -> Action:
 def display_cluster_objects(statement: Statement) -> Action:
     """DISPLAY QCLUSTER and TCLUSTER: what other queue managers have told of their queues and topics."""
     if statement.name is None:
-        raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
+        raise MqscSyntaxError(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
     kind = ObjectType.TOPIC if statement.noun.text == "TCLUSTER" else ObjectType.QLOCAL
     for argument in statement.arguments:
         if argument.keyword.text not in _CLUSTER_WORDS:
@@ -230,8 +232,8 @@ def display_cluster_objects(statement: Statement) -> Action:
     return partial(_nobody, statement.name.text)
 
 
-def _nobody(pattern: str, target: Target) -> NoReturn:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _nobody(pattern: str, context: CommandContext) -> NoReturn:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     raise not_found(pattern)
 
 
@@ -241,13 +243,13 @@ def _nobody(pattern: str, target: Target) -> NoReturn:
 def stop_connection(statement: Statement) -> Action:
     word = statement.name
     if word is None:
-        raise SyntaxProblem(statement.noun.end, "CONN needs the identifier of a connection in brackets")
+        raise MqscSyntaxError(statement.noun.end, "CONN needs the identifier of a connection in brackets")
     if not _is_hexadecimal(word.text, (16, 48)):
-        raise SyntaxProblem(word.end, "a connection goes by 16 hexadecimal digits, as DISPLAY CONN shows them")
-    options = Options(statement)
+        raise MqscSyntaxError(word.end, "a connection goes by 16 hexadecimal digits, as DISPLAY CONN shows them")
+    options = CommandOptions(statement)
     extended = options.values("EXTCONN")
     if extended is not None and (len(extended) > 1 or not _is_hexadecimal(extended[0].text, (32,))):
-        raise SyntaxProblem(extended[-1].end, "EXTCONN takes 32 hexadecimal digits")
+        raise MqscSyntaxError(extended[-1].end, "EXTCONN takes 32 hexadecimal digits")
     options.finish()
     return partial(_stop_connection, (extended[0].text if extended else "").upper() + word.text.upper())
 
@@ -256,10 +258,10 @@ def _is_hexadecimal(text: str, lengths: tuple[int, ...]) -> bool:
     return len(text) in lengths and all(each in "0123456789ABCDEFabcdef" for each in text)
 
 
-def _stop_connection(identity: str, target: Target) -> Iterator[str]:
-    authorize(target, "STOP", ObjectType.CONN, "")
-    number = target.look(partial(_connection_number, identity))
-    if number is None or not target.stop_connection(number):
+def _stop_connection(identity: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "STOP", ObjectType.CONN, "")
+    number = context.query(partial(_connection_number, identity))
+    if number is None or not context.stop_connection(number):
         raise CommandRefused("AMQ8461I", "There is no such connection.")
     yield message("AMQ8457I", f"{PRODUCT} connection stopped.")
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.mqsc.define_alter_delete import Action
 from ostler.command.mqsc.statements import Argument, Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 
 _NO_GROUP: Final = "this queue manager is in no queue-sharing group"
@@ -27,7 +27,7 @@ _CHOOSING: Final = frozenset(("CMDSCOPE", *_ALONE))
 _KEEPING: Final = ("DEFINE", "ALTER")
 
 
-def without_scope(statement: Statement, verb: str) -> tuple[Statement, str]:
+def split_scope(statement: Statement, verb: str) -> tuple[Statement, str]:
     """The command without the words that choose queue managers, and the one that CMDSCOPE names, if it names one."""
     if not any(argument.keyword.text in _CHOOSING for argument in statement.arguments):
         return statement, ""
@@ -48,9 +48,9 @@ def without_scope(statement: Statement, verb: str) -> tuple[Statement, str]:
 
 def _scope(argument: Argument, before: str) -> str:
     if before:
-        raise SyntaxProblem(argument.end, "CMDSCOPE is given twice")
+        raise MqscSyntaxError(argument.end, "CMDSCOPE is given twice")
     if not argument.values or len(argument.values) > 1:
-        raise SyntaxProblem(argument.end, "CMDSCOPE takes the name of one queue manager")
+        raise MqscSyntaxError(argument.end, "CMDSCOPE takes the name of one queue manager")
     text = argument.values[0].text.strip()
     return "" if text == "*" else text
 
@@ -59,21 +59,21 @@ def _check_alone(argument: Argument) -> None:
     words = _ALONE[argument.keyword.text]
     for value in argument.values or ():
         if value.text.upper() not in words:
-            raise SyntaxProblem(
+            raise MqscSyntaxError(
                 value.end, f"{argument.keyword.text}({value.text}) needs others to share with: {_NO_GROUP}"
             )
 
 
-def scoped(action: Action, scope: str) -> Action:
+def apply_scope(action: Action, scope: str) -> Action:
     """The command, done only when the queue manager that CMDSCOPE names is this one."""
     return partial(_scoped, action, scope) if scope else action
 
 
-def _scoped(action: Action, scope: str, target: Target) -> Iterator[str]:
-    name = target.look(_name)
+def _scoped(action: Action, scope: str, context: CommandContext) -> Iterator[str]:
+    name = context.query(_name)
     if scope.upper() != name.upper():
         raise CommandRefused("AMQ8101E", f"CMDSCOPE({scope}) names another queue manager, and {_NO_GROUP}.")
-    yield from action(target)
+    yield from action(context)
 
 
 def _name(engine: Engine) -> str:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import CommandRefused, Target
-from ostler.command.admin.objects import matching
+from ostler.command.admin.context import CommandContext, CommandRefused
+from ostler.command.admin.objects import matching_names
 from ostler.command.admin.permissions import authorize
-from ostler.command.mqsc.arguments import Options, object_name
+from ostler.command.mqsc.arguments import CommandOptions, object_name
 from ostler.command.mqsc.define_alter_delete import Action, not_found, unknown_object
 from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import move_messages
 from ostler.engine.statistics import QueueFigures, queue_statistics
@@ -29,59 +29,59 @@ _CHUNK_QUEUES: Final = 100
 
 def move(statement: Statement) -> Action:
     source = object_name(statement, ObjectType.QLOCAL)
-    options = Options(statement)
+    options = CommandOptions(statement)
     words = options.values("TOQLOCAL")
     if words is None:
-        raise SyntaxProblem(statement.end, "TOQLOCAL is missing: it names the queue that gets the messages")
+        raise MqscSyntaxError(statement.end, "TOQLOCAL is missing: it names the queue that gets the messages")
     try:
         check_name(ObjectType.QLOCAL, words[0].text)
     except MQError as error:
-        raise SyntaxProblem(words[0].end, error.detail.rstrip(".")) from None
+        raise MqscSyntaxError(words[0].end, error.detail.rstrip(".")) from None
     if len(words) > 1:
-        raise SyntaxProblem(words[1].end, "TOQLOCAL takes one queue")
+        raise MqscSyntaxError(words[1].end, "TOQLOCAL takes one queue")
     kind = options.choice("TYPE", "MOVE", "ADD")
     options.finish()
     return partial(_move, source, words[0].text, kind == "MOVE")
 
 
-def _move(source: str, target_name: str, must_be_empty: bool, target: Target) -> Iterator[str]:
-    authorize(target, "MOVE", ObjectType.QLOCAL, source)
-    target.authorize(MQOT_Q, target_name, PUT)
+def _move(source: str, destination: str, must_be_empty: bool, context: CommandContext) -> Iterator[str]:
+    authorize(context, "MOVE", ObjectType.QLOCAL, source)
+    context.authorize(MQOT_Q, destination, PUT)
 
     def change(engine: Engine) -> int:
-        for name in (source, target_name):
+        for name in (source, destination):
             if name not in engine.queues:
                 raise MQError(MQRC_UNKNOWN_OBJECT_NAME, name)
-        if source == target_name:
+        if source == destination:
             raise CommandRefused("AMQ8101E", "Messages are moved from one queue to another, not to the same.")
-        return move_messages(engine, engine.queues[source], engine.queues[target_name], must_be_empty)
+        return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)
 
     try:
-        target.change(change)
+        context.change(change)
     except MQError as error:
         raise unknown_object(error, error.detail) from None
-    yield message("AMQ8022I", f"Messages of {PRODUCT} queue {source} moved to {target_name}.")
+    yield message("AMQ8022I", f"Messages of {PRODUCT} queue {source} moved to {destination}.")
 
 
 def reset_statistics(statement: Statement) -> Action:
     word = statement.name
     if word is None:
-        raise SyntaxProblem(statement.noun.end, "QSTATS needs a name in brackets, such as (*)")
+        raise MqscSyntaxError(statement.noun.end, "QSTATS needs a name in brackets, such as (*)")
     pattern = word.text.strip()
     if not pattern or "*" in pattern[:-1]:
-        raise SyntaxProblem(word.end, "give a name, or a generic one that ends with an asterisk")
-    Options(statement).finish()
+        raise MqscSyntaxError(word.end, "give a name, or a generic one that ends with an asterisk")
+    CommandOptions(statement).finish()
     return partial(_reset_statistics, pattern)
 
 
-def _reset_statistics(pattern: str, target: Target) -> Iterator[str]:
-    names = target.look(partial(_queue_names, pattern))
+def _reset_statistics(pattern: str, context: CommandContext) -> Iterator[str]:
+    names = context.query(partial(_queue_names, pattern))
     if "*" not in pattern:
-        authorize(target, "RESET", ObjectType.QLOCAL, pattern)
+        authorize(context, "RESET", ObjectType.QLOCAL, pattern)
     found = False
     for at in range(0, len(names), _CHUNK_QUEUES):
-        chosen = [name for name in names[at : at + _CHUNK_QUEUES] if _may_reset(target, pattern, name)]
-        for name, figures in target.look(partial(_figures, chosen)):
+        chosen = [name for name in names[at : at + _CHUNK_QUEUES] if _may_reset(context, pattern, name)]
+        for name, figures in context.query(partial(_figures, chosen)):
             found = True
             yield message("AMQ8450I", "Queue statistics.")
             yield from columns(
@@ -98,18 +98,18 @@ def _reset_statistics(pattern: str, target: Target) -> Iterator[str]:
         raise not_found(pattern)
 
 
-def _may_reset(target: Target, pattern: str, name: str) -> bool:
+def _may_reset(context: CommandContext, pattern: str, name: str) -> bool:
     if "*" not in pattern:
         return True
     try:
-        authorize(target, "RESET", ObjectType.QLOCAL, name)
+        authorize(context, "RESET", ObjectType.QLOCAL, name)
     except CommandRefused:
         return False
     return True
 
 
 def _queue_names(pattern: str, engine: Engine) -> list[str]:
-    return matching(engine.queues, pattern)
+    return matching_names(engine.queues, pattern)
 
 
 def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]:

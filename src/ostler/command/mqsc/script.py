@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.mqsc.grammar import ENDING, PRODUCT, VERBS, message
-from ostler.command.mqsc.interpreter import Outcome, refusal_lines, run_command
+from ostler.command.mqsc.interpreter import CommandOutcome, run_command, syntax_error_lines
 from ostler.command.mqsc.statements import StatementReader
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.model.errors import MQError
 
 _CHANGING: Final = ("ALTER", "DEFINE", "DELETE", "SET")
@@ -20,7 +20,7 @@ _NOT_DURABLE: Final = "AMQ8101E"
 
 
 @dataclass
-class Counts:
+class ScriptCounts:
     """How many commands were read, were not understood, and were understood and not done."""
 
     read: int = 0
@@ -28,11 +28,11 @@ class Counts:
     failed: int = 0
     verify_only: bool = False
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: CommandOutcome) -> None:
         self.read += 1
-        if outcome is Outcome.SYNTAX_ERROR:
+        if outcome is CommandOutcome.SYNTAX_ERROR:
             self.syntax_errors += 1
-        elif outcome is Outcome.FAILED:
+        elif outcome is CommandOutcome.FAILED:
             self.failed += 1
 
     @property
@@ -69,17 +69,17 @@ def _counted(number: int, one: str, several: str) -> str:
     return f"{number or 'No'} {several}"
 
 
-class _Held:
+class _DeferredAnswers:
     """Answers that may not be shown yet: those to changes, until they are durable, and what comes behind them.
 
     Every command that only changes objects goes through a pipelined target, so that one wait for the disk does for
     many. Nobody sees that something was created before it is.
     """
 
-    def __init__(self, target: Target) -> None:
-        self._target = target.pipelined()
+    def __init__(self, context: CommandContext) -> None:
+        self._target = context.as_pipelined()
         self._lines: list[str] = []
-        self._commands: list[tuple[Outcome, int, int]] = []  # with the lines of the answer
+        self._commands: list[tuple[CommandOutcome, int, int]] = []  # with the lines of the answer
 
     @property
     def is_full(self) -> bool:
@@ -98,20 +98,20 @@ class _Held:
                 self._commands.append((end.value, begin, len(self._lines)))
                 return
 
-    def show(self, counts: Counts) -> Iterator[str]:
+    def show(self, counts: ScriptCounts) -> Iterator[str]:
         """Wait until all is durable, and give the lines."""
         lines, commands = self._lines, self._commands
         self._lines, self._commands = [], []
         failure = ""
         try:
-            self._target.settle()
+            self._target.wait_durable()
         except MQError as error:
             failure = message(_NOT_DURABLE, f"{PRODUCT} cannot tell whether this was done: {error}")
         at = 0
         for outcome, begin, end in commands:
             yield from lines[at:begin]
-            if failure and outcome is Outcome.DONE:
-                outcome = Outcome.FAILED
+            if failure and outcome is CommandOutcome.DONE:
+                outcome = CommandOutcome.FAILED
                 yield failure
             else:
                 yield from lines[begin:end]
@@ -121,8 +121,8 @@ class _Held:
 
 
 def run_script(
-    target: Target, text: str | Iterable[str], verify_only: bool = False, echo: bool = True
-) -> Iterator[str | Counts]:
+    context: CommandContext, text: str | Iterable[str], verify_only: bool = False, echo: bool = True
+) -> Iterator[str | ScriptCounts]:
     """Run a script. Yields the lines of the answers, the summary, and as the last thing the counts.
 
     With `echo` each line of the script comes before what it is answered with, the first line of a command with its
@@ -132,8 +132,8 @@ def run_script(
     lines = text.splitlines() if isinstance(text, str) else text
     is_known = isinstance(text, str)
     reader = StatementReader()
-    counts = Counts(verify_only=verify_only)
-    held = _Held(target)
+    counts = ScriptCounts(verify_only=verify_only)
+    held = _DeferredAnswers(context)
     number = 0
     for raw in lines:
         line = raw.rstrip("\r\n")
@@ -150,15 +150,15 @@ def run_script(
                 held.run(command, verify_only)
             else:
                 yield from held.show(counts)
-                counts.count((yield from run_command(target, command, verify_only)))
+                counts.count((yield from run_command(context, command, verify_only)))
         if held.is_full or not is_known:
             yield from held.show(counts)
     yield from held.show(counts)
     rest = reader.finish()
     if rest is not None:
-        problem = SyntaxProblem(len(rest), "the last line asks for another one, and there is none")
-        yield from refusal_lines(rest, problem)
-        counts.count(Outcome.SYNTAX_ERROR)
+        problem = MqscSyntaxError(len(rest), "the last line asks for another one, and there is none")
+        yield from syntax_error_lines(rest, problem)
+        counts.count(CommandOutcome.SYNTAX_ERROR)
     yield from counts.summary()
     yield counts
 

@@ -10,15 +10,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize
-from ostler.command.mqsc.arguments import Options, given_attributes
+from ostler.command.mqsc.arguments import CommandOptions, given_attributes
 from ostler.command.mqsc.define_alter_delete import Action, not_found
-from ostler.command.mqsc.display.display import Row, Wish, is_wanted, read_wish, show
+from ostler.command.mqsc.display.display import DisplayRequest, Row, display_lines, is_selected, parse_display_request
 from ostler.command.mqsc.grammar import PRODUCT, Noun, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem, Word, WordKind
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token, TokenKind
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value, check, require, valid_name
@@ -42,38 +42,38 @@ def _key(structure: str, manager: str) -> str:
     return f"{structure}/{manager}"
 
 
-def _manager(statement: Statement) -> Word:
+def _manager(statement: Statement) -> Token:
     word = statement.name
     if word is None:
-        raise SyntaxProblem(statement.noun.end, "SMDS needs the name of a queue manager in brackets, or (*)")
+        raise MqscSyntaxError(statement.noun.end, "SMDS needs the name of a queue manager in brackets, or (*)")
     if word.text != "*" and not valid_name(word.text):
-        raise SyntaxProblem(word.end, "SMDS takes the name of a queue manager, or (*)")
+        raise MqscSyntaxError(word.end, "SMDS takes the name of a queue manager, or (*)")
     return word
 
 
-def _structure(statement: Statement, options: Options) -> str:
+def _structure(statement: Statement, options: CommandOptions) -> str:
     argument = statement.argument("CFSTRUCT")
     name = options.text("CFSTRUCT")
     if argument is None or not name:
-        raise SyntaxProblem(statement.end, "CFSTRUCT is missing: it names the structure of the data set")
+        raise MqscSyntaxError(statement.end, "CFSTRUCT is missing: it names the structure of the data set")
     try:
         check(require(_KIND, "CFSTRUCT"), name.rstrip("*"))
     except MQError as error:
-        raise SyntaxProblem(argument.end, error.detail.rstrip(".")) from None
+        raise MqscSyntaxError(argument.end, error.detail.rstrip(".")) from None
     return name
 
 
 def alter(statement: Statement) -> Action:
     manager = _manager(statement).text
-    options = Options(statement)
+    options = CommandOptions(statement)
     structure = _structure(statement, options)
     given = given_attributes(_KIND, options.rest, "")
     return partial(_alter, structure, manager, given)
 
 
-def _alter(structure: str, manager: str, given: dict[str, Value], target: Target) -> Iterator[str]:
-    authorize(target, "ALTER", _KIND, structure)
-    target.change(partial(_change, structure, manager, given))
+def _alter(structure: str, manager: str, given: dict[str, Value], context: CommandContext) -> Iterator[str]:
+    authorize(context, "ALTER", _KIND, structure)
+    context.change(partial(_change, structure, manager, given))
     yield message("AMQ8899I", f"{PRODUCT} shared message data set changed.")
 
 
@@ -100,21 +100,23 @@ def _managers(engine: Engine, structure: str) -> list[str]:
 
 def display(statement: Statement) -> Action:
     word = _manager(statement)
-    options = Options(statement)
+    options = CommandOptions(statement)
     structure = _structure(statement, options)
-    wish = read_wish(replace(statement, name=Word(WordKind.WORD, "*", word.start, word.end)), _NOUN, options)
-    if not wish.names:
-        wish = replace(wish, shows_all=True)
-    return partial(_display, wish, word.text, structure)
+    request = parse_display_request(
+        replace(statement, name=Token(TokenKind.WORD, "*", word.start, word.end)), _NOUN, options
+    )
+    if not request.names:
+        request = replace(request, shows_all=True)
+    return partial(_display, request, word.text, structure)
 
 
-def _display(wish: Wish, manager: str, structure: str, target: Target) -> Iterator[str]:
-    authorize(target, "DISPLAY", _KIND, structure)
+def _display(request: DisplayRequest, manager: str, structure: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "DISPLAY", _KIND, structure)
     found = False
-    for row in target.look(partial(_rows, manager, structure)):
-        if is_wanted(wish, _KIND, row):
+    for row in context.query(partial(_rows, manager, structure)):
+        if is_selected(request, _KIND, row):
             found = True
-            yield from show(wish, _KIND, row)
+            yield from display_lines(request, _KIND, row)
     if not found:
         raise not_found(manager if manager != "*" else structure)
 

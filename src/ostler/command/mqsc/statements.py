@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostler.command.mqsc.tokens import SyntaxProblem, Word, WordKind, split_words
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token, TokenKind, tokenize
 
 
 class StatementReader:
@@ -50,8 +50,8 @@ class StatementReader:
 class Argument:
     """A keyword, alone or with values in brackets. `values` is None when there are no brackets."""
 
-    keyword: Word
-    values: tuple[Word, ...] | None
+    keyword: Token
+    values: tuple[Token, ...] | None
     end: int
 
 
@@ -60,9 +60,9 @@ class Statement:
     """A command by its parts: `DEFINE QLOCAL(Q1) MAXDEPTH(5) REPLACE`."""
 
     text: str
-    verb: Word
-    noun: Word
-    name: Word | None
+    verb: Token
+    noun: Token
+    name: Token | None
     arguments: tuple[Argument, ...]
 
     @property
@@ -78,62 +78,62 @@ class Statement:
 
 
 def parse(text: str) -> Statement:
-    """Take a command apart. Raises SyntaxProblem that points at the first word that is out of place.
+    """Take a command apart. Raises MqscSyntaxError that points at the first word that is out of place.
 
     Outside quotes a comma is a blank: values and keywords may have any number of either between them.
     """
-    words = [word for word in split_words(text) if word.kind is not WordKind.COMMA]
-    while words and words[-1].kind is WordKind.END:
+    words = [word for word in tokenize(text) if word.kind is not TokenKind.COMMA]
+    while words and words[-1].kind is TokenKind.END:
         words.pop()
     if not words:
-        raise SyntaxProblem(len(text), "there is no command")
+        raise MqscSyntaxError(len(text), "there is no command")
     for word in words:
-        if word.kind is WordKind.END:
-            raise SyntaxProblem(word.end, "a semicolon ends a command; begin the next one on a line of its own")
+        if word.kind is TokenKind.END:
+            raise MqscSyntaxError(word.end, "a semicolon ends a command; begin the next one on a line of its own")
     verb = words[0]
-    if verb.kind is not WordKind.WORD:
-        raise SyntaxProblem(verb.end, "a command begins with a verb such as DISPLAY")
+    if verb.kind is not TokenKind.WORD:
+        raise MqscSyntaxError(verb.end, "a command begins with a verb such as DISPLAY")
     if len(words) == 1:
-        raise SyntaxProblem(verb.end, f"{verb.text} needs to say of what")
+        raise MqscSyntaxError(verb.end, f"{verb.text} needs to say of what")
     noun = words[1]
-    if noun.kind is not WordKind.WORD:
-        raise SyntaxProblem(noun.end, f"{verb.text} is followed by a type of object, such as QLOCAL")
+    if noun.kind is not TokenKind.WORD:
+        raise MqscSyntaxError(noun.end, f"{verb.text} is followed by a type of object, such as QLOCAL")
     at = 2
-    name: Word | None = None
-    if at < len(words) and words[at].kind is WordKind.OPEN:
+    name: Token | None = None
+    if at < len(words) and words[at].kind is TokenKind.OPEN:
         values, at = _bracket(words, at, len(text))
         if len(values) > 1:
-            raise SyntaxProblem(values[1].end, "there is one name in the brackets")
-        name = values[0] if values else Word(WordKind.QUOTED, "", words[at - 1].start, words[at - 1].start)
+            raise MqscSyntaxError(values[1].end, "there is one name in the brackets")
+        name = values[0] if values else Token(TokenKind.QUOTED, "", words[at - 1].start, words[at - 1].start)
     return Statement(text, verb, noun, name, tuple(_arguments(words, at, len(text))))
 
 
-def _arguments(words: list[Word], at: int, end: int) -> list[Argument]:
+def _arguments(words: list[Token], at: int, end: int) -> list[Argument]:
     found: list[Argument] = []
     while at < len(words):
         keyword = words[at]
-        if keyword.kind is not WordKind.WORD:
-            raise SyntaxProblem(keyword.end, "a keyword belongs here")
+        if keyword.kind is not TokenKind.WORD:
+            raise MqscSyntaxError(keyword.end, "a keyword belongs here")
         at += 1
-        values: list[Word] | None = None
+        values: list[Token] | None = None
         last = keyword.end
-        if at < len(words) and words[at].kind is WordKind.OPEN:
+        if at < len(words) and words[at].kind is TokenKind.OPEN:
             values, at = _bracket(words, at, end)
             last = words[at - 1].end
         found.append(Argument(keyword, None if values is None else tuple(values), last))
     return found
 
 
-def _bracket(words: list[Word], at: int, end: int) -> tuple[list[Word], int]:
+def _bracket(words: list[Token], at: int, end: int) -> tuple[list[Token], int]:
     """The values between brackets, and where to go on."""
-    values: list[Word] = []
+    values: list[Token] = []
     at += 1
     while at < len(words):
         word = words[at]
         at += 1
-        if word.kind is WordKind.CLOSE:
+        if word.kind is TokenKind.CLOSE:
             return values, at
         if not word.is_value:
-            raise SyntaxProblem(word.end, "text with brackets in it must be in quotes")
+            raise MqscSyntaxError(word.end, "text with brackets in it must be in quotes")
         values.append(word)
-    raise SyntaxProblem(end, "a closing bracket is missing")
+    raise MqscSyntaxError(end, "a closing bracket is missing")

@@ -7,16 +7,24 @@ from dataclasses import replace as replaced
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize
-from ostler.command.admin.subscription_changes import alter_subscription, define_subscription, delete_subscription
-from ostler.command.admin.subscription_choice import DURABLE, SUBTYPES, Choice, chosen, subscription_rows
-from ostler.command.mqsc.arguments import Options, given_attributes, object_name
+from ostler.command.admin.subscriptions import (
+    DURABLE,
+    SUBTYPES,
+    SubscriptionFilter,
+    alter_subscription,
+    define_subscription,
+    delete_subscription,
+    select_subscriptions,
+    subscription_rows,
+)
+from ostler.command.mqsc.arguments import CommandOptions, given_attributes, object_name
 from ostler.command.mqsc.define_alter_delete import Action, not_found
-from ostler.command.mqsc.display.display import Wish, is_wanted, read_wish, show
+from ostler.command.mqsc.display.display import DisplayRequest, display_lines, is_selected, parse_display_request
 from ostler.command.mqsc.grammar import PRODUCT, SUBSCRIPTION, message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem, Word, WordKind
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token, TokenKind
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import MQRC_NO_SUBSCRIPTION, MQRC_OBJECT_ALREADY_EXISTS, MQSUBTYPE_ADMIN
 from ostler.model.errors import MQError
@@ -27,18 +35,18 @@ _IDENTIFIER_BYTES: Final = 24
 # -- which one ---------------------------------------------------------------------------------------------------------
 
 
-def _identifier(options: Options) -> str:
+def _identifier(options: CommandOptions) -> str:
     """The value of SUBID; empty when it is not given."""
     words = options.values("SUBID")
     if words is None:
         return ""
     text = words[0].text.upper()
     if len(words) > 1 or len(text) != 2 * _IDENTIFIER_BYTES or any(each not in "0123456789ABCDEF" for each in text):
-        raise SyntaxProblem(words[-1].end, f"SUBID takes {2 * _IDENTIFIER_BYTES} hexadecimal digits")
+        raise MqscSyntaxError(words[-1].end, f"SUBID takes {2 * _IDENTIFIER_BYTES} hexadecimal digits")
     return text
 
 
-def _which(statement: Statement, options: Options) -> tuple[str, str]:
+def _which(statement: Statement, options: CommandOptions) -> tuple[str, str]:
     """The name and the identifier that a command gives: one of them, or both."""
     identifier = _identifier(options)
     if statement.name is None and identifier:
@@ -51,19 +59,21 @@ def _which(statement: Statement, options: Options) -> tuple[str, str]:
 
 def define(statement: Statement) -> Action:
     name = object_name(statement, ObjectType.SUB)
-    options = Options(statement)
+    options = CommandOptions(statement)
     replace = options.switch("REPLACE", "NOREPLACE")
     like = options.text("LIKE")
     given = given_attributes(ObjectType.SUB, options.rest, "", ("REPLACE", "NOREPLACE", "LIKE"))
     subtype = statement.argument("SUBTYPE")
     if subtype is not None and given["SUBTYPE"] != MQSUBTYPE_ADMIN:
-        raise SyntaxProblem(subtype.end, "a subscription made by a command is SUBTYPE(ADMIN)")
+        raise MqscSyntaxError(subtype.end, "a subscription made by a command is SUBTYPE(ADMIN)")
     return partial(_define, name, given, like or None, replace)
 
 
-def _define(name: str, given: dict[str, Value], like: str | None, replace: bool, target: Target) -> Iterator[str]:
+def _define(
+    name: str, given: dict[str, Value], like: str | None, replace: bool, context: CommandContext
+) -> Iterator[str]:
     try:
-        define_subscription(target, name, given, like, replace)
+        define_subscription(context, name, given, like, replace)
     except MQError as error:
         if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
             instead = error.detail if replace else "Use ALTER, or DEFINE with REPLACE."
@@ -74,15 +84,15 @@ def _define(name: str, given: dict[str, Value], like: str | None, replace: bool,
 
 
 def alter(statement: Statement) -> Action:
-    options = Options(statement)
+    options = CommandOptions(statement)
     name, identifier = _which(statement, options)
     given = given_attributes(ObjectType.SUB, options.rest, "")
     return partial(_alter, name, identifier, given)
 
 
-def _alter(name: str, identifier: str, given: dict[str, Value], target: Target) -> Iterator[str]:
+def _alter(name: str, identifier: str, given: dict[str, Value], context: CommandContext) -> Iterator[str]:
     try:
-        alter_subscription(target, name, identifier, given)
+        alter_subscription(context, name, identifier, given)
     except MQError as error:
         raise _unknown(error, name or identifier) from None
     yield message(SUBSCRIPTION.changed, f"{PRODUCT} subscription changed.")
@@ -94,16 +104,16 @@ def _unknown(error: MQError, name: str) -> Exception:
 
 
 def delete(statement: Statement) -> Action:
-    options = Options(statement)
+    options = CommandOptions(statement)
     name, identifier = _which(statement, options)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     options.finish()
     return partial(_delete, name, identifier, ignores)
 
 
-def _delete(name: str, identifier: str, ignores: bool, target: Target) -> Iterator[str]:
+def _delete(name: str, identifier: str, ignores: bool, context: CommandContext) -> Iterator[str]:
     try:
-        delete_subscription(target, name, identifier)
+        delete_subscription(context, name, identifier)
     except MQError as error:
         if not ignores or error.reason != MQRC_NO_SUBSCRIPTION:
             raise _unknown(error, name or identifier) from None
@@ -114,20 +124,20 @@ def _delete(name: str, identifier: str, ignores: bool, target: Target) -> Iterat
 
 
 def display(statement: Statement) -> Action:
-    options = Options(statement)
-    choice = subscription_choice(statement, options)
-    wish = read_wish(named_or_all(statement, choice.identifier), SUBSCRIPTION, options)
-    if choice.identifier and not wish.names:
-        wish = replaced(wish, shows_all=True)
-    return partial(_display, wish, replaced(choice, pattern=wish.pattern))
+    options = CommandOptions(statement)
+    choice = parse_subscription_filter(statement, options)
+    request = parse_display_request(with_generic_name(statement, choice.identifier), SUBSCRIPTION, options)
+    if choice.identifier and not request.names:
+        request = replaced(request, shows_all=True)
+    return partial(_display, request, replaced(choice, pattern=request.pattern))
 
 
-def subscription_choice(statement: Statement, options: Options) -> Choice:
+def parse_subscription_filter(statement: Statement, options: CommandOptions) -> SubscriptionFilter:
     """Which subscriptions a DISPLAY chooses: SUBID, SUBTYPE and DURABLE."""
     identifier = _identifier(options) if has_value(statement, "SUBID") else ""
     types = options.choice("SUBTYPE", *SUBTYPES) if has_value(statement, "SUBTYPE") else "USER"
     durable = options.choice("DURABLE", *DURABLE) if has_value(statement, "DURABLE") else "ALL"
-    return Choice("*", identifier, types, durable)
+    return SubscriptionFilter("*", identifier, types, durable)
 
 
 def has_value(statement: Statement, keyword: str) -> bool:
@@ -136,23 +146,23 @@ def has_value(statement: Statement, keyword: str) -> bool:
     return argument is not None and argument.values is not None
 
 
-def named_or_all(statement: Statement, identifier: str) -> Statement:
+def with_generic_name(statement: Statement, identifier: str) -> Statement:
     """The same command; one that gives an identifier alone asks for whatever name that has."""
     if statement.name is not None or not identifier:
         return statement
-    return replaced(statement, name=Word(WordKind.WORD, "*", statement.noun.end, statement.noun.end))
+    return replaced(statement, name=Token(TokenKind.WORD, "*", statement.noun.end, statement.noun.end))
 
 
-def _display(wish: Wish, choice: Choice, target: Target) -> Iterator[str]:
-    authorize(target, "DISPLAY", ObjectType.SUB, "")
+def _display(request: DisplayRequest, choice: SubscriptionFilter, context: CommandContext) -> Iterator[str]:
+    authorize(context, "DISPLAY", ObjectType.SUB, "")
     found = False
-    for some in chosen(target, choice):
-        for row in target.look(partial(subscription_rows, some)) if some else ():
-            if is_wanted(wish, ObjectType.SUB, row):
+    for some in select_subscriptions(context, choice):
+        for row in context.query(partial(subscription_rows, some)) if some else ():
+            if is_selected(request, ObjectType.SUB, row):
                 found = True
-                yield from show(wish, ObjectType.SUB, row)
+                yield from display_lines(request, ObjectType.SUB, row)
     if not found:
-        raise not_found(choice.identifier or wish.pattern)
+        raise not_found(choice.identifier or request.pattern)
 
 
 COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {

@@ -15,7 +15,7 @@ _QUOTES: Final = "'\""
 _BREAKS: Final = frozenset(" \t\r\n(),;'\"")
 
 
-class WordKind(Enum):
+class TokenKind(Enum):
     WORD = "a word"
     QUOTED = "quoted text"
     OPEN = "an opening bracket"
@@ -24,24 +24,24 @@ class WordKind(Enum):
     END = "a semicolon"
 
 
-_MARKS: Final = {"(": WordKind.OPEN, ")": WordKind.CLOSE, ",": WordKind.COMMA, ";": WordKind.END}
+_MARKS: Final = {"(": TokenKind.OPEN, ")": TokenKind.CLOSE, ",": TokenKind.COMMA, ";": TokenKind.END}
 
 
 @dataclass(frozen=True)
-class Word:
+class Token:
     """A piece of a command. `text` is what it means, `start` and `end` where it stands."""
 
-    kind: WordKind
+    kind: TokenKind
     text: str
     start: int
     end: int
 
     @property
     def is_value(self) -> bool:
-        return self.kind in (WordKind.WORD, WordKind.QUOTED)
+        return self.kind in (TokenKind.WORD, TokenKind.QUOTED)
 
 
-class SyntaxProblem(Exception):
+class MqscSyntaxError(Exception):
     """A command that cannot be understood. `end` is where the offending word ends; `why` is a sentence."""
 
     def __init__(self, end: int, why: str, hints: tuple[str, ...] = ()) -> None:
@@ -51,11 +51,11 @@ class SyntaxProblem(Exception):
         super().__init__(end, why)
 
 
-def split_words(text: str) -> list[Word]:
-    """The pieces of a command, in order. Raises SyntaxProblem for quotes that do not end and for endless commands."""
+def tokenize(text: str) -> list[Token]:
+    """The pieces of a command, in order. Raises MqscSyntaxError for quotes that do not end and for endless commands."""
     if len(text) > COMMAND_CHARACTERS_MAX:
-        raise SyntaxProblem(80, f"a command has at most {COMMAND_CHARACTERS_MAX} characters, not {len(text)}")
-    words: list[Word] = []
+        raise MqscSyntaxError(80, f"a command has at most {COMMAND_CHARACTERS_MAX} characters, not {len(text)}")
+    words: list[Token] = []
     at = 0
     while at < len(text):
         character = text[at]
@@ -63,7 +63,7 @@ def split_words(text: str) -> list[Word]:
             at += 1
             continue
         if character in _MARKS:
-            word = Word(_MARKS[character], character, at, at + 1)
+            word = Token(_MARKS[character], character, at, at + 1)
         elif character in _QUOTES:
             word = _quoted(text, at)
         else:
@@ -73,23 +73,23 @@ def split_words(text: str) -> list[Word]:
     return words
 
 
-def _plain(text: str, start: int) -> Word:
+def _plain(text: str, start: int) -> Token:
     end = start
     while end < len(text) and text[end] not in _BREAKS:
         end += 1
-    return Word(WordKind.WORD, text[start:end].upper(), start, end)
+    return Token(TokenKind.WORD, text[start:end].upper(), start, end)
 
 
-def _quoted(text: str, start: int) -> Word:
+def _quoted(text: str, start: int) -> Token:
     quote = text[start]
     at = start + 1
     pieces: list[str] = []
     while True:
         end = text.find(quote, at)
         if end < 0:
-            raise SyntaxProblem(len(text), f"the quote that opens with {text[start : start + 20]} does not end")
+            raise MqscSyntaxError(len(text), f"the quote that opens with {text[start : start + 20]} does not end")
         pieces.append(text[at:end])
         if text[end + 1 : end + 2] != quote:
-            return Word(WordKind.QUOTED, "".join(pieces), start, end + 1)
+            return Token(TokenKind.QUOTED, "".join(pieces), start, end + 1)
         pieces.append(quote)
         at = end + 2

@@ -34,7 +34,7 @@ _REASONS: Final[tuple[tuple[str, str, str], ...]] = (
     ("START STOP", "SMDSCONN", _SHARING),
     ("START STOP", "TRACE", _ELSEWHERE),
 )
-REFUSED: Final[dict[tuple[str, str], str]] = {
+UNSUPPORTED_COMMANDS: Final[dict[tuple[str, str], str]] = {
     (verb, noun): f"{noun} {reason}" if reason is not _POLICY else reason
     for verbs, nouns, reason in _REASONS
     for verb in verbs.split()

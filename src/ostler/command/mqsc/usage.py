@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize
-from ostler.command.mqsc.arguments import Options
+from ostler.command.mqsc.arguments import CommandOptions
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import message
 from ostler.command.mqsc.statements import Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 
@@ -25,21 +25,21 @@ _PAGES_PER_MEGABYTE: Final = 256
 def usage(statement: Statement) -> Action:
     """The data of the queue manager is its one page set, number 0, and the log its one data set."""
     if statement.name is not None:
-        raise SyntaxProblem(statement.name.end, "USAGE takes no name")
-    options = Options(statement)
+        raise MqscSyntaxError(statement.name.end, "USAGE takes no name")
+    options = CommandOptions(statement)
     page_set = options.text("PSID")
     about = options.choice("TYPE", "PAGESET", "DATASET", "SMDS", "ALL")
     options.finish()
     return partial(_usage, page_set or "*", about)
 
 
-def _usage(page_set: str, about: str, target: Target) -> Iterator[str]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _usage(page_set: str, about: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     if about == "SMDS" or (about == "PAGESET" and page_set not in ("*", "0")):
         raise not_found(page_set if about == "PAGESET" else about)
-    status = target.manager_status()
+    status = context.manager_status()
     if about in ("PAGESET", "ALL") and page_set in ("*", "0"):
-        queues, messages, file_bytes = target.look(_held)
+        queues, messages, file_bytes = context.query(_held)
         total = (status.data_file_system_size or 0) * _PAGES_PER_MEGABYTE
         unused = total * (100 - (status.data_file_system_use or 0)) // 100
         yield message("AMQ8710I", "Page set usage.")
@@ -78,8 +78,8 @@ def _held(engine: Engine) -> tuple[int, int, int]:
 def application_status(statement: Statement) -> Action:
     word = statement.name
     if word is None:
-        raise SyntaxProblem(statement.noun.end, "APSTATUS needs the name of an application in brackets, such as (*)")
-    options = Options(statement)
+        raise MqscSyntaxError(statement.noun.end, "APSTATUS needs the name of an application in brackets, such as (*)")
+    options = CommandOptions(statement)
     about = options.choice("TYPE", "APPL", "QMGR", "LOCAL")
     options.text("CLUSTER")
     options.switch("ALL")
@@ -87,9 +87,9 @@ def application_status(statement: Statement) -> Action:
     return partial(_application_status, word.text, about)
 
 
-def _application_status(pattern: str, about: str, target: Target) -> Iterator[str]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
-    name, counts = target.look(partial(_applications, pattern))
+def _application_status(pattern: str, about: str, context: CommandContext) -> Iterator[str]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
+    name, counts = context.query(partial(_applications, pattern))
     if not counts:
         raise not_found(pattern)
     for application, count in sorted(counts.items()):

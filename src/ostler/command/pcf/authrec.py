@@ -7,19 +7,28 @@ from typing import Final
 
 from ostler.command.admin.authrec import (
     Entity,
-    Question,
+    RecordQuery,
     delete_records,
     entity_authority,
     records,
     set_records,
 )
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize
+from ostler.command.pcf.command import (
+    NAME_LENGTH,
+    PcfCommand,
+    PcfField,
+    PcfRequest,
+    Reply,
+    number,
+    numbers,
+    text,
+    texts,
+)
+from ostler.command.pcf.errors import PcfRefused, bad_parameter
 from ostler.command.pcf.inquire import reply_row
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import NAME_LENGTH, Command, Field, Reply, number, numbers, text, texts
-from ostler.command.pcf.unsupported import PcfRefused, bad_parameter
 from ostler.command.pcf.values import text_parameter
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
@@ -80,17 +89,17 @@ _TYPES: Final = (
 )
 
 
-def _object_type(request: Request) -> str:
+def _object_type(request: PcfRequest) -> str:
     return _TYPE_WORDS[request.number(MQIACF_OBJECT_TYPE)]
 
 
-def _entities(request: Request) -> list[Entity]:
+def _entities(request: PcfRequest) -> list[Entity]:
     groups = request.texts(MQCACF_GROUP_ENTITY_NAMES) or ()
     users = request.texts(MQCACF_PRINCIPAL_ENTITY_NAMES) or ()
     return [Entity(name, True) for name in groups] + [Entity(name) for name in users]
 
 
-def _mask(request: Request, parameter: int, objtype: str) -> int:
+def _mask(request: PcfRequest, parameter: int, objtype: str) -> int:
     mask = 0
     for value in request.numbers(parameter) or ():
         if value not in _WORDS:
@@ -99,23 +108,23 @@ def _mask(request: Request, parameter: int, objtype: str) -> int:
     return mask
 
 
-def _set(target: Target, request: Request) -> Iterator[Reply]:
+def _set(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     objtype = _object_type(request)
     if not request.has(MQIACF_AUTH_ADD_AUTHS) and not request.has(MQIACF_AUTH_REMOVE_AUTHS):
         raise PcfRefused(MQRCCF_AUTH_VALUE_MISSING)
     add = _mask(request, MQIACF_AUTH_ADD_AUTHS, objtype)
     remove = _mask(request, MQIACF_AUTH_REMOVE_AUTHS, objtype)
-    set_records(target, objtype, request.text(MQCACF_AUTH_PROFILE_NAME), _entities(request), add, remove)
+    set_records(context, objtype, request.text(MQCACF_AUTH_PROFILE_NAME), _entities(request), add, remove)
     yield []
 
 
-def _delete(target: Target, request: Request) -> Iterator[Reply]:
+def _delete(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     profile = request.text(MQCACF_AUTH_PROFILE_NAME)
-    delete_records(target, _object_type(request), profile, _entities(request), False)
+    delete_records(context, _object_type(request), profile, _entities(request), False)
     yield []
 
 
-def _inquire(target: Target, request: Request) -> Iterator[Reply]:
+def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     options = request.number(MQIACF_AUTH_OPTIONS)
     profile: str | None = request.text(MQCACF_AUTH_PROFILE_NAME)
     pattern = "*"
@@ -130,9 +139,9 @@ def _inquire(target: Target, request: Request) -> Iterator[Reply]:
     said = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
     objtype = None if said == MQOT_ALL else _TYPE_WORDS[said]
     selection = request.selected(MQIACF_AUTH_PROFILE_ATTRS, (ObjectType.AUTHREC,))
-    name = target.look(_name)
+    name = context.query(_name)
     found = False
-    for row in records(target, Question(profile, objtype, entity, match)):
+    for row in records(context, RecordQuery(profile, objtype, entity, match)):
         if matches(str(row["PROFILE"]), pattern):
             found = True
             reply = reply_row(ObjectType.AUTHREC, row, selection, ("PROFILE", "OBJTYPE", "ENTITY", "ENTTYPE"))
@@ -146,13 +155,13 @@ def _name(engine: Engine) -> str:
     return engine.name
 
 
-def _inquire_entity(target: Target, request: Request) -> Iterator[Reply]:
+def _inquire_entity(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     objtype = _object_type(request)
     entity = request.text(MQCACF_ENTITY_NAME)
     entity_type = request.number(MQIACF_ENTITY_TYPE)
-    manager = target.look(_name)
+    manager = context.query(_name)
     name = request.text(MQCACF_OBJECT_NAME) or (manager if objtype == "QMGR" else "")
-    mask = entity_authority(target, entity, entity_type == _GROUP, objtype, name)
+    mask = entity_authority(context, entity, entity_type == _GROUP, objtype, name)
     numbers = sorted(AUTHORITY_NUMBERS[word] for word in words_of(mask)) or [MQAUTH_NONE]
     yield [
         IntegerList(MQIACF_AUTHORIZATION_LIST, tuple(numbers)),
@@ -164,8 +173,8 @@ def _inquire_entity(target: Target, request: Request) -> Iterator[Reply]:
     ]
 
 
-def _inquire_service(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _inquire_service(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     if not request.numbers(MQIACF_AUTH_SERVICE_ATTRS):
         raise bad_parameter(MQRCCF_CFIL_COUNT_ERROR, MQIACF_AUTH_SERVICE_ATTRS)
     yield [
@@ -178,12 +187,12 @@ _PROFILE: Final = text("MQCACF_AUTH_PROFILE_NAME", NAME_LENGTH, required=True)
 _TYPE: Final = number("MQIACF_OBJECT_TYPE", *_TYPES, required=True)
 _OPTIONS: Final = number("MQIACF_AUTH_OPTIONS", required=True)
 _COMPONENT: Final = text("MQCACF_SERVICE_COMPONENT")
-_WHO: Final[tuple[Field, ...]] = (
+_WHO: Final[tuple[PcfField, ...]] = (
     texts("MQCACF_GROUP_ENTITY_NAMES", MQ_ENTITY_NAME_LENGTH),
     texts("MQCACF_PRINCIPAL_ENTITY_NAMES", MQ_ENTITY_NAME_LENGTH),
 )
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_SET_AUTH_REC",
         _set,
         (
@@ -196,8 +205,8 @@ COMMANDS: Final = (
         ),
         ordered=False,
     ),
-    Command("MQCMD_DELETE_AUTH_REC", _delete, (_TYPE, _PROFILE, *_WHO), ordered=False),
-    Command(
+    PcfCommand("MQCMD_DELETE_AUTH_REC", _delete, (_TYPE, _PROFILE, *_WHO), ordered=False),
+    PcfCommand(
         "MQCMD_INQUIRE_AUTH_RECS",
         _inquire,
         (
@@ -211,7 +220,7 @@ COMMANDS: Final = (
         ),
         ordered=False,
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_ENTITY_AUTH",
         _inquire_entity,
         (
@@ -225,7 +234,7 @@ COMMANDS: Final = (
         ),
         ordered=False,
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_AUTH_SERVICE",
         _inquire_service,
         (numbers("MQIACF_AUTH_SERVICE_ATTRS", required=True), _COMPONENT),

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ostler.command.admin.channel_auth import ALL_TYPES, Question, find_rules, row_of, set_rule
-from ostler.command.admin.context import Target
+from ostler.command.admin.channel_auth import ALL_TYPES, RuleQuery, find_rules, row_of, set_rule
+from ostler.command.admin.context import CommandContext
+from ostler.command.pcf.command import (
+    CHANNEL_NAME_LENGTH,
+    NAME_LENGTH,
+    PcfCommand,
+    PcfRequest,
+    Reply,
+    number,
+    numbers,
+    text,
+)
+from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.inquire import reply_row
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, text
-from ostler.command.pcf.unsupported import PcfRefused
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQACT_ADD,
@@ -59,15 +67,15 @@ _TYPES: Final = (
 )
 
 
-def _set(target: Target, request: Request) -> Iterator[Reply]:
+def _set(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     action = _ACTIONS[request.number(MQIACF_ACTION, MQACT_ADD)]
-    set_rule(target, request.given(ObjectType.CHLAUTH, "", is_new=True), action)
+    set_rule(context, request.given(ObjectType.CHLAUTH, "", is_new=True), action)
     yield []
 
 
-def _inquire(target: Target, request: Request) -> Iterator[Reply]:
+def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     said = request.number(MQIACF_CHLAUTH_TYPE, MQCAUT_ALL)
-    question = Question(
+    question = RuleQuery(
         request.text(MQCACH_CHANNEL_NAME),
         ALL_TYPES if said == MQCAUT_ALL else TYPE_WORDS[said],
         _MATCHES[request.number(MQIACH_MATCH, MQMATCH_GENERIC)],
@@ -78,7 +86,7 @@ def _inquire(target: Target, request: Request) -> Iterator[Reply]:
         request.text(MQCA_SSL_CERT_ISSUER_NAME),
     )
     selection = request.selected(MQIACF_CHLAUTH_ATTRS, _RULES)
-    answers = find_rules(target, question)
+    answers = find_rules(context, question)
     found = False
     for definition in answers.rules:
         row = row_of(definition)
@@ -93,7 +101,7 @@ def _inquire(target: Target, request: Request) -> Iterator[Reply]:
 
 _PROFILE: Final = text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH, required=True)
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_SET_CHLAUTH_REC",
         _set,
         (
@@ -103,7 +111,7 @@ COMMANDS: Final = (
         ),
         _RULES,
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_CHLAUTH_RECS",
         _inquire,
         (

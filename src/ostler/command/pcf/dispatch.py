@@ -11,20 +11,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ostler.command.admin.context import NOT_AUTHORIZED, CommandRefused, Target
-from ostler.command.pcf import authrec as pcf_authorities
-from ostler.command.pcf import changes as pcf_changes
-from ostler.command.pcf import channel_auth as pcf_channel_rules
-from ostler.command.pcf import control as pcf_control
-from ostler.command.pcf import escape as pcf_escape
-from ostler.command.pcf import inquire as pcf_inquire
-from ostler.command.pcf import manager as pcf_manager
-from ostler.command.pcf import status as pcf_status
-from ostler.command.pcf import subscriptions as pcf_subscriptions
-from ostler.command.pcf import topics as pcf_topics
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import Command, Reply
-from ostler.command.pcf.unsupported import PcfRefused, refused
+from ostler.command.admin.context import NOT_AUTHORIZED, CommandContext, CommandRefused
+from ostler.command.pcf import (
+    authrec,
+    channel_auth,
+    channel_control,
+    control,
+    escape,
+    inquire,
+    manager_control,
+    objects,
+    status,
+    subscriptions,
+    topics,
+)
+from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply
+from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal
 from ostler.engine.core import Engine
 from ostler.model.constants import (
     MQCACF_ESCAPE_TEXT,
@@ -53,23 +55,24 @@ from ostler.model.pcf_parameters import CODECS
 
 _FORMAT: Final = "MQADMIN"
 _TABLES: Final = (
-    pcf_inquire.COMMANDS,
-    pcf_changes.COMMANDS,
-    pcf_status.COMMANDS,
-    pcf_control.COMMANDS,
-    pcf_authorities.COMMANDS,
-    pcf_channel_rules.COMMANDS,
-    pcf_subscriptions.COMMANDS,
-    pcf_topics.COMMANDS,
-    pcf_manager.COMMANDS,
-    pcf_escape.COMMANDS,
+    inquire.COMMANDS,
+    objects.COMMANDS,
+    status.COMMANDS,
+    control.COMMANDS,
+    channel_control.COMMANDS,
+    authrec.COMMANDS,
+    channel_auth.COMMANDS,
+    subscriptions.COMMANDS,
+    topics.COMMANDS,
+    manager_control.COMMANDS,
+    escape.COMMANDS,
 )
-COMMANDS: Final[dict[int, Command]] = {command.number: command for table in _TABLES for command in table}
+COMMANDS: Final[dict[int, PcfCommand]] = {command.number: command for table in _TABLES for command in table}
 
 
-def reply_ccsid(target: Target) -> int:
+def reply_ccsid(context: CommandContext) -> int:
     """The code page of replies: the queue manager's, where PCF is written in it, and else UTF-8."""
-    ccsid = target.look(_ccsid)
+    ccsid = context.query(_ccsid)
     return ccsid if ccsid in CODECS else UTF_8
 
 
@@ -78,17 +81,17 @@ def _ccsid(engine: Engine) -> int:
 
 
 def answer(
-    target: Target, message: bytes, ccsid: int = UTF_8, big_endian: bool = False, format: str = _FORMAT
+    context: CommandContext, message: bytes, ccsid: int = UTF_8, big_endian: bool = False, format: str = _FORMAT
 ) -> Iterator[bytes]:
     """The replies to a command, in the queue manager's code page and native encoding; the last one says that it is.
 
     `ccsid`, `big_endian` and `format` are what the descriptor says of the command.
     """
-    page = reply_ccsid(target)
+    page = reply_ccsid(context)
     pending: tuple[Header, Reply] | None = None
     sequence = 1
     # A reply is sent when the next one is there: only then it is known whether it is the last.
-    for header, reply in _replies(target, message, ccsid, big_endian, format):
+    for header, reply in _replies(context, message, ccsid, big_endian, format):
         if pending is not None:
             yield _encoded(pending[0], pending[1], page, sequence, MQCFC_NOT_LAST)
             sequence += 1
@@ -103,7 +106,7 @@ def _encoded(header: Header, reply: Reply, page: int, sequence: int, control: in
 
 
 def _replies(
-    target: Target, message: bytes, ccsid: int, big_endian: bool, format: str
+    context: CommandContext, message: bytes, ccsid: int, big_endian: bool, format: str
 ) -> Iterator[tuple[Header, Reply]]:
     """The headers and parameters of the replies; at least one."""
     head = _header_of(message, big_endian)
@@ -113,7 +116,7 @@ def _replies(
         decoded = decode(message, ccsid, big_endian)
         head = replace(head, command=_answered_command(decoded))
         found = False
-        for reply in run(target, decoded):
+        for reply in run(context, decoded):
             found = True
             yield head, reply
         if not found:
@@ -123,15 +126,15 @@ def _replies(
     except PcfError as error:
         yield _failed(head, error.reason), []
     except (MQError, CommandRefused) as error:
-        yield _failed(head, refused(error).reason), []
+        yield _failed(head, as_pcf_refusal(error).reason), []
     except Exception:
         # What nobody has thought of is the queue manager's fault; it must not end the command server.
         detail = Integer(MQIACF_ERROR_ID, MQRCCF_COMMAND_FAILED)
         yield _failed(head, MQRC_UNEXPECTED_ERROR), [detail]
 
 
-def run(target: Target, message: PcfMessage) -> Iterator[Reply]:
-    """Do a command: the parameters of its replies. Raises what it is refused with."""
+def run(context: CommandContext, message: PcfMessage) -> Iterator[Reply]:
+    """Runs a command; yields the parameters of its replies. Raises its refusal."""
     header = message.header
     if header.type not in (MQCFT_COMMAND, MQCFT_COMMAND_XR):
         raise PcfRefused(MQRCCF_CFH_TYPE_ERROR)
@@ -143,13 +146,13 @@ def run(target: Target, message: PcfMessage) -> Iterator[Reply]:
     if command is None:
         raise PcfRefused(MQRCCF_CFH_COMMAND_ERROR)
     try:
-        yield from command.run(target, Request(command, message))
+        yield from command.run(context, PcfRequest(command, message))
     except CommandRefused as refusal:
         if refusal.number == NOT_AUTHORIZED:
-            target.tell_refused(command.number)
+            context.write_not_authorized_event(command.number)
         raise
     if command.number != MQCMD_ESCAPE:  # what is inside of it is told as the command that it is
-        target.tell_command(command.number, command.is_inquiry, "", message.parameters)
+        context.write_command_event(command.number, command.is_inquiry, "", message.parameters)
 
 
 def _answered_command(message: PcfMessage) -> int:
@@ -157,7 +160,7 @@ def _answered_command(message: PcfMessage) -> int:
     if message.header.command == MQCMD_ESCAPE:
         for item in message.parameters:
             if isinstance(item, String) and item.parameter == MQCACF_ESCAPE_TEXT:
-                return pcf_escape.command_of(item.value)
+                return escape.command_of(item.value)
     return message.header.command
 
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from ostler.command.admin.command_events import command_number
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.mqsc.grammar import OBJECT_NOUNS, STATUS_NOUNS, VERBS
-from ostler.command.mqsc.interpreter import Outcome, run_command
+from ostler.command.mqsc.interpreter import CommandOutcome, run_command
 from ostler.command.mqsc.statements import parse
-from ostler.command.mqsc.tokens import SyntaxProblem
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import Command, Reply, number, text
-from ostler.command.pcf.unsupported import PcfRefused
+from ostler.command.mqsc.tokens import MqscSyntaxError
+from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply, number, text
+from ostler.command.pcf.errors import PcfRefused
 from ostler.model.constants import (
     MQCACF_ESCAPE_TEXT,
     MQCMD_ESCAPE,
@@ -27,15 +26,15 @@ _LENGTH_MAX: Final = 4 * 1024 * 1024
 _MESSAGE: Final = "AMQ"
 
 
-def _escape(target: Target, request: Request) -> Iterator[Reply]:
+def _escape(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     """Each message of MQSC becomes a reply. When the command fails, the last one says so in its header, too."""
-    running = run_command(target, request.text(MQCACF_ESCAPE_TEXT))
+    running = run_command(context, request.text(MQCACF_ESCAPE_TEXT))
     lines: list[str] = []
     while True:
         try:
             line = next(running)
         except StopIteration as end:
-            if end.value is not Outcome.DONE:
+            if end.value is not CommandOutcome.DONE:
                 raise PcfRefused(MQRCCF_COMMAND_FAILED, *_reply(lines)) from None
             break
         if line.startswith(_MESSAGE) and lines:
@@ -49,7 +48,7 @@ def command_of(text: str) -> int:
     """The number of the command inside, which the replies have in their headers; that of Escape when it is none."""
     try:
         statement = parse(text)
-    except SyntaxProblem:
+    except MqscSyntaxError:
         return MQCMD_ESCAPE
     word = statement.noun.text
     noun = OBJECT_NOUNS.get(word) or STATUS_NOUNS.get(word)
@@ -62,7 +61,7 @@ def _reply(lines: list[str]) -> Reply:
 
 
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_ESCAPE",
         _escape,
         (

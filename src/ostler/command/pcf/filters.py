@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.command.admin.objects import matches
-from ostler.command.pcf.unsupported import bad_parameter
+from ostler.command.pcf.errors import bad_parameter
 from ostler.command.pcf.values import parameter_of
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, by_pcf, find
 from ostler.model.constants import (
@@ -68,7 +68,7 @@ _ERRORS: Final[dict[type[object], tuple[int, int]]] = {
 
 
 @dataclass(frozen=True)
-class Condition:
+class PcfCondition:
     """A filter that fits the objects it is for."""
 
     filter: AnyFilter
@@ -85,15 +85,15 @@ class Condition:
         return False
 
 
-def condition(kinds: tuple[ObjectType, ...], given: AnyFilter) -> Condition:
-    """The condition that a filter states; refused when the attribute or the operator does not fit."""
+def parse_condition(kinds: tuple[ObjectType, ...], given: AnyFilter) -> PcfCondition:
+    """Returns the condition that a filter states; refused when the attribute or the operator does not fit."""
     found = [each for kind in kinds if (each := by_pcf(kind, given.parameter)) is not None]
     wrong_parameter, wrong_operator = _ERRORS[type(given)]
     if not found or not any(_fits(given, attribute) for attribute in found):
         raise bad_parameter(wrong_parameter, given.parameter)
     if given.operator not in _operators(given, found[0]):
         raise bad_parameter(wrong_operator, given.parameter)
-    return Condition(given, tuple({attribute.name: None for attribute in found}))
+    return PcfCondition(given, tuple({attribute.name: None for attribute in found}))
 
 
 def _fits(given: AnyFilter, attribute: Attribute) -> bool:

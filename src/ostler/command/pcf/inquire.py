@@ -6,15 +6,24 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize, may_see
 from ostler.command.mqsc.display.attribute_groups import group
 from ostler.command.mqsc.display.display import object_row
+from ostler.command.pcf.command import (
+    PcfCommand,
+    PcfField,
+    PcfRequest,
+    Reply,
+    Selection,
+    constant,
+    number,
+    numbers,
+    text,
+)
+from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
-from ostler.command.pcf.request import Request, Selection
-from ostler.command.pcf.table import Command, Field, Reply, constant, number, numbers, text
-from ostler.command.pcf.unsupported import PcfRefused
 from ostler.command.pcf.values import names_parameter, parameter_of
 from ostler.engine.core import Engine
 from ostler.model.attributes import (
@@ -96,7 +105,7 @@ def _columns(kind: ObjectType, subtype: str, selection: Selection, heads: tuple[
 # -- objects -----------------------------------------------------------------------------------------------------------
 
 
-def _inquire(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = request.text(about.name_parameter)
     kinds = about.types
     subtype = None
@@ -108,19 +117,19 @@ def _inquire(about: PcfKind, target: Target, request: Request) -> Iterator[Reply
     elif subtype in (MQQT_ALL, MQCHT_ALL):
         subtype = None
     selection = request.selected(constant(about.attributes), about.types)
-    keys = target.look(partial(_keys, kinds, pattern))
+    keys = context.query(partial(_keys, kinds, pattern))
     if "*" not in pattern:
-        authorize(target, "DISPLAY", keys[0][1] if keys else about.types[0], pattern)
+        authorize(context, "DISPLAY", keys[0][1] if keys else about.types[0], pattern)
     found = False
     for at in range(0, len(keys), _CHUNK_OBJECTS):
-        for kind, row in target.look(partial(_rows, about.name, keys[at : at + _CHUNK_OBJECTS])):
+        for kind, row in context.query(partial(_rows, about.name, keys[at : at + _CHUNK_OBJECTS])):
             if subtype is not None and _number(about, kind, row) != subtype:
                 continue
             if request.condition is not None and not request.condition.accepts(kind, row):
                 continue
             if about is QUEUES and not _is_in_cluster(request, row):
                 continue
-            if not may_see(target, _checked_as(kind, row), str(row[about.name])):
+            if not may_see(context, _checked_as(kind, row), str(row[about.name])):
                 continue
             found = True
             yield reply_row(kind, row, selection, about.heads)
@@ -133,7 +142,7 @@ def _checked_as(kind: ObjectType, row: Row) -> ObjectType:
     return ObjectType.CLNTCONN if kind == ObjectType.CHANNEL and row.get("CHLTYPE") == MQCHT_CLNTCONN else kind
 
 
-def _is_in_cluster(request: Request, row: Row) -> bool:
+def _is_in_cluster(request: PcfRequest, row: Row) -> bool:
     """Whether a queue is known to the cluster, and to the clusters of the namelist, that are asked for."""
     for parameter, name in ((MQCA_CLUSTER_NAME, "CLUSTER"), (MQCA_CLUSTER_NAMELIST, "CLUSNL")):
         if request.has(parameter) and not matches(str(row.get(name, "")), request.text(parameter)):
@@ -176,10 +185,10 @@ def _rows(name_attribute: str, keys: list[tuple[str, ObjectType]], engine: Engin
     return rows
 
 
-def _inquire_manager(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _inquire_manager(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     selection = request.selected(MQIACF_Q_MGR_ATTRS, _MANAGER, _MANAGER_GROUPS)
-    row = target.look(_manager_row)
+    row = context.query(_manager_row)
     yield reply_row(ObjectType.QMGR, row, selection, ("QMNAME",))
 
 
@@ -190,14 +199,14 @@ def _manager_row(engine: Engine) -> Row:
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-def _inquire_names(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+def _inquire_names(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = request.text(about.name_parameter)
     subtype = request.number(about.subtype.number, MQQT_ALL) if about.subtype is not None else MQQT_ALL
     kinds = about.types
     if about is QUEUES and subtype != MQQT_ALL:
         kinds = tuple(kind for name, kind in QUEUE_TYPES.items() if constant(name) == subtype)
-    found = target.look(partial(_typed_names, about, kinds, pattern))
-    visible = [(name, kind, number) for name, kind, number in found if may_see(target, kind, name)]
+    found = context.query(partial(_typed_names, about, kinds, pattern))
+    visible = [(name, kind, number) for name, kind, number in found if may_see(context, kind, name)]
     if about is not QUEUES and about.subtype is not None and subtype not in (MQQT_ALL, MQCHT_ALL):
         visible = [each for each in visible if each[2] == subtype]
     reply: Reply = [names_parameter(constant(about.names), [name for name, _, _ in visible], about.name_length)]
@@ -226,7 +235,7 @@ def _typed_names(
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _choice(about: PcfKind) -> tuple[Field, ...]:
+def _choice(about: PcfKind) -> tuple[PcfField, ...]:
     """The type as an optional parameter of Inquire, where it may also be "all"."""
     if about.subtype is None:
         return ()
@@ -234,17 +243,17 @@ def _choice(about: PcfKind) -> tuple[Field, ...]:
     return (number(about.subtype.constant, *values),)
 
 
-def _commands() -> Iterator[Command]:
+def _commands() -> Iterator[PcfCommand]:
     for about in KINDS:
         fields = (about.name_field, *_choice(about), numbers(about.attributes))
         if about is QUEUES:
             fields += (number("MQIACF_CLUSTER_INFO"), text("MQCA_CLUSTER_NAME"), text("MQCA_CLUSTER_NAMELIST"))
-        yield Command(f"MQCMD_INQUIRE_{about.word}", partial(_inquire, about), fields, filtered=about.types)
+        yield PcfCommand(f"MQCMD_INQUIRE_{about.word}", partial(_inquire, about), fields, filtered=about.types)
         if about.names:
-            yield Command(
+            yield PcfCommand(
                 f"MQCMD_INQUIRE_{about.word}_NAMES", partial(_inquire_names, about), (about.name_field, *_choice(about))
             )
-    yield Command("MQCMD_INQUIRE_Q_MGR", _inquire_manager, (numbers("MQIACF_Q_MGR_ATTRS"),))
+    yield PcfCommand("MQCMD_INQUIRE_Q_MGR", _inquire_manager, (numbers("MQIACF_Q_MGR_ATTRS"),))
 
 
 COMMANDS: Final = tuple(_commands())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Field, constant, number, text
+from ostler.command.pcf.command import CHANNEL_NAME_LENGTH, NAME_LENGTH, PcfField, constant, number, text
 from ostler.model.attributes import ObjectType, require
 
 QUEUE_TYPES: Final = {
@@ -46,9 +46,9 @@ class PcfKind:
     copy_from: str = ""
     copy_to: str = ""
     names: str = ""
-    subtype: Field | None = None
+    subtype: PcfField | None = None
     heads: tuple[str, ...] = ()
-    made_with: tuple[Field, ...] = ()
+    made_with: tuple[PcfField, ...] = ()
 
     @property
     def name_constant(self) -> str:
@@ -59,7 +59,7 @@ class PcfKind:
         return constant(self.name_constant)
 
     @property
-    def name_field(self) -> Field:
+    def name_field(self) -> PcfField:
         return text(self.name_constant, self.name_length, required=True)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ostler.command.pcf.command import PcfCommand, PcfField
 from ostler.command.pcf.dispatch import COMMANDS
-from ostler.command.pcf.table import Command, Field
 from ostler.model.attributes import ObjectType
 
 BEGIN: Final = "<!-- commands -->"
@@ -19,11 +19,11 @@ def reference() -> str:
     return "\n".join(lines)
 
 
-def _name(command: Command) -> str:
+def _name(command: PcfCommand) -> str:
     return command.constant
 
 
-def _row(command: Command) -> str:
+def _row(command: PcfCommand) -> str:
     fields = "<br>".join([_field(field) for field in command.fields]) or "none"
     more: list[str] = []
     if command.settable:
@@ -37,7 +37,7 @@ def _kinds(kinds: tuple[ObjectType, ...]) -> str:
     return ", ".join([kind.value for kind in kinds])
 
 
-def _field(field: Field) -> str:
+def _field(field: PcfField) -> str:
     size = f" {field.length_max}" if field.length_max else ""
     values = f": {', '.join(field.values)}" if field.values else ""
     shown = f"{field.constant} ({field.kind.value}{size}){values}"

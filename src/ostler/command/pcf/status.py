@@ -6,15 +6,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import ApplicationStatus, ListenerStatus, ServiceStatus, Target
-from ostler.command.admin.objects import matches, matching
-from ostler.command.admin.permissions import authorize, may_see, needed
+from ostler.command.admin.context import ApplicationStatus, CommandContext, ListenerStatus, ServiceStatus
+from ostler.command.admin.objects import matches, matching_names
+from ostler.command.admin.permissions import authorize, may_see, needed_authorities
+from ostler.command.pcf.command import (
+    CHANNEL_NAME_LENGTH,
+    NAME_LENGTH,
+    PcfCommand,
+    PcfRequest,
+    Reply,
+    number,
+    numbers,
+    octets,
+    text,
+)
+from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.inquire import reply_row
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
-from ostler.command.pcf.unsupported import PcfRefused
-from ostler.command.status.channel_rows import SHORT, channel_row, is_about, ordered
-from ostler.command.status.channel_status import CURRENT, SAVED
+from ostler.command.status.channel_status import (
+    CURRENT,
+    SAVED,
+    SHORT,
+    channel_row,
+    in_display_order,
+    is_selected_instance,
+)
 from ostler.command.status.status_rows import (
     connection_row,
     handle_row,
@@ -93,7 +108,7 @@ _CHANNEL_HEADS: Final = (
 )
 
 
-def _is_wanted(request: Request, kind: ObjectType, row: Row) -> bool:
+def _is_wanted(request: PcfRequest, kind: ObjectType, row: Row) -> bool:
     return request.condition is None or request.condition.accepts(kind, row)
 
 
@@ -101,34 +116,34 @@ def _is_wanted(request: Request, kind: ObjectType, row: Row) -> bool:
 
 
 def _queue_names(pattern: str, engine: Engine) -> list[str]:
-    return matching(engine.queues, pattern)
+    return matching_names(engine.queues, pattern)
 
 
 def _is_other_queue(name: str, engine: Engine) -> bool:
     return objects.queue_definition(engine, name) is not None
 
 
-def _named_queues(target: Target, pattern: str, verb: str) -> list[str]:
+def _named_queues(context: CommandContext, pattern: str, verb: str) -> list[str]:
     """The local queues that a command is about; refused when there are none."""
     if "*" not in pattern:
-        authorize(target, verb, ObjectType.QLOCAL, pattern)
-    names = target.look(partial(_queue_names, pattern))
+        authorize(context, verb, ObjectType.QLOCAL, pattern)
+    names = context.query(partial(_queue_names, pattern))
     if not names:
-        is_other = target.look(partial(_is_other_queue, pattern))
+        is_other = context.query(partial(_is_other_queue, pattern))
         raise PcfRefused(MQRCCF_Q_TYPE_ERROR if is_other else MQRC_UNKNOWN_OBJECT_NAME)
-    mask = needed(verb, ObjectType.QLOCAL)
-    allowed = [name for name in names if "*" not in pattern or target.may(MQOT_Q, name, mask)]
+    mask = needed_authorities(verb, ObjectType.QLOCAL)
+    allowed = [name for name in names if "*" not in pattern or context.is_authorized(MQOT_Q, name, mask)]
     if not allowed:
         raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
     return allowed
 
 
-def _queue_status(target: Target, request: Request) -> Iterator[Reply]:
-    names = _named_queues(target, request.text(MQCA_Q_NAME), "DISPLAY")
+def _queue_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    names = _named_queues(context, request.text(MQCA_Q_NAME), "DISPLAY")
     selection = request.selected(MQIACF_Q_STATUS_ATTRS, (ObjectType.QSTATUS,))
     use = request.number(MQIACF_OPEN_TYPE, MQQSOT_ALL)
     is_handle = request.number(MQIACF_Q_STATUS_TYPE, MQIACF_Q_STATUS) == MQIACF_Q_HANDLE
-    rows = _handles(target, set(names), use) if is_handle else _queues(target, names, use)
+    rows = _handles(context, set(names), use) if is_handle else _queues(context, names, use)
     found = False
     for row in rows:
         if _is_wanted(request, ObjectType.QSTATUS, row):
@@ -138,9 +153,9 @@ def _queue_status(target: Target, request: Request) -> Iterator[Reply]:
         raise PcfRefused(MQRCCF_Q_STATUS_NOT_FOUND)
 
 
-def _queues(target: Target, names: list[str], use: int) -> Iterator[Row]:
+def _queues(context: CommandContext, names: list[str], use: int) -> Iterator[Row]:
     for at in range(0, len(names), _CHUNK_QUEUES):
-        for row in target.look(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
+        for row in context.query(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
             if use == MQQSOT_ALL or row["IPPROCS" if use == MQQSOT_INPUT else "OPPROCS"] != 0:
                 yield row
 
@@ -149,9 +164,9 @@ def _queue_rows(names: list[str], engine: Engine) -> list[Row]:
     return [queue_row(engine, engine.queues[name]) for name in names if name in engine.queues]
 
 
-def _handles(target: Target, names: set[str], use: int) -> Iterator[Row]:
-    programs = target.application_status()
-    yield from target.look(partial(_handle_rows, names, use, programs))
+def _handles(context: CommandContext, names: set[str], use: int) -> Iterator[Row]:
+    programs = context.application_status()
+    yield from context.query(partial(_handle_rows, names, use, programs))
 
 
 def _handle_rows(names: set[str], use: int, programs: dict[int, ApplicationStatus], engine: Engine) -> list[Row]:
@@ -167,11 +182,11 @@ def _handle_rows(names: set[str], use: int, programs: dict[int, ApplicationStatu
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
-def _reset_statistics(target: Target, request: Request) -> Iterator[Reply]:
+def _reset_statistics(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = request.text(MQCA_Q_NAME)
-    names = _named_queues(target, pattern, "RESET")
+    names = _named_queues(context, pattern, "RESET")
     for at in range(0, len(names), _CHUNK_QUEUES):
-        for name, figures in target.look(partial(_figures, names[at : at + _CHUNK_QUEUES])):
+        for name, figures in context.query(partial(_figures, names[at : at + _CHUNK_QUEUES])):
             yield [
                 *reply_row(ObjectType.QSTATUS, {"QUEUE": name}, request.selected(-1, ()), ("QUEUE",)),
                 Integer(MQIA_HIGH_Q_DEPTH, figures.depth_high),
@@ -188,24 +203,24 @@ def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]
 # -- channels, listeners, services -------------------------------------------------------------------------------------
 
 
-def _channel_status(target: Target, request: Request) -> Iterator[Reply]:
+def _channel_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = request.text(MQCACH_CHANNEL_NAME)
     address = request.text(MQCACH_CONNECTION_NAME) or "*"
     transmission = request.text(MQCACH_XMIT_Q_NAME) or "*"
     if "*" not in pattern:
-        authorize(target, "DISPLAY", ObjectType.CHANNEL, pattern)
+        authorize(context, "DISPLAY", ObjectType.CHANNEL, pattern)
     selection = request.selected(MQIACH_CHANNEL_INSTANCE_ATTRS, (ObjectType.CHSTATUS,))
     instance = _INSTANCES[request.number(MQIACH_CHANNEL_INSTANCE_TYPE, MQOT_CURRENT_CHANNEL)]
-    manager, _ = target.look(_name_and_connections)
+    manager, _ = context.query(_name_and_connections)
     found = False
-    for status in ordered(target.channel_status()):
-        if not is_about(status, instance, pattern, address):
+    for status in in_display_order(context.channel_status()):
+        if not is_selected_instance(status, instance, pattern, address):
             continue
         row = channel_row(status, instance, manager)
         is_asked = matches(str(row.get("XMITQ", "")), transmission)
         if not is_asked or not _is_wanted(request, ObjectType.CHSTATUS, row):
             continue
-        if "*" in pattern and not may_see(target, ObjectType.CHANNEL, status.name):
+        if "*" in pattern and not may_see(context, ObjectType.CHANNEL, status.name):
             continue
         found = True
         yield reply_row(ObjectType.CHSTATUS, row, selection, _CHANNEL_HEADS)
@@ -213,11 +228,11 @@ def _channel_status(target: Target, request: Request) -> Iterator[Reply]:
         raise PcfRefused(MQRCCF_CHL_STATUS_NOT_FOUND)
 
 
-def _listener_status(target: Target, request: Request) -> Iterator[Reply]:
-    statuses = target.listener_status()
-    rows = target.look(partial(_listener_rows, statuses))
+def _listener_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    statuses = context.listener_status()
+    rows = context.query(partial(_listener_rows, statuses))
     yield from _running(
-        target, request, ObjectType.LSSTATUS, ObjectType.LISTENER, MQCACH_LISTENER_NAME, "LISTENER", rows
+        context, request, ObjectType.LSSTATUS, ObjectType.LISTENER, MQCACH_LISTENER_NAME, "LISTENER", rows
     )
 
 
@@ -226,10 +241,10 @@ def _listener_rows(statuses: list[ListenerStatus], engine: Engine) -> list[Row]:
     return [listener_row(status, known.get(status.name)) for status in statuses]
 
 
-def _service_status(target: Target, request: Request) -> Iterator[Reply]:
-    statuses = target.service_status()
-    rows = target.look(partial(_service_rows, statuses))
-    yield from _running(target, request, ObjectType.SVSTATUS, ObjectType.SERVICE, MQCA_SERVICE_NAME, "SERVICE", rows)
+def _service_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    statuses = context.service_status()
+    rows = context.query(partial(_service_rows, statuses))
+    yield from _running(context, request, ObjectType.SVSTATUS, ObjectType.SERVICE, MQCA_SERVICE_NAME, "SERVICE", rows)
 
 
 def _service_rows(statuses: list[ServiceStatus], engine: Engine) -> list[Row]:
@@ -238,8 +253,8 @@ def _service_rows(statuses: list[ServiceStatus], engine: Engine) -> list[Row]:
 
 
 def _running(
-    target: Target,
-    request: Request,
+    context: CommandContext,
+    request: PcfRequest,
     kind: ObjectType,
     defined: ObjectType,
     parameter: int,
@@ -249,12 +264,12 @@ def _running(
     """What runs, of those that the command names. What does not run has no status."""
     pattern = request.text(parameter)
     if "*" not in pattern:
-        authorize(target, "DISPLAY", defined, pattern)
+        authorize(context, "DISPLAY", defined, pattern)
     attributes = MQIACF_LISTENER_STATUS_ATTRS if defined == ObjectType.LISTENER else MQIACF_SERVICE_STATUS_ATTRS
     selection = request.selected(attributes, (kind,))
     found = False
     for row in sorted(rows, key=lambda each: str(each[name])):
-        is_asked = matches(str(row[name]), pattern) and may_see(target, defined, str(row[name]))
+        is_asked = matches(str(row[name]), pattern) and may_see(context, defined, str(row[name]))
         if is_asked and _is_wanted(request, kind, row):
             found = True
             yield reply_row(kind, row, selection, (name, "STATUS", "PID"))
@@ -265,7 +280,7 @@ def _running(
 # -- connections -------------------------------------------------------------------------------------------------------
 
 
-def connection_pattern(request: Request) -> str:
+def connection_pattern(request: PcfRequest) -> str:
     """Which connections are asked for, as hexadecimal digits that may end with an asterisk."""
     exact = request.octets(MQBACF_CONNECTION_ID)
     generic = request.octets(MQBACF_GENERIC_CONNECTION_ID)
@@ -279,14 +294,14 @@ def connection_pattern(request: Request) -> str:
     return generic.rstrip(b"\0").hex().upper() + "*"
 
 
-def _connections(target: Target, request: Request) -> Iterator[Reply]:
+def _connections(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = connection_pattern(request)
-    authorize(target, "DISPLAY", ObjectType.CONN, "")
+    authorize(context, "DISPLAY", ObjectType.CONN, "")
     about = request.number(MQIACF_CONN_INFO_TYPE, MQIACF_CONN_INFO_CONN)
     selection = request.selected(MQIACF_CONNECTION_ATTRS, (ObjectType.CONN,))
-    programs = target.application_status()
+    programs = context.application_status()
     found = False
-    for row in target.look(partial(_connection_rows, pattern, about, programs)):
+    for row in context.query(partial(_connection_rows, pattern, about, programs)):
         if _is_wanted(request, ObjectType.CONN, row):
             found = True
             yield reply_row(ObjectType.CONN, row, selection, ("CONN", "TYPE"))
@@ -313,12 +328,12 @@ def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationSt
 # -- the queue manager -------------------------------------------------------------------------------------------------
 
 
-def _manager_status(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _manager_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     selection = request.selected(MQIACF_Q_MGR_STATUS_ATTRS, (ObjectType.QMSTATUS,))
     about = "LOG" if request.number(MQIACF_Q_MGR_STATUS_INFO_TYPE) == MQIACF_Q_MGR_STATUS_LOG else "QMGR"
-    name, connections = target.look(_name_and_connections)
-    row = manager_row(target.manager_status(), name, connections, about)
+    name, connections = context.query(_name_and_connections)
+    row = manager_row(context.manager_status(), name, connections, about)
     yield reply_row(ObjectType.QMSTATUS, row, selection, ("QMNAME", "STATUS"))
 
 
@@ -331,7 +346,7 @@ _IDENTITIES: Final = (
     octets("MQBACF_GENERIC_CONNECTION_ID", _IDENTITY_BYTES),
 )
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_Q_STATUS",
         _queue_status,
         (
@@ -343,8 +358,8 @@ COMMANDS: Final = (
         ),
         filtered=(ObjectType.QSTATUS,),
     ),
-    Command("MQCMD_RESET_Q_STATS", _reset_statistics, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),)),
-    Command(
+    PcfCommand("MQCMD_RESET_Q_STATS", _reset_statistics, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),)),
+    PcfCommand(
         "MQCMD_INQUIRE_CHANNEL_STATUS",
         _channel_status,
         (
@@ -356,19 +371,19 @@ COMMANDS: Final = (
         ),
         filtered=(ObjectType.CHSTATUS,),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_LISTENER_STATUS",
         _listener_status,
         (text("MQCACH_LISTENER_NAME", NAME_LENGTH, required=True), numbers("MQIACF_LISTENER_STATUS_ATTRS")),
         filtered=(ObjectType.LSSTATUS,),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_SERVICE_STATUS",
         _service_status,
         (text("MQCA_SERVICE_NAME", NAME_LENGTH, required=True), numbers("MQIACF_SERVICE_STATUS_ATTRS")),
         filtered=(ObjectType.SVSTATUS,),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_CONNECTION",
         _connections,
         (
@@ -378,7 +393,7 @@ COMMANDS: Final = (
         ),
         filtered=(ObjectType.CONN,),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_Q_MGR_STATUS",
         _manager_status,
         (

@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize
-from ostler.command.admin.subscription_changes import alter_subscription, define_subscription, delete_subscription
-from ostler.command.admin.subscription_choice import Choice, chosen, subscription_rows
+from ostler.command.admin.subscriptions import (
+    SubscriptionFilter,
+    alter_subscription,
+    define_subscription,
+    delete_subscription,
+    select_subscriptions,
+    subscription_rows,
+)
+from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply, number, numbers, octets, text
+from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.command.pcf.inquire import reply_row
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import Command, Reply, number, numbers, octets, text
-from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, refused
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQBACF_SUB_ID,
@@ -54,7 +59,7 @@ _TYPES: Final = {
 _DURABLE: Final = {MQSUB_DURABLE_ALL: "ALL", MQSUB_DURABLE_YES: "YES", MQSUB_DURABLE_NO: "NO"}
 
 
-def which(request: Request) -> tuple[str, str]:
+def which(request: PcfRequest) -> tuple[str, str]:
     """The name and the identifier that a command gives: one of them, or both."""
     name = request.text(MQCACF_SUB_NAME)
     identifier = request.octets(MQBACF_SUB_ID)
@@ -67,63 +72,63 @@ def _do(change: Callable[[], None]) -> None:
     try:
         change()
     except (MQError, CommandRefused) as error:
-        refusal = refused(error)
+        refusal = as_pcf_refusal(error)
         if refusal.reason == MQRCCF_OBJECT_ALREADY_EXISTS:
             refusal = PcfRefused(MQRCCF_SUB_ALREADY_EXISTS)
         raise refusal from None
 
 
-def _given(request: Request, is_new: bool) -> dict[str, Value]:
+def _given(request: PcfRequest, is_new: bool) -> dict[str, Value]:
     given = request.given(_KIND, "", is_new)
     # The queue manager gives the identifier; in a command it only says which subscription is meant.
     given.pop("SUBID", None)
     return given
 
 
-def _create(target: Target, request: Request) -> Iterator[Reply]:
-    yield from _define(target, request, request.text(MQCACF_SUB_NAME), None)
+def _create(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    yield from _define(context, request, request.text(MQCACF_SUB_NAME), None)
 
 
-def _copy(target: Target, request: Request) -> Iterator[Reply]:
-    yield from _define(target, request, request.text(MQCACF_TO_SUB_NAME), request.text(MQCACF_FROM_SUB_NAME))
+def _copy(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    yield from _define(context, request, request.text(MQCACF_TO_SUB_NAME), request.text(MQCACF_FROM_SUB_NAME))
 
 
-def _define(target: Target, request: Request, name: str, like: str | None) -> Iterator[Reply]:
+def _define(context: CommandContext, request: PcfRequest, name: str, like: str | None) -> Iterator[Reply]:
     if not name:
         raise PcfRefused(MQRCCF_SUB_NAME_ERROR)
     replace = request.number(MQIACF_REPLACE) == MQRP_YES
     given = _given(request, is_new=True)
-    _do(partial(define_subscription, target, name, given, like, replace))
+    _do(partial(define_subscription, context, name, given, like, replace))
     yield []
 
 
-def _change(target: Target, request: Request) -> Iterator[Reply]:
+def _change(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name, identifier = which(request)
     given = _given(request, is_new=False)
-    _do(partial(alter_subscription, target, name, identifier, given))
+    _do(partial(alter_subscription, context, name, identifier, given))
     yield []
 
 
-def _delete(target: Target, request: Request) -> Iterator[Reply]:
+def _delete(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name, identifier = which(request)
-    _do(partial(delete_subscription, target, name, identifier))
+    _do(partial(delete_subscription, context, name, identifier))
     yield []
 
 
-def choice_of(request: Request) -> Choice:
+def choice_of(request: PcfRequest) -> SubscriptionFilter:
     """Which subscriptions an inquiry is about."""
     name, identifier = which(request)
     types = _TYPES[request.number(MQIACF_SUB_TYPE, MQSUBTYPE_USER)]
     durable = _DURABLE[request.number(MQIACF_DURABLE_SUBSCRIPTION, MQSUB_DURABLE_ALL)]
-    return Choice(name or "*", identifier, types, durable)
+    return SubscriptionFilter(name or "*", identifier, types, durable)
 
 
-def _inquire(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", _KIND, "")
+def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", _KIND, "")
     selection = request.selected(MQIACF_SUB_ATTRS, (_KIND,))
     found = False
-    for some in chosen(target, choice_of(request)):
-        for row in target.look(partial(subscription_rows, some)) if some else ():
+    for some in select_subscriptions(context, choice_of(request)):
+        for row in context.query(partial(subscription_rows, some)) if some else ():
             if request.condition is None or request.condition.accepts(_KIND, row):
                 found = True
                 yield reply_row(_KIND, row, selection, ("SUB", "SUBID"))
@@ -135,15 +140,15 @@ _NAME: Final = text("MQCACF_SUB_NAME", _NAME_LENGTH)
 _IDENTIFIER: Final = octets("MQBACF_SUB_ID", _IDENTIFIER_BYTES)
 _REPLACE: Final = number("MQIACF_REPLACE", "MQRP_NO", "MQRP_YES")
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_CREATE_SUBSCRIPTION",
         _create,
         (text("MQCACF_SUB_NAME", _NAME_LENGTH, required=True), _REPLACE),
         (_KIND,),
         ordered=False,
     ),
-    Command("MQCMD_CHANGE_SUBSCRIPTION", _change, (_NAME, _IDENTIFIER), (_KIND,)),
-    Command(
+    PcfCommand("MQCMD_CHANGE_SUBSCRIPTION", _change, (_NAME, _IDENTIFIER), (_KIND,)),
+    PcfCommand(
         "MQCMD_COPY_SUBSCRIPTION",
         _copy,
         (
@@ -154,8 +159,8 @@ COMMANDS: Final = (
         (_KIND,),
         ordered=False,
     ),
-    Command("MQCMD_DELETE_SUBSCRIPTION", _delete, (_NAME, _IDENTIFIER)),
-    Command(
+    PcfCommand("MQCMD_DELETE_SUBSCRIPTION", _delete, (_NAME, _IDENTIFIER)),
+    PcfCommand(
         "MQCMD_INQUIRE_SUBSCRIPTION",
         _inquire,
         (

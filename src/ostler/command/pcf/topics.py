@@ -6,16 +6,15 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize
-from ostler.command.admin.subscription_choice import Choice, chosen
+from ostler.command.admin.subscriptions import SubscriptionFilter, select_subscriptions
+from ostler.command.admin.topics import clear_topic
 from ostler.command.mqsc.display.display import Row
-from ostler.command.mqsc.topic_clearing import clear_topic
+from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply, number, numbers, octets, text
+from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal
 from ostler.command.pcf.inquire import reply_row
-from ostler.command.pcf.request import Request
 from ostler.command.pcf.subscriptions import choice_of
-from ostler.command.pcf.table import Command, Reply, number, numbers, octets, text
-from ostler.command.pcf.unsupported import PcfRefused, refused
 from ostler.command.status.topic_rows import TopicRows, pubsub_row, status_rows
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
@@ -41,9 +40,9 @@ _ABOUT: Final = {MQIACF_TOPIC_STATUS: "TOPIC", MQIACF_TOPIC_SUB: "SUB", MQIACF_T
 
 
 def _shown(
-    request: Request, kind: ObjectType, attributes: int, rows: Iterable[Row], heads: tuple[str, ...], none: int
+    request: PcfRequest, kind: ObjectType, attributes: int, rows: Iterable[Row], heads: tuple[str, ...], none: int
 ) -> Iterator[Reply]:
-    """A reply for each row that is wanted; refused with `none` when there is none."""
+    """Yields a reply for each row that passes the filter; refused with `none` without any."""
     selection = request.selected(attributes, (kind,))
     found = False
     for row in rows:
@@ -54,10 +53,10 @@ def _shown(
         raise PcfRefused(none)
 
 
-def _topic_status(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _topic_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     about = _ABOUT[request.number(MQIACF_TOPIC_STATUS_TYPE, MQIACF_TOPIC_STATUS)]
-    rows = TopicRows(request.text(MQCA_TOPIC_STRING), about).rows(target)
+    rows = TopicRows(request.text(MQCA_TOPIC_STRING), about).rows(context)
     yield from _shown(
         request,
         ObjectType.TPSTATUS,
@@ -68,37 +67,37 @@ def _topic_status(target: Target, request: Request) -> Iterator[Reply]:
     )
 
 
-def _subscription_status(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", ObjectType.SUB, "")
-    rows = _status_rows(target, choice_of(request))
+def _subscription_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", ObjectType.SUB, "")
+    rows = _status_rows(context, choice_of(request))
     yield from _shown(
         request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_NO_SUBSCRIPTION
     )
 
 
-def _status_rows(target: Target, choice: Choice) -> Iterator[Row]:
-    for some in chosen(target, choice):
-        yield from target.look(partial(status_rows, some))
+def _status_rows(context: CommandContext, choice: SubscriptionFilter) -> Iterator[Row]:
+    for some in select_subscriptions(context, choice):
+        yield from context.query(partial(status_rows, some))
 
 
-def _pubsub_status(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+def _pubsub_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     is_here = request.number(MQIACF_PS_STATUS_TYPE, MQPSST_ALL) in (MQPSST_ALL, MQPSST_LOCAL)
-    rows = [target.look(pubsub_row)] if is_here else []
+    rows = [context.query(pubsub_row)] if is_here else []
     heads = ("QMNAME", "TYPE", "STATUS")
     yield from _shown(request, ObjectType.PUBSUB, MQIACF_PUBSUB_STATUS_ATTRS, rows, heads, MQRCCF_NONE_FOUND)
 
 
-def _clear(target: Target, request: Request) -> Iterator[Reply]:
+def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     try:
-        clear_topic(target, request.text(MQCA_TOPIC_STRING))
+        clear_topic(context, request.text(MQCA_TOPIC_STRING))
     except (MQError, CommandRefused) as error:
-        raise refused(error) from None
+        raise as_pcf_refusal(error) from None
     yield []
 
 
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_TOPIC_STATUS",
         _topic_status,
         (
@@ -108,7 +107,7 @@ COMMANDS: Final = (
         ),
         filtered=(ObjectType.TPSTATUS,),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_SUB_STATUS",
         _subscription_status,
         (
@@ -127,7 +126,7 @@ COMMANDS: Final = (
         ),
         filtered=(ObjectType.SBSTATUS,),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_INQUIRE_PUBSUB_STATUS",
         _pubsub_status,
         (
@@ -135,7 +134,7 @@ COMMANDS: Final = (
             number("MQIACF_PS_STATUS_TYPE", "MQPSST_ALL", "MQPSST_LOCAL", "MQPSST_PARENT", "MQPSST_CHILD"),
         ),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_CLEAR_TOPIC_STRING",
         _clear,
         (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.command.pcf.unsupported import bad_parameter
+from ostler.command.pcf.errors import bad_parameter
 from ostler.model.attributes import Attribute, Shown, Value, ValueKind, check, to_text
 from ostler.model.constants import (
     MQCA_FIRST,

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import date_and_time
-from ostler.command.admin.subscription_choice import NO_IDENTIFIER, SUBTYPES, Chosen
+from ostler.command.admin.subscriptions import NO_IDENTIFIER, SUBTYPES, SelectedSubscription
 from ostler.command.mqsc.display.display import Row
-from ostler.command.status.topic_walk import Place, TopicPattern, TopicWalk
+from ostler.command.status.topic_walk import NodeAndTopic, TopicPattern, TopicWalk
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.pubsub import retained
@@ -39,22 +39,22 @@ class TopicRows:
         self._types = SUBTYPES[types]
         self._inherited: dict[TopicSettings, dict[str, Value]] = {}
 
-    def rows(self, target: Target) -> Iterator[Row]:
+    def rows(self, context: CommandContext) -> Iterator[Row]:
         if self._about == "PUB":
-            yield from self._publishers(target)
+            yield from self._publishers(context)
             return
         walk = TopicWalk(self._pattern)
         try:
             while not walk.is_done:
                 if self._about == "TOPIC":
-                    yield from target.look(partial(self._topic_slice, walk))
+                    yield from context.query(partial(self._topic_slice, walk))
                     continue
-                for node, topic in target.look(partial(_places, walk)):
-                    yield from self._subscribers(target, node, topic)
+                for node, topic in context.query(partial(_places, walk)):
+                    yield from self._subscribers(context, node, topic)
         finally:
-            target.look(walk.end)
+            context.query(walk.end)
         if self._pattern.is_wild:
-            yield from self._wild(target)
+            yield from self._wild(context)
 
     # -- topics --------------------------------------------------------------------------------------------------------
 
@@ -78,10 +78,10 @@ class TopicRows:
 
     # -- subscribers ---------------------------------------------------------------------------------------------------
 
-    def _subscribers(self, target: Target, node: TopicNode, topic: str) -> Iterator[Row]:
+    def _subscribers(self, context: CommandContext, node: TopicNode, topic: str) -> Iterator[Row]:
         """There may be very many at one place, too."""
         at = 0
-        while (some := target.look(partial(self._standing, node, topic, at))) is not None:
+        while (some := context.query(partial(self._standing, node, topic, at))) is not None:
             yield from some
             at += _SLICE
 
@@ -96,11 +96,11 @@ class TopicRows:
             if each.type in self._types
         ]
 
-    def _wild(self, target: Target) -> Iterator[Row]:
+    def _wild(self, context: CommandContext) -> Iterator[Row]:
         """Subscriptions with wildcards stand at no place of the tree: each topic of theirs is one of its own."""
-        at = target.look(_wild_end)
+        at = context.query(_wild_end)
         while at > 0:
-            yield from target.look(partial(self._wild_slice, at))
+            yield from context.query(partial(self._wild_slice, at))
             at -= _SLICE
 
     def _wild_slice(self, end: int, engine: Engine) -> list[Row]:
@@ -122,9 +122,9 @@ class TopicRows:
 
     # -- publishers ----------------------------------------------------------------------------------------------------
 
-    def _publishers(self, target: Target) -> Iterator[Row]:
-        for connection in target.look(_connections):
-            yield from target.look(partial(self._published, connection))
+    def _publishers(self, context: CommandContext) -> Iterator[Row]:
+        for connection in context.query(_connections):
+            yield from context.query(partial(self._published, connection))
 
     def _published(self, connection: Connection, engine: Engine) -> list[Row]:
         return [
@@ -134,7 +134,7 @@ class TopicRows:
         ]
 
 
-def _places(walk: TopicWalk, engine: Engine) -> list[Place]:
+def _places(walk: TopicWalk, engine: Engine) -> list[NodeAndTopic]:
     return [(node, topic) for node, topic in walk.step(engine, _SLICE) if node.subscriptions is not None]
 
 
@@ -221,7 +221,7 @@ def subscriber(subscription: Subscription) -> Mapping[str, Value]:
     }
 
 
-def status_rows(found: list[Chosen], engine: Engine) -> list[Row]:
+def status_rows(found: list[SelectedSubscription], engine: Engine) -> list[Row]:
     """SBSTATUS. The default subscription is nobody's, and has none."""
     return [
         {"SUB": living.name, "TOPICSTR": living.topic, **subscriber(living)}

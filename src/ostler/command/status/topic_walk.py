@@ -16,7 +16,7 @@ from ostler.engine.pubsub.topic_tree import TopicNode
 # A display that is read so slowly does not keep the tree from being tidied any longer.
 _HOLD_MS: Final = 60_000
 
-Place = tuple[TopicNode, str]
+NodeAndTopic = tuple[TopicNode, str]
 """A place and its topic."""
 Positions = tuple[int, ...]
 """Where in a pattern one can be behind some levels; behind its last level it has been fulfilled."""
@@ -116,9 +116,9 @@ class TopicWalk:
     def is_done(self) -> bool:
         return self._is_begun and not self._branches
 
-    def step(self, engine: Engine, count: int) -> list[Place]:
+    def step(self, engine: Engine, count: int) -> list[NodeAndTopic]:
         """Look at so many places: those that fit."""
-        found: list[Place] = []
+        found: list[NodeAndTopic] = []
         if not self._is_begun:
             self._begin(engine, found)
         elif self._holds and engine.now_ms - self._began_ms > _HOLD_MS:
@@ -141,7 +141,7 @@ class TopicWalk:
                     self._descend(node.children, topic + "/", positions)
         return found
 
-    def _begin(self, engine: Engine, found: list[Place]) -> None:
+    def _begin(self, engine: Engine, found: list[NodeAndTopic]) -> None:
         self._is_begun = True
         engine.topics.readers += 1
         self._holds = True

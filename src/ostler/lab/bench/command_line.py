@@ -16,7 +16,7 @@ import psutil
 
 from ostler.client.link.control import control
 from ostler.client.locate.embedded import start
-from ostler.command.admin.objects import put_in_place
+from ostler.command.admin.objects import apply_definition
 from ostler.lab.common.own_process import MeasurementFailed, Report, ignore_report, in_own_process
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
@@ -64,7 +64,7 @@ def _create(root: Path, queues: int, report: Report) -> None:
     for number in range(queues):
         with manager.lock:
             definition = new_definition(ObjectType.QLOCAL, queue_name(number), {"DESCR": f"Queue number {number}"})
-            lsn = put_in_place(manager.engine, definition, False)
+            lsn = apply_definition(manager.engine, definition, False)
         if number % 1000 == 999:
             manager.writer.wait_durable(lsn)
             report(number / queues, f"{queues:,} queues")

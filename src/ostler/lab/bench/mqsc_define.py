@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ostler.client.locate.embedded import start
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.bench.command_line import LOG, NAME, create, queue_name, runmqsc, started
 from ostler.lab.bench.result import Aim, Result
 from ostler.lab.common.own_process import MeasurementFailed, Report
@@ -79,7 +79,7 @@ def _script(root: Path, objects: int, text: str) -> float:
     began = time.perf_counter()
     *_, counts = run_script(ManagerTarget(manager), text)
     seconds = time.perf_counter() - began
-    assert isinstance(counts, Counts)
+    assert isinstance(counts, ScriptCounts)
     _check(counts.read - counts.failed - counts.syntax_errors, objects)
     manager.end("preemptive")
     return seconds

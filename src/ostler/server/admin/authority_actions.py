@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-from ostler.command.admin.context import CommandRefused, Target
-from ostler.command.mqsc.authrec import (
+from ostler.command.admin.authrec import (
     Entity,
-    Question,
+    RecordQuery,
     delete_records,
     entity_authority,
     records,
     set_records,
 )
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.model.authorities import words_of
 from ostler.model.constants import (
     MQEVO_CONSOLE,
@@ -42,7 +42,7 @@ class Caller(Protocol):
 Action = Callable[[Arguments, Caller], Answers]
 
 
-def authority_actions(target_for: Callable[[str, int], Target]) -> dict[str, Action]:
+def authority_actions(target_for: Callable[[str, int], CommandContext]) -> dict[str, Action]:
     """The actions by name. `target_for` gives the queue manager as a user may act on it."""
     actions = AuthorityActions(target_for)
     return {
@@ -53,7 +53,7 @@ def authority_actions(target_for: Callable[[str, int], Target]) -> dict[str, Act
 
 
 class AuthorityActions:
-    def __init__(self, target_for: Callable[[str, int], Target]) -> None:
+    def __init__(self, target_for: Callable[[str, int], CommandContext]) -> None:
         self._target_for = target_for
 
     def set_authority(self, arguments: Arguments, caller: Caller) -> Answers:
@@ -88,7 +88,7 @@ class AuthorityActions:
     def authority_records(self, arguments: Arguments, caller: Caller) -> Answers:
         """dmpmqaut: the records themselves, one to an answer."""
         name = _text(arguments, "entity")
-        question = Question(
+        question = RecordQuery(
             _text(arguments, "profile") if arguments.get("profile") is not None else None,
             _objtype(arguments) if arguments.get("objtype") is not None else None,
             Entity(name, bool(arguments.get("is_group"))) if name else None,
@@ -110,7 +110,7 @@ class AuthorityActions:
             }
         yield {"processed": len(rows)}
 
-    def _target(self, caller: Caller) -> Target:
+    def _target(self, caller: Caller) -> CommandContext:
         return self._target_for(caller.user, MQEVO_CONSOLE)
 
 

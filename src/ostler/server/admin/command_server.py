@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.pcf.dispatch import answer, reply_ccsid
 from ostler.engine import get as getting
 from ostler.engine import syncpoint
@@ -44,7 +44,7 @@ from ostler.server.queue_manager import QueueManager
 from ostler.server.security.os_users import user_name
 from ostler.server.supervised_thread import SupervisedThread
 
-TargetFor = Callable[[str, int], Target]
+TargetFor = Callable[[str, int], CommandContext]
 """The queue manager as one user may give commands to it; the number says how the commands come (MQEVO_*)."""
 
 APPLICATION: Final = "ostler-commands"

@@ -16,11 +16,11 @@ from ostler.command.admin.context import (
     Answer,
     ApplicationStatus,
     ChannelStatus,
+    CommandContext,
     CommandRefused,
     ListenerStatus,
     ManagerStatus,
     ServiceStatus,
-    Target,
 )
 from ostler.command.admin.objects import matches
 from ostler.engine import objects
@@ -47,7 +47,7 @@ _MEGABYTE: Final = 1024 * 1024
 _STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
 
 
-class ManagerTarget(Target):
+class ManagerTarget(CommandContext):
     """A queue manager without sockets, such as one embedded in a program."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -55,13 +55,13 @@ class ManagerTarget(Target):
         self._is_pipelined = False
         self._owed_lsn = 0  # behind the last change of a pipelined target
 
-    def pipelined(self) -> Target:
+    def as_pipelined(self) -> CommandContext:
         other = copy(self)
         other._is_pipelined = True
         other._owed_lsn = 0
         return other
 
-    def settle(self) -> None:
+    def wait_durable(self) -> None:
         owed, self._owed_lsn = self._owed_lsn, 0
         if owed:
             self._manager.writer.wait_durable(owed)
@@ -75,7 +75,7 @@ class ManagerTarget(Target):
         """How commands come: an MQEVO number."""
         return MQEVO_CONSOLE
 
-    def look(self, question: Callable[[Engine], Answer]) -> Answer:
+    def query(self, question: Callable[[Engine], Answer]) -> Answer:
         with self._manager.lock:
             self._manager.clock.update(self._manager.engine)
             return question(self._manager.engine)
@@ -127,7 +127,7 @@ class ManagerTarget(Target):
     def note(self, text: str) -> None:
         self._manager.note(text)
 
-    def knows_entity(self, name: str, is_group: bool) -> bool:
+    def entity_exists(self, name: str, is_group: bool) -> bool:
         return self._manager.users.knows(name, is_group)
 
     def stop_connection(self, number: int) -> bool:
@@ -168,10 +168,12 @@ class ManagerTarget(Target):
                 manager.wake()
 
     @property
-    def tells_commands(self) -> bool:
+    def wants_command_events(self) -> bool:
         return self._manager.engine.manager.attributes.get("CMDEV", MQEVR_DISABLED) != MQEVR_DISABLED
 
-    def tell_command(self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()) -> None:
+    def write_command_event(
+        self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()
+    ) -> None:
         manager = self._manager
         with manager.lock:
             engine = manager.engine
@@ -180,7 +182,7 @@ class ManagerTarget(Target):
             send_reports(engine, made, None)
             manager.wake()
 
-    def tell_refused(self, command: int) -> None:
+    def write_not_authorized_event(self, command: int) -> None:
         manager = self._manager
         with manager.lock:
             engine = manager.engine
@@ -340,7 +342,7 @@ class UserTarget(ServerTarget):
     def origin(self) -> int:
         return self._origin
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         if self._is_privileged:
             return True
         manager = self._manager

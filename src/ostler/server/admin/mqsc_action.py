@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.mqsc.script import run_script
 from ostler.model.constants import MQEVO_CONSOLE, MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
@@ -17,7 +17,7 @@ _LINES_AT_ONCE: Final = 200
 _LINES_SECONDS: Final = 0.02
 
 
-def run_mqsc(target_for: Callable[[str, int], Target], arguments: Arguments, identity: Identity) -> Answers:
+def run_mqsc(target_for: Callable[[str, int], CommandContext], arguments: Arguments, identity: Identity) -> Answers:
     """Run `text`, a script. MQError when whoever asks may not."""
     if not identity.is_owner:
         raise MQError(MQRC_NOT_AUTHORIZED, f"User {identity.user} may not give commands to this queue manager.")

@@ -74,7 +74,7 @@ def _main(kinds: tuple[ObjectType, ...]) -> ObjectType:
     return ObjectType.QLOCAL if kinds[0] in _QUEUES else kinds[0]
 
 
-def chooser(kinds: tuple[ObjectType, ...], word: str) -> str:
+def selecting_attribute(kinds: tuple[ObjectType, ...], word: str) -> str:
     """The attribute whose value chooses objects when it is given in brackets; empty when it does not."""
     first = _main(kinds)
     name = _SAME.get((first, word), word)

@@ -9,18 +9,18 @@ from heapq import merge
 from itertools import islice
 from typing import Final
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import live_value, matches
 from ostler.command.admin.permissions import mqot
-from ostler.command.mqsc.arguments import Options, find_attribute, value_of
+from ostler.command.mqsc.arguments import CommandOptions, find_attribute, value_of
 from ostler.command.mqsc.define_alter_delete import Action, not_found
-from ostler.command.mqsc.display.attribute_groups import chooser, group, group_words, may_be_generic
+from ostler.command.mqsc.display.attribute_groups import group, group_words, may_be_generic, selecting_attribute
 from ostler.command.mqsc.display.attribute_order import in_order, lone_heads
 from ostler.command.mqsc.display.filters import Filter, read_filter
 from ostler.command.mqsc.display.layout import bracketed, columns, listed
 from ostler.command.mqsc.grammar import QUEUE_TYPES, Noun, message
 from ostler.command.mqsc.statements import Argument, Statement
-from ostler.command.mqsc.tokens import SyntaxProblem
+from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.engine.inquire import identifier
 from ostler.model.attributes import (
@@ -44,7 +44,7 @@ _NAMELESS: Final = (ObjectType.QMGR, ObjectType.QMSTATUS, ObjectType.PUBSUB)
 
 
 @dataclass(frozen=True)
-class Wish:
+class DisplayRequest:
     """What a DISPLAY asks for."""
 
     noun: Noun
@@ -59,7 +59,9 @@ class Wish:
         return "*" in self.pattern
 
 
-def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_one: bool = True) -> Wish:
+def parse_display_request(
+    statement: Statement, noun: Noun, options: CommandOptions, shows_all_of_one: bool = True
+) -> DisplayRequest:
     """What is left of a DISPLAY when its own options are taken: ALL, WHERE, attributes, groups of them, and choices.
 
     A display of one object by its full name that asks for nothing shows all of it, unless told otherwise.
@@ -73,7 +75,7 @@ def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_o
     for argument in options.rest:
         word = argument.keyword
         if word.text in asked:
-            raise SyntaxProblem(word.end, f"{word.text} is given twice")
+            raise MqscSyntaxError(word.end, f"{word.text} is given twice")
         asked.add(word.text)
         if argument.values is not None:
             name, value = _choice(noun, argument)
@@ -83,12 +85,12 @@ def read_wish(statement: Statement, noun: Noun, options: Options, shows_all_of_o
     condition = read_filter(_askable(kinds), words) if words is not None else None
     if condition is not None:
         if condition.attribute.name in chosen:
-            raise SyntaxProblem(words[0].end if words else 0, f"{condition.attribute.name} chooses objects already")
+            raise MqscSyntaxError(words[0].end if words else 0, f"{condition.attribute.name} chooses objects already")
         names.append(condition.attribute.name)
     pattern = _pattern(statement, noun, chosen)
     wants_all = shows_all or (shows_all_of_one and not names and "*" not in pattern)
     kept = tuple((name, value) for name, value in chosen.items() if value)
-    return Wish(noun, pattern, tuple(names), wants_all, condition, kept)
+    return DisplayRequest(noun, pattern, tuple(names), wants_all, condition, kept)
 
 
 def _askable(kinds: tuple[ObjectType, ...]) -> tuple[ObjectType, ...]:
@@ -108,15 +110,15 @@ def _pattern(statement: Statement, noun: Noun, chosen: Collection[str]) -> str:
     word = statement.name
     if noun.types[0] in _NAMELESS:
         if word is not None:
-            raise SyntaxProblem(word.end, f"{noun.word} takes no name")
+            raise MqscSyntaxError(word.end, f"{noun.word} takes no name")
         return ""
     if word is None:
         if "SUBID" in chosen:
             return "*"
-        raise SyntaxProblem(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
+        raise MqscSyntaxError(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
     text = word.text.strip()
     if not text or "*" in text[:-1]:
-        raise SyntaxProblem(word.end, "give a name, or a generic one that ends with an asterisk")
+        raise MqscSyntaxError(word.end, "give a name, or a generic one that ends with an asterisk")
     return text
 
 
@@ -124,17 +126,17 @@ def _choice(noun: Noun, argument: Argument) -> tuple[str, str]:
     """CHLTYPE(SVRCONN), CLUSTER(A*) and the like: only objects with that value. An empty value chooses all."""
     word = argument.keyword
     assert argument.values is not None
-    name = chooser(noun.types, word.text)
+    name = selecting_attribute(noun.types, word.text)
     if not name or all(find(kind, name) is None for kind in noun.types):
         attribute = find_attribute(noun.types, word)
-        raise SyntaxProblem(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
+        raise MqscSyntaxError(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
     attribute = _attribute(noun.types, name)
     texts = [value.text for value in argument.values]
     if texts in (["ALL"], ["*"]):
         return name, ""
     if may_be_generic(name) and len(texts) == 1 and "*" in texts[0]:
         if "*" in texts[0][:-1]:
-            raise SyntaxProblem(argument.values[0].end, "the asterisk of a generic value is its last character")
+            raise MqscSyntaxError(argument.values[0].end, "the asterisk of a generic value is its last character")
         return name, texts[0]
     return name, to_text(attribute, value_of(attribute, argument))
 
@@ -151,48 +153,48 @@ def _attribute(kinds: tuple[ObjectType, ...], name: str) -> Attribute:
 
 
 def display(statement: Statement, noun: Noun) -> Action:
-    wish = read_wish(statement, noun, Options(statement))
-    return partial(_display, wish)
+    request = parse_display_request(statement, noun, CommandOptions(statement))
+    return partial(_display, request)
 
 
-def _display(wish: Wish, target: Target) -> Iterator[str]:
+def _display(request: DisplayRequest, context: CommandContext) -> Iterator[str]:
     """Objects a few at a time, so that a long display neither holds the engine up nor fills memory."""
-    names = target.look(partial(_names, wish))
-    if not wish.is_generic:
+    names = context.query(partial(_names, request))
+    if not request.is_generic:
         for kind, one in names:
-            target.authorize(mqot(kind), one[0], DSP)
-    keys = merge(*[_keyed(target, sorted(each), kind) for kind, each in names], key=_name_and_type)
+            context.authorize(mqot(kind), one[0], DSP)
+    keys = merge(*[_keyed(context, sorted(each), kind) for kind, each in names], key=_name_and_type)
     found = False
     while chunk := list(islice(keys, _CHUNK_OBJECTS)):
-        for kind, row in target.look(partial(_rows, wish, chunk)):
+        for kind, row in context.query(partial(_rows, request, chunk)):
             found = True
-            yield from show(wish, kind, row)
+            yield from display_lines(request, kind, row)
     if not found:
-        raise not_found(wish.pattern)
+        raise not_found(request.pattern)
 
 
-def _names(wish: Wish, engine: Engine) -> list[tuple[ObjectType, list[str]]]:
+def _names(request: DisplayRequest, engine: Engine) -> list[tuple[ObjectType, list[str]]]:
     """The names that fit, for each type of object. They are sorted when the engine is free again."""
     found: list[tuple[ObjectType, list[str]]] = []
-    for kind in wish.noun.types:
+    for kind in request.noun.types:
         if kind == ObjectType.QMGR:
             return [(kind, [engine.name])]
         kept = (kind, ObjectType.CLNTCONN) if kind == ObjectType.CHANNEL else (kind,)
         for each in kept:
             known = engine.of_type(each)
-            if wish.is_generic:
-                stem = wish.pattern[:-1]
+            if request.is_generic:
+                stem = request.pattern[:-1]
                 found.append((each, [name for name in known if name.startswith(stem)]))
-            elif wish.pattern in known:
-                found.append((each, [wish.pattern]))
+            elif request.pattern in known:
+                found.append((each, [request.pattern]))
     return found
 
 
-def _keyed(target: Target, names: list[str], kind: ObjectType) -> Iterator[tuple[str, ObjectType]]:
+def _keyed(context: CommandContext, names: list[str], kind: ObjectType) -> Iterator[tuple[str, ObjectType]]:
     """What the user may see of it."""
     object_type = mqot(kind)
     for name in names:
-        if target.may(object_type, name, DSP):
+        if context.is_authorized(object_type, name, DSP):
             yield name, kind
 
 
@@ -200,13 +202,13 @@ def _name_and_type(key: tuple[str, ObjectType]) -> tuple[str, str]:
     return key[0], key[1].value
 
 
-def _rows(wish: Wish, keys: list[tuple[str, ObjectType]], engine: Engine) -> list[tuple[ObjectType, Row]]:
+def _rows(request: DisplayRequest, keys: list[tuple[str, ObjectType]], engine: Engine) -> list[tuple[ObjectType, Row]]:
     rows: list[tuple[ObjectType, Row]] = []
     for name, kind in keys:
         definition = engine.manager if kind == ObjectType.QMGR else engine.of_type(kind).get(name)
         if definition is not None:
-            row = object_row(engine, definition, wish.noun.name_attribute)
-            if is_wanted(wish, definition.object_type, row):
+            row = object_row(engine, definition, request.noun.name_attribute)
+            if is_selected(request, definition.object_type, row):
                 rows.append((definition.object_type, row))
     return rows
 
@@ -230,19 +232,19 @@ def object_row(engine: Engine, definition: Definition, name_attribute: str) -> R
     return row
 
 
-def is_wanted(wish: Wish, kind: ObjectType, row: Row) -> bool:
+def is_selected(request: DisplayRequest, kind: ObjectType, row: Row) -> bool:
     """Whether an object passes the filter and is of the type asked for."""
-    for name, word in wish.chosen:
+    for name, word in request.chosen:
         attribute = find(kind, name)
         if attribute is None and name != "TYPE":
             continue  # MQ holds only those against the choice that have the attribute
         value = row.get(name)
         if attribute is None or value is None or not matches(to_text(attribute, value), word):
             return False
-    if wish.filter is None:
+    if request.filter is None:
         return True
-    name = wish.filter.attribute.name
-    return wish.filter.accepts(_number(kind, name, row.get(name)))
+    name = request.filter.attribute.name
+    return request.filter.accepts(_number(kind, name, row.get(name)))
 
 
 def _number(kind: ObjectType, name: str, value: Value | None) -> Value | None:
@@ -258,18 +260,18 @@ def _number(kind: ObjectType, name: str, value: Value | None) -> Value | None:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def show(wish: Wish, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> Iterator[str]:
+def display_lines(request: DisplayRequest, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> Iterator[str]:
     """An object as DISPLAY writes it. `names` are shown beside what every display of the kind shows."""
-    noun = wish.noun
+    noun = request.noun
     yield message(noun.displayed, noun.title)
     values = row if isinstance(row, dict) else dict(row)
     subtype = subtype_of(kind, values) if has_subtypes(kind) else ""
     heads = [each for each in _heads(kind, noun.heads) if each.name in values]
     items = [_item(each, values[each.name]) for each in heads]
-    wanted = frozenset((*wish.names, *names))
+    wanted = frozenset((*request.names, *names))
     items += [
         _item(each, values[each.name])
-        for each in in_order(kind, subtype, values, noun.heads, wanted, wish.shows_all)
+        for each in in_order(kind, subtype, values, noun.heads, wanted, request.shows_all)
         if each.name in values
     ]
     yield from columns(items, lone_heads(kind, len(heads)))
@@ -278,12 +280,12 @@ def show(wish: Wish, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> I
 class StatusLines:
     """The same for very many rows of a kind that has no subtypes: what is the same for all of them is found once."""
 
-    def __init__(self, wish: Wish, kind: ObjectType) -> None:
-        noun = wish.noun
+    def __init__(self, request: DisplayRequest, kind: ObjectType) -> None:
+        noun = request.noun
         self._first = message(noun.displayed, noun.title)
         self._alone = lone_heads(kind, len(noun.heads))
-        wanted = frozenset(wish.names)
-        self._attributes = _heads(kind, noun.heads) + in_order(kind, "", {}, noun.heads, wanted, wish.shows_all)
+        wanted = frozenset(request.names)
+        self._attributes = _heads(kind, noun.heads) + in_order(kind, "", {}, noun.heads, wanted, request.shows_all)
         self._texts: dict[tuple[str, Value], str] = {}  # of words, of which there are few
 
     def lines(self, row: Row) -> list[str]:

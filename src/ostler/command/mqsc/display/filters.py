@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.command.admin.objects import NUMBERS, matches
-from ostler.command.mqsc.arguments import find_attribute, unknown
+from ostler.command.mqsc.arguments import find_attribute, unknown_word
 from ostler.command.mqsc.display.attribute_groups import is_filtered
-from ostler.command.mqsc.tokens import SyntaxProblem, Word
+from ostler.command.mqsc.tokens import MqscSyntaxError, Token
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, from_text
 from ostler.model.errors import MQError
 
@@ -64,24 +64,24 @@ def _compare(operator: str, order: int) -> bool:
     return order <= 0 if operator == "LE" else order >= 0
 
 
-def read_filter(kinds: tuple[ObjectType, ...], words: tuple[Word, ...]) -> Filter:
-    """The filter inside the brackets of WHERE. Raises SyntaxProblem that points at what is wrong with it."""
+def read_filter(kinds: tuple[ObjectType, ...], words: tuple[Token, ...]) -> Filter:
+    """The filter inside the brackets of WHERE. Raises MqscSyntaxError that points at what is wrong with it."""
     attribute = find_attribute(kinds, words[0])
     # Comparing what is secret would tell it letter by letter.
     if not is_filtered(kinds[0], attribute.name) or attribute.shown == Shown.MASKED:
-        raise SyntaxProblem(words[0].end, f"WHERE cannot ask about {attribute.name}")
+        raise MqscSyntaxError(words[0].end, f"WHERE cannot ask about {attribute.name}")
     if len(words) < 2:
-        raise SyntaxProblem(words[-1].end, "WHERE needs an attribute, an operator and a value")
+        raise MqscSyntaxError(words[-1].end, "WHERE needs an attribute, an operator and a value")
     operator = words[1].text
     operators = _operators(attribute)
     if operator not in operators:
         if operator in _ALL:
-            raise SyntaxProblem(words[1].end, _why_not(attribute, operator, operators))
-        raise unknown(words[1], f"is not an operator for {attribute.name}: {', '.join(operators)}", operators)
+            raise MqscSyntaxError(words[1].end, _why_not(attribute, operator, operators))
+        raise unknown_word(words[1], f"is not an operator for {attribute.name}: {', '.join(operators)}", operators)
     if len(words) < 3:
-        raise SyntaxProblem(words[-1].end, "WHERE needs a value behind the operator")
+        raise MqscSyntaxError(words[-1].end, "WHERE needs a value behind the operator")
     if len(words) > 3:
-        raise SyntaxProblem(words[3].end, "WHERE takes one value; put text with blanks in quotes")
+        raise MqscSyntaxError(words[3].end, "WHERE takes one value; put text with blanks in quotes")
     return Filter(attribute, operator, _value(attribute, operator, words[2]))
 
 
@@ -108,15 +108,15 @@ def _why_not(attribute: Attribute, operator: str, operators: tuple[str, ...]) ->
     return f"{operator} does not go with {attribute.name}, which {what}: use one of {', '.join(operators)}"
 
 
-def _value(attribute: Attribute, operator: str, word: Word) -> int | str:
+def _value(attribute: Attribute, operator: str, word: Token) -> int | str:
     if attribute.kind not in NUMBERS:
         text = word.text.rstrip(" ")
         is_generic = operator in (*_GENERIC, "CTG", "EXG")
         if "*" in text and not is_generic:
             instead = "CTG or EXG" if attribute.kind in _LISTS else "LK or NL"
-            raise SyntaxProblem(word.end, f"a generic value needs {instead}, not {operator}")
+            raise MqscSyntaxError(word.end, f"a generic value needs {instead}, not {operator}")
         if "*" in text[:-1]:
-            raise SyntaxProblem(word.end, "the asterisk of a generic value is its last character")
+            raise MqscSyntaxError(word.end, "the asterisk of a generic value is its last character")
         return text.upper() if attribute.kind in (ValueKind.HEX, ValueKind.WORDS) else text
     if attribute.kind == ValueKind.FLAG and word.text.upper() in _ANSWERS:
         # HARDENBO, SHARE and TRIGGER are asked about so.
@@ -124,6 +124,6 @@ def _value(attribute: Attribute, operator: str, word: Word) -> int | str:
     try:
         value = from_text(attribute, word.text.upper())
     except MQError as error:
-        raise SyntaxProblem(word.end, (error.detail or str(error)).rstrip(".")) from None
+        raise MqscSyntaxError(word.end, (error.detail or str(error)).rstrip(".")) from None
     assert isinstance(value, int)
     return value

@@ -20,7 +20,7 @@ from typing import Final
 
 from ostler import __version__
 from ostler.client.locate.registry import announce
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.peers.broker_process import free_port
 from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
 from ostler.model.attributes import ObjectType
@@ -213,7 +213,7 @@ def run_commands(manager: QueueManager, commands: Iterable[str]) -> None:
     for answer in run_script(ManagerTarget(manager), "\n".join(commands), False, False):
         if isinstance(answer, str):
             said.append(answer)
-        elif isinstance(answer, Counts) and answer.exit_code:
+        elif isinstance(answer, ScriptCounts) and answer.exit_code:
             raise MQError(MQRCCF_COMMAND_FAILED, " ".join(refusals(said)))
 
 

@@ -22,7 +22,7 @@ class Suspicious(LocalTarget):
     def user(self) -> str:
         return "ann"
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         self.needed.append((name, tuple(words_of(authorities))))
         return not self.is_strict
 
@@ -94,7 +94,7 @@ class Forbidden(LocalTarget):
     def user(self) -> str:
         return "ann"
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         return not any((name, word.upper()) in self.forbidden for word in words_of(authorities))
 
 

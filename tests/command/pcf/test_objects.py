@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.command.conftest import LocalTarget, Program
-from tests.command.pcf.pcf_asking import Administrator, Given, command_bytes, parameter
+from tests.command.pcf.pcf_requests import Administrator, Given, command_bytes, parameter
 
 from ostler.command.admin.context import ListenerStatus
-from ostler.command.admin.objects import define_anew
+from ostler.command.admin.objects import define_object
 from ostler.command.pcf.dispatch import answer
 from ostler.engine.core import Engine
 from ostler.model import constants as mq
@@ -228,7 +228,7 @@ def test_the_type_of_a_queue_must_fit(admin: Administrator) -> None:
 class Limited(LocalTarget):
     """Commands of a user who may only see some objects, and change none."""
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         return authorities == DSP and name.startswith("A.")
 
 
@@ -255,7 +255,7 @@ def test_many_queues_are_answered_a_few_at_a_time(target: LocalTarget, admin: Ad
     def make(engine: Engine) -> int:
         lsn = 0
         for number in range(300):
-            lsn = define_anew(engine, ObjectType.QALIAS, f"MANY.{number:05}", {}, None, False)
+            lsn = define_object(engine, ObjectType.QALIAS, f"MANY.{number:05}", {}, None, False)
         return lsn
 
     target.change(make)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.command.admin.channel_refusals import CHANNEL_REASONS
+from ostler.command.admin.channel_errors import CHANNEL_REASONS
 from ostler.command.admin.context import LISTENER_ACTIVE, LISTENER_NOT_ACTIVE, NOT_AUTHORIZED, CommandRefused
 from ostler.model.constants import (
     MQIACF_PARAMETER_ID,
@@ -78,7 +78,7 @@ def bad_selector(selector: int, reason: int = MQRC_SELECTOR_ERROR) -> PcfRefused
     return PcfRefused(reason, Integer(MQIACF_SELECTOR, selector))
 
 
-def refused(error: MQError | CommandRefused, is_channel: bool = False) -> PcfRefused:
+def as_pcf_refusal(error: MQError | CommandRefused, is_channel: bool = False) -> PcfRefused:
     """What MQSC would say in words, as a reason."""
     if isinstance(error, CommandRefused):
         return PcfRefused(_REASONS.get(error.number, MQRCCF_COMMAND_FAILED))

@@ -7,10 +7,10 @@ import time
 
 import pytest
 from tests.command.conftest import LocalTarget, Operator, Program
-from tests.command.pcf.pcf_asking import Administrator
+from tests.command.pcf.pcf_requests import Administrator
 
 from ostler.command.admin.command_events import command_number
-from ostler.command.dump.dump import Dump, Layout, dump
+from ostler.command.dump.dump import DumpOptions, Layout, dump
 from ostler.command.mqsc.interpreter import run_command
 from ostler.command.status.topic_walk import TopicPattern, TopicWalk
 from ostler.engine import objects
@@ -310,7 +310,7 @@ def test_durable_subscriptions_are_dumped(operator: Operator, program: Program) 
     operator.says("delete topic(NEWS)")
     engine = program.manager.engine
     known = [each for kind in engine.definitions for each in objects.of_kind(engine, kind)]
-    asked = Dump(exports=frozenset({"sub", "object", "authrec"}), pattern="*", layout=Layout.ONE_LINE)
+    asked = DumpOptions(exports=frozenset({"sub", "object", "authrec"}), pattern="*", layout=Layout.ONE_LINE)
     script = [line for line in dump(known, asked) if "DEFINE SUB" in line or "MANAGED.DURABLE" in line]
     assert script == [
         "DEFINE SUB('KEPT') DESTCLAS(MANAGED) SUBUSER('ann') TOPICSTR('a/b') VARUSER(FIXED) REPLACE",

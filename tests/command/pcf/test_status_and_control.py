@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.command.conftest import STARTED_MS, LocalTarget, Program
-from tests.command.pcf.pcf_asking import Administrator, Given
+from tests.command.pcf.pcf_requests import Administrator, Given
 
 from ostler.command.admin.context import ChannelStatus, CommandRefused, ListenerStatus, ServiceStatus
+from ostler.command.pcf.command import PcfCommand, PcfField
 from ostler.command.pcf.dispatch import COMMANDS
-from ostler.command.pcf.table import Command, Field
 from ostler.model import constants as mq
 from ostler.model.attributes import attributes_of
 from ostler.model.errors import MQError
@@ -411,7 +411,7 @@ _FILTERED = [each for each in COMMANDS.values() if each.filtered]
 
 @pytest.mark.parametrize("command", _FILTERED, ids=[each.constant for each in _FILTERED])
 def test_the_attribute_of_a_filter_is_in_the_replies(
-    admin: Administrator, target: LocalTarget, program: Program, queue: str, command: Command
+    admin: Administrator, target: LocalTarget, program: Program, queue: str, command: PcfCommand
 ) -> None:
     """Also when it was not asked for: programs read it. Each attribute of each Inquire command is tried."""
     have_something_of_everything(admin, target, program, queue)
@@ -455,7 +455,7 @@ def have_something_of_everything(admin: Administrator, target: LocalTarget, prog
     )
 
 
-def anything(field: Field) -> Given:
+def anything(field: PcfField) -> Given:
     return "#" if field.constant == "MQCA_TOPIC_STRING" else "*"
 
 

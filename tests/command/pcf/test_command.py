@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.command.conftest import LocalTarget
-from tests.command.pcf.pcf_asking import Administrator, Given, check_sequence, command_bytes, parameter
+from tests.command.pcf.pcf_requests import Administrator, Given, check_sequence, command_bytes, parameter
 from tests.searching import SLOW_MACHINES, examples
 
+from ostler.command.pcf.command import PcfStructure
 from ostler.command.pcf.dispatch import COMMANDS, answer
-from ostler.command.pcf.table import Kind
 from ostler.model import constants as mq
 from ostler.model.attributes import attributes_of
 from ostler.model.pcf import (
@@ -322,11 +322,11 @@ def test_any_parameters_are_answered(target: LocalTarget, command: int, items: l
 def test_damaged_commands_are_answered(target: LocalTarget, data: st.DataObject) -> None:
     command = COMMANDS[data.draw(st.sampled_from(sorted(COMMANDS)))]
     samples = {
-        Kind.INTEGER: Integer(0, 1),
-        Kind.STRING: String(0, "SYSTEM.*"),
-        Kind.INTEGERS: IntegerList(0, (mq.MQIACF_ALL,)),
-        Kind.STRINGS: StringList(0, ("A",)),
-        Kind.BYTES: ByteString(0, b""),
+        PcfStructure.INTEGER: Integer(0, 1),
+        PcfStructure.STRING: String(0, "SYSTEM.*"),
+        PcfStructure.INTEGERS: IntegerList(0, (mq.MQIACF_ALL,)),
+        PcfStructure.STRINGS: StringList(0, ("A",)),
+        PcfStructure.BYTES: ByteString(0, b""),
     }
     items = [type(samples[each.kind])(each.number, *_rest(samples[each.kind])) for each in command.fields]
     message = bytearray(command_bytes(command.number, *items))

@@ -1,13 +1,20 @@
-"""A PCF command as it came, checked against the description of the command."""
+"""PCF commands: the description of each, and a request checked against it.
+
+The tables of docs/reference/pcf.md are generated from the descriptions.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
 
-from ostler.command.pcf.filters import Condition, condition
-from ostler.command.pcf.table import Command, Field, Kind
-from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, bad_selector
+from ostler.command.admin.context import CommandContext
+from ostler.command.pcf.errors import PcfRefused, bad_parameter, bad_selector
+from ostler.command.pcf.filters import PcfCondition, parse_condition
 from ostler.command.pcf.values import PARAMETER_REASONS, value_of
+from ostler.model import constants
 from ostler.model.attributes import Attribute, ObjectType, Value, attributes_of, by_pcf, has
 from ostler.model.constants import (
     MQIA_Q_TYPE,
@@ -65,12 +72,113 @@ from ostler.model.pcf import (
     StringList,
 )
 
-_KINDS: Final[dict[type[object], Kind]] = {
-    Integer: Kind.INTEGER,
-    String: Kind.STRING,
-    IntegerList: Kind.INTEGERS,
-    StringList: Kind.STRINGS,
-    ByteString: Kind.BYTES,
+NAME_LENGTH: Final = 48
+CHANNEL_NAME_LENGTH: Final = 20
+
+Reply: TypeAlias = list[Parameter]
+"""The parameters of one reply message."""
+
+Handler: TypeAlias = Callable[[CommandContext, "PcfRequest"], Iterator[Reply]]
+"""Does a command. It gives a reply for each object, or none when there is nothing to say but that it is done."""
+
+
+class PcfStructure(Enum):
+    """The structure in which a parameter comes; the value is its name."""
+
+    INTEGER = "MQCFIN"
+    STRING = "MQCFST"
+    INTEGERS = "MQCFIL"
+    STRINGS = "MQCFSL"
+    BYTES = "MQCFBS"
+
+
+@dataclass(frozen=True)
+class PcfField:
+    """A parameter of a command. `values` are the numbers that it may have, by the names of their constants."""
+
+    constant: str
+    kind: PcfStructure
+    length_max: int = 0
+    values: tuple[str, ...] = ()
+    required: bool = False
+
+    @property
+    def number(self) -> int:
+        return constant(self.constant)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(constant(name) for name in self.values)
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether this is the list of the attributes that an Inquire command asks for."""
+        return self.kind == PcfStructure.INTEGERS and self.constant.endswith("_ATTRS")
+
+
+@dataclass(frozen=True)
+class PcfCommand:
+    """A PCF command.
+
+    `settable` are the object types whose attributes may be given as parameters, too. `filtered` are those whose
+    attributes a filter may ask for. `ordered` says that required parameters come first, in the order of `fields`.
+    """
+
+    constant: str
+    run: Handler
+    fields: tuple[PcfField, ...] = ()
+    settable: tuple[ObjectType, ...] = ()
+    filtered: tuple[ObjectType, ...] = ()
+    ordered: bool = True
+
+    @property
+    def number(self) -> int:
+        return constant(self.constant)
+
+    @property
+    def is_inquiry(self) -> bool:
+        """Whether it only asks, and changes nothing."""
+        return self.constant.startswith("MQCMD_INQUIRE_")
+
+
+def constant(name: str) -> int:
+    """The number behind the name of a constant, or behind plain digits."""
+    if name.isdigit():
+        return int(name)
+    value = getattr(constants, name)
+    assert isinstance(value, int), name
+    return value
+
+
+def text(name: str, length_max: int = NAME_LENGTH, required: bool = False) -> PcfField:
+    return PcfField(name, PcfStructure.STRING, length_max, required=required)
+
+
+def number(name: str, *values: str, required: bool = False) -> PcfField:
+    return PcfField(name, PcfStructure.INTEGER, 0, values, required)
+
+
+def numbers(name: str, required: bool = False) -> PcfField:
+    return PcfField(name, PcfStructure.INTEGERS, required=required)
+
+
+def texts(name: str, length_max: int) -> PcfField:
+    return PcfField(name, PcfStructure.STRINGS, length_max)
+
+
+def octets(name: str, length_max: int, required: bool = False) -> PcfField:
+    return PcfField(name, PcfStructure.BYTES, length_max, required=required)
+
+
+# -- requests ----------------------------------------------------------------------------------------------------------
+
+
+_KINDS: Final[dict[type[object], PcfStructure]] = {
+    Integer: PcfStructure.INTEGER,
+    String: PcfStructure.STRING,
+    IntegerList: PcfStructure.INTEGERS,
+    StringList: PcfStructure.STRINGS,
+    ByteString: PcfStructure.BYTES,
 }
 _DUPLICATES: Final[dict[type[object], int]] = {
     String: MQRCCF_CFST_DUPLICATE_PARM,
@@ -95,25 +203,25 @@ _VALUE_ERRORS: Final = {
 }
 
 
-class Request:
+class PcfRequest:
     """The parameters of a command. Reading one that is not there gives the default."""
 
-    def __init__(self, command: Command, message: PcfMessage) -> None:
+    def __init__(self, command: PcfCommand, message: PcfMessage) -> None:
         """Raises PcfRefused when the parameters are not those that the command takes."""
         self.command = command
         self.header = message.header
-        self.condition: Condition | None = None
+        self.condition: PcfCondition | None = None
         self._found: dict[int, Parameter] = {}
         fields = {field.number: field for field in command.fields}
         for item in message.parameters:
             self._take(item, fields.get(item.parameter))
         self._check_required(message)
 
-    def _take(self, item: Parameter, field: Field | None) -> None:
+    def _take(self, item: Parameter, field: PcfField | None) -> None:
         if isinstance(item, IntegerFilter | StringFilter | ByteStringFilter):
             if self.condition is not None:
                 raise bad_parameter(MQRCCF_PARM_CONFLICT, item.parameter)
-            self.condition = condition(self.command.filtered, item)
+            self.condition = parse_condition(self.command.filtered, item)
             return
         if isinstance(item, Group):
             raise bad_parameter(MQRCCF_CFGR_PARM_ID_ERROR, item.parameter)
@@ -230,7 +338,7 @@ def _may_give(attribute: Attribute, subtype: str, is_new: bool) -> bool:
     return attribute.at_define if is_new else attribute.at_alter
 
 
-def _check_field(field: Field, item: Parameter) -> None:
+def _check_field(field: PcfField, item: Parameter) -> None:
     if isinstance(item, String) and len(item.value.encode("utf-8")) > field.length_max:
         raise bad_parameter(MQRCCF_CFST_STRING_LENGTH_ERR, item.parameter)
     if isinstance(item, ByteString) and len(item.value) > field.length_max:

@@ -9,7 +9,7 @@ import pytest
 from tests.command.conftest import STARTED_MS, LocalTarget, Operator, Program
 
 from ostler.command.admin.context import ApplicationStatus, ChannelStatus
-from ostler.command.admin.objects import matching
+from ostler.command.admin.objects import matching_names
 from ostler.model import constants as mq
 
 
@@ -349,6 +349,6 @@ class _TooMany(dict[str, object]):
 
 
 def test_a_full_name_is_looked_up_however_many_there_are() -> None:
-    assert matching(_TooMany(A=1, B=2), "A") == ["A"]
-    assert matching(_TooMany(A=1, B=2), "C") == []
-    assert matching({"B": 1, "AB": 2, "A": 3}, "A*") == ["A", "AB"]
+    assert matching_names(_TooMany(A=1, B=2), "A") == ["A"]
+    assert matching_names(_TooMany(A=1, B=2), "C") == []
+    assert matching_names({"B": 1, "AB": 2, "A": 3}, "A*") == ["A", "AB"]

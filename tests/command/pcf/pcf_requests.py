@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.command.admin.context import Target
+from ostler.command.admin.context import CommandContext
 from ostler.command.pcf.dispatch import answer
 from ostler.model import constants as mq
 from ostler.model.pcf import (
@@ -56,7 +56,7 @@ def command_bytes(command: int, *items: Parameter, type: int = mq.MQCFT_COMMAND)
 class Administrator:
     """Somebody who gives PCF commands."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: CommandContext) -> None:
         self.target = target
 
     def raw(self, message: bytes, **about: object) -> list[PcfMessage]:

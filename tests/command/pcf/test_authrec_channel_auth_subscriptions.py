@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.command.conftest import LocalTarget
-from tests.command.pcf.pcf_asking import Administrator, Given
+from tests.command.pcf.pcf_requests import Administrator, Given
 
 from ostler.model import constants as mq
 
@@ -72,10 +72,10 @@ class Nobody(LocalTarget):
         self.refused: list[int] = []
         self.told: list[tuple[int, bool]] = []
 
-    def may(self, object_type: int, name: str, authorities: int) -> bool:
+    def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         return False
 
-    def tell_refused(self, command: int) -> None:
+    def write_not_authorized_event(self, command: int) -> None:
         self.refused.append(command)
 
 
@@ -98,7 +98,7 @@ class Listening(LocalTarget):
         super().__init__(other.manager)
         self.told: list[tuple[int, bool]] = []
 
-    def tell_command(self, command: int, is_display: bool, text: str, parameters: object = ()) -> None:
+    def write_command_event(self, command: int, is_display: bool, text: str, parameters: object = ()) -> None:
         self.told.append((command, is_display))
 
 

@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final, NoReturn
 
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import CHANNEL_NAME_LENGTH, NAME_LENGTH, Command, Reply, number, numbers, octets, text
-from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, refused
+from ostler.command.pcf.command import (
+    CHANNEL_NAME_LENGTH,
+    NAME_LENGTH,
+    PcfCommand,
+    PcfRequest,
+    Reply,
+    number,
+    numbers,
+    octets,
+    text,
+)
+from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import move_messages
 from ostler.model.attributes import ObjectType
@@ -75,39 +84,39 @@ _REPORTED: Final = {
 }
 
 
-def _reset(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "RESET", ObjectType.QMGR, "")
+def _reset(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "RESET", ObjectType.QMGR, "")
     action = request.number(MQIACF_ACTION)
     if action == MQACT_COLLECT_STATISTICS:
-        target.write_statistics()
+        context.write_statistics()
     elif action == MQACT_ADVANCE_LOG:
-        target.advance_log()
+        context.advance_log()
     elif action == MQACT_ARCHIVE_LOG:
         extent = request.text(MQCACF_ARCHIVE_LOG_EXTENT_NAME)
         if not extent:
             raise bad_parameter(MQRCCF_PARM_MISSING, MQCACF_ARCHIVE_LOG_EXTENT_NAME)
-        target.archive_log(extent)
+        context.archive_log(extent)
     elif action == MQACT_REDUCE_LOG:
         wanted = request.number(MQIACF_LOG_REDUCTION)
-        target.reduce_log(max(wanted, 0) if wanted != MQLR_ONE else 1)
+        context.reduce_log(max(wanted, 0) if wanted != MQLR_ONE else 1)
     else:
         # There is no hierarchy of queue managers, so nobody is a parent or a child.
         raise PcfRefused(MQRCCF_UNKNOWN_Q_MGR)
     yield []
 
 
-def _refresh(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "REFRESH", ObjectType.QMGR, "")
+def _refresh(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "REFRESH", ObjectType.QMGR, "")
     what = request.number(MQIACF_REFRESH_TYPE)
     if what == MQRT_CONFIGURATION:
-        if not target.look(_has_configuration_events):
+        if not context.query(_has_configuration_events):
             raise PcfRefused(MQRCCF_COMMAND_INHIBITED)
         said = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
         kinds = [kind for number, group in _REPORTED.items() if said in (MQOT_ALL, number) for kind in group]
         minutes = max(request.number(MQIACF_REFRESH_INTERVAL), 0)
-        target.refresh_configuration(kinds, request.text(MQCACF_OBJECT_NAME) or "*", minutes)
+        context.refresh_configuration(kinds, request.text(MQCACF_OBJECT_NAME) or "*", minutes)
     elif what == MQRT_EXPIRY:
-        target.expire_messages()
+        context.expire_messages()
     # Proxy subscriptions are for other queue managers, and this one is connected to none: there is nothing to tell.
     yield []
 
@@ -116,23 +125,23 @@ def _has_configuration_events(engine: Engine) -> bool:
     return engine.manager.attributes.get("CONFIGEV", MQEVR_DISABLED) != MQEVR_DISABLED
 
 
-def _no_cluster(verb: str, target: Target, request: Request) -> NoReturn:
+def _no_cluster(verb: str, context: CommandContext, request: PcfRequest) -> NoReturn:
     """This queue manager keeps the definitions of clusters and takes no part in them."""
-    authorize(target, verb, ObjectType.QMGR, "")
+    authorize(context, verb, ObjectType.QMGR, "")
     raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
 
 
-def _cluster_managers(target: Target, request: Request) -> NoReturn:
+def _cluster_managers(context: CommandContext, request: PcfRequest) -> NoReturn:
     """Nobody is known, as this queue manager takes part in no cluster. Monitoring asks all the same."""
-    authorize(target, "DISPLAY", ObjectType.QMGR, "")
+    authorize(context, "DISPLAY", ObjectType.QMGR, "")
     raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
 
 
-def _stop_connection(target: Target, request: Request) -> Iterator[Reply]:
-    authorize(target, "STOP", ObjectType.CONN, "")
+def _stop_connection(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
+    authorize(context, "STOP", ObjectType.CONN, "")
     identity = request.octets(MQBACF_CONNECTION_ID) or b""
-    number = target.look(partial(_connection_number, identity))
-    if number is None or not target.stop_connection(number):
+    number = context.query(partial(_connection_number, identity))
+    if number is None or not context.stop_connection(number):
         raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR)
     yield []
 
@@ -144,17 +153,17 @@ def _connection_number(identity: bytes, engine: Engine) -> int | None:
     return None
 
 
-def _move(target: Target, request: Request) -> Iterator[Reply]:
+def _move(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     source, destination = request.text(MQCACF_FROM_Q_NAME), request.text(MQCACF_TO_Q_NAME)
-    authorize(target, "MOVE", ObjectType.QLOCAL, source)
-    target.authorize(MQOT_Q, destination, PUT)
+    authorize(context, "MOVE", ObjectType.QLOCAL, source)
+    context.authorize(MQOT_Q, destination, PUT)
     if source == destination:
         raise bad_parameter(MQRCCF_PARM_CONFLICT, MQCACF_TO_Q_NAME)
     must_be_empty = request.number(MQIACF_MOVE_TYPE, MQIACF_MOVE_TYPE_MOVE) != MQIACF_MOVE_TYPE_ADD
     try:
-        target.change(partial(_moved, source, destination, must_be_empty))
+        context.change(partial(_moved, source, destination, must_be_empty))
     except (MQError, CommandRefused) as error:
-        raise refused(error) from None
+        raise as_pcf_refusal(error) from None
     yield []
 
 
@@ -168,7 +177,7 @@ def _moved(source: str, destination: str, must_be_empty: bool, engine: Engine) -
 _CLUSTER: Final = text("MQCA_CLUSTER_NAME", NAME_LENGTH, required=True)
 _CLUSTERS: Final = (text("MQCA_CLUSTER_NAME"), text("MQCA_CLUSTER_NAMELIST"))
 COMMANDS: Final = (
-    Command(
+    PcfCommand(
         "MQCMD_RESET_Q_MGR",
         _reset,
         (
@@ -187,7 +196,7 @@ COMMANDS: Final = (
             number("MQIACF_LOG_REDUCTION"),
         ),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_REFRESH_Q_MGR",
         _refresh,
         (
@@ -197,12 +206,12 @@ COMMANDS: Final = (
             number("MQIACF_REFRESH_INTERVAL"),
         ),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_REFRESH_CLUSTER",
         partial(_no_cluster, "REFRESH"),
         (_CLUSTER, number("MQIACF_REFRESH_REPOSITORY", "MQCFO_REFRESH_REPOSITORY_YES", "MQCFO_REFRESH_REPOSITORY_NO")),
     ),
-    Command(
+    PcfCommand(
         "MQCMD_RESET_CLUSTER",
         partial(_no_cluster, "RESET"),
         (
@@ -213,9 +222,9 @@ COMMANDS: Final = (
             number("MQIACF_REMOVE_QUEUES"),
         ),
     ),
-    Command("MQCMD_SUSPEND_Q_MGR_CLUSTER", partial(_no_cluster, "SUSPEND"), (*_CLUSTERS, number("MQIACF_MODE"))),
-    Command("MQCMD_RESUME_Q_MGR_CLUSTER", partial(_no_cluster, "RESUME"), _CLUSTERS),
-    Command(
+    PcfCommand("MQCMD_SUSPEND_Q_MGR_CLUSTER", partial(_no_cluster, "SUSPEND"), (*_CLUSTERS, number("MQIACF_MODE"))),
+    PcfCommand("MQCMD_RESUME_Q_MGR_CLUSTER", partial(_no_cluster, "RESUME"), _CLUSTERS),
+    PcfCommand(
         "MQCMD_INQUIRE_CLUSTER_Q_MGR",
         _cluster_managers,
         (
@@ -225,8 +234,8 @@ COMMANDS: Final = (
             numbers("MQIACF_CLUSTER_Q_MGR_ATTRS"),
         ),
     ),
-    Command("MQCMD_STOP_CONNECTION", _stop_connection, (octets("MQBACF_CONNECTION_ID", _IDENTITY_BYTES, True),)),
-    Command(
+    PcfCommand("MQCMD_STOP_CONNECTION", _stop_connection, (octets("MQBACF_CONNECTION_ID", _IDENTITY_BYTES, True),)),
+    PcfCommand(
         "MQCMD_MOVE_Q",
         _move,
         (

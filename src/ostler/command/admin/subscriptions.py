@@ -1,29 +1,37 @@
-"""Making, changing and ending subscriptions by command."""
+"""Subscriptions by command: which ones a command selects, their rows, and DEFINE, ALTER and DELETE SUB.
+
+Subscriptions of programs are included. They are read in slices, so that neither the engine's lock nor memory grows
+with their number.
+"""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Final
 
-from ostler.command.admin import objects as administration
-from ostler.command.admin.context import Target
+from ostler.command.admin import objects as admin_objects
+from ostler.command.admin.context import CommandContext
+from ostler.command.admin.objects import matches
 from ostler.command.admin.permissions import authorize, authorize_topic
-from ostler.command.admin.subscription_choice import find_subscription
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, remove_subscription
 from ostler.engine.pubsub.open_topic import named_topic
 from ostler.engine.pubsub.retained_delivery import send_retained
+from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_strings import CharacterPattern, full_topic
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.engine.queue.queue import Queue
 from ostler.engine.selectors.selector import compile_selector
-from ostler.model.attributes import ObjectType, Value
+from ostler.model.attributes import ObjectType, Value, defaults
 from ostler.model.authorities import PUT, SUB
 from ostler.model.constants import (
     MQDC_MANAGED,
     MQOT_Q,
     MQRC_DURABILITY_NOT_ALLOWED,
+    MQRC_NO_SUBSCRIPTION,
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_SUB_INHIBITED,
     MQRC_UNKNOWN_OBJECT_NAME,
@@ -31,12 +39,159 @@ from ostler.model.constants import (
     MQRCCF_ATTR_VALUE_FIXED,
     MQRCCF_PUBSUB_INHIBITED,
     MQRU_PUBLISH_ON_REQUEST,
+    MQSELTYPE_NONE,
+    MQSELTYPE_STANDARD,
     MQSUB_DURABLE_NO,
+    MQSUB_DURABLE_YES,
     MQSUBTYPE_ADMIN,
+    MQSUBTYPE_API,
+    MQSUBTYPE_PROXY,
     MQWS_CHAR,
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+
+_SLICE: Final = 200
+# So many are shown in the order of their names; more than that as they come.
+_SORTED_MAX: Final = 10_000
+NO_IDENTIFIER: Final = "0" * 48
+SUBTYPES: Final[dict[str, tuple[int, ...]]] = {
+    "USER": (MQSUBTYPE_ADMIN, MQSUBTYPE_API),
+    "ALL": (MQSUBTYPE_ADMIN, MQSUBTYPE_API, MQSUBTYPE_PROXY),
+    "ADMIN": (MQSUBTYPE_ADMIN,),
+    "API": (MQSUBTYPE_API,),
+    "PROXY": (MQSUBTYPE_PROXY,),
+}
+DURABLE: Final[dict[str, tuple[int, ...]]] = {
+    "ALL": (MQSUB_DURABLE_YES, MQSUB_DURABLE_NO),
+    "YES": (MQSUB_DURABLE_YES,),
+    "NO": (MQSUB_DURABLE_NO,),
+}
+
+
+@dataclass(frozen=True)
+class SubscriptionFilter:
+    """What a command says of the subscriptions it is about."""
+
+    pattern: str = "*"  # a generic name
+    identifier: str = ""
+    types: str = "USER"
+    durable: str = "ALL"
+
+    def accepts(self, definition: Definition) -> bool:
+        attributes = definition.attributes
+        return (
+            attributes.get("SUBTYPE", MQSUBTYPE_ADMIN) in SUBTYPES[self.types]
+            and attributes.get("DURABLE", MQSUB_DURABLE_YES) in DURABLE[self.durable]
+            and (not self.identifier or attributes.get("SUBID", NO_IDENTIFIER) == self.identifier)
+            and matches(definition.name, self.pattern)
+        )
+
+
+SelectedSubscription = tuple[Definition, Subscription | None]
+"""A definition and how it lives; the default subscription does not."""
+
+
+def find_subscription(engine: Engine, name: str, identifier: str) -> SelectedSubscription:
+    """The subscription with this name, this identifier, or both. MQError when there is none."""
+    living = engine.topics.by_name.get(name) if name else _by_identifier(engine, identifier)
+    definition = living.definition if living is not None else engine.of_type(ObjectType.SUB).get(name)
+    if definition is None or (identifier and definition.attributes.get("SUBID") != identifier):
+        raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {name or identifier}.")
+    return definition, living
+
+
+def _by_identifier(engine: Engine, identifier: str) -> Subscription | None:
+    return engine.topics.subscriptions.get(bytes.fromhex(identifier))
+
+
+def select_subscriptions(context: CommandContext, choice: SubscriptionFilter) -> Iterator[list[SelectedSubscription]]:
+    """The subscriptions that are meant, some at a time: by name while they are few."""
+    if choice.identifier or "*" not in choice.pattern:
+        yield context.query(partial(_one, choice))
+        return
+    held: list[SelectedSubscription] | None = context.query(partial(_default, choice))
+    for found in _slices(context, choice):
+        if held is None:
+            yield found
+            continue
+        held += found
+        if len(held) > _SORTED_MAX:
+            yield held
+            held = None
+    if held is not None:
+        held.sort(key=_name)
+        for at in range(0, len(held), _SLICE):
+            yield held[at : at + _SLICE]
+
+
+def _name(each: SelectedSubscription) -> str:
+    return each[0].name
+
+
+def _one(choice: SubscriptionFilter, engine: Engine) -> list[SelectedSubscription]:
+    name = choice.pattern if "*" not in choice.pattern else ""
+    try:
+        found = find_subscription(engine, name, choice.identifier)
+    except MQError:
+        return []
+    return [found] if choice.accepts(found[0]) else []
+
+
+def _default(choice: SubscriptionFilter, engine: Engine) -> list[SelectedSubscription]:
+    """Definitions that do not live: the one that others are made like."""
+    definition = engine.of_type(ObjectType.SUB).get(DEFAULT_SUBSCRIPTION)
+    return [(definition, None)] if definition is not None and choice.accepts(definition) else []
+
+
+def _slices(context: CommandContext, choice: SubscriptionFilter) -> Iterator[list[SelectedSubscription]]:
+    """From the last one down: what is taken away meanwhile is replaced by one that was seen."""
+    at = context.query(_count)
+    while at > 0:
+        yield context.query(partial(_slice, choice, at))
+        at -= _SLICE
+
+
+def _count(engine: Engine) -> int:
+    return len(engine.topics.all_subscriptions)
+
+
+def _slice(choice: SubscriptionFilter, end: int, engine: Engine) -> list[SelectedSubscription]:
+    found = engine.topics.all_subscriptions[max(0, end - _SLICE) : end]
+    return [(each.definition, each) for each in found if choice.accepts(each.definition)]
+
+
+# -- what is known of one ----------------------------------------------------------------------------------------------
+
+
+@cache
+def _usual() -> dict[str, Value]:
+    return defaults(ObjectType.SUB)
+
+
+def subscription_row(engine: Engine, chosen_one: SelectedSubscription) -> dict[str, Value]:
+    """All of a subscription: what it says, what it leaves to the defaults, and what follows from the rest."""
+    definition, living = chosen_one
+    row = {**_usual(), **definition.attributes}
+    row["SUB"] = definition.name
+    row.setdefault("SUBID", NO_IDENTIFIER)
+    if living is not None:
+        row["DESTCORL"] = living.correlation_id.hex().upper()
+    for changed, made in (("ALTDATE", "CRDATE"), ("ALTTIME", "CRTIME")):
+        if made in row:
+            row.setdefault(changed, row[made])
+    if row.get("DEST") and not row.get("DESTQMGR"):
+        row["DESTQMGR"] = engine.name
+    row["SELTYPE"] = MQSELTYPE_STANDARD if row.get("SELECTOR") else MQSELTYPE_NONE
+    return row
+
+
+def subscription_rows(found: Iterable[SelectedSubscription], engine: Engine) -> list[dict[str, Value]]:
+    return [subscription_row(engine, each) for each in found if each[1] is None or not each[1].is_removed]
+
+
+# -- define, alter and delete ------------------------------------------------------------------------------------------
+
 
 # What a subscription is made with and keeps.
 _LASTING: Final = ("TOPICSTR", "TOPICOBJ", "DESTCLAS", "SELECTOR", "SUBLEVEL", "SUBSCOPE", "WSCHEMA", "REQONLY")
@@ -45,15 +200,17 @@ _KEPT_BESIDE: Final = ("SUBID", "SUBTYPE", "WHOLETOPIC", "GROUPED")
 _USER_LENGTH: Final = 64
 
 
-def define_subscription(target: Target, name: str, given: dict[str, Value], like: str | None, replace: bool) -> None:
+def define_subscription(
+    context: CommandContext, name: str, given: dict[str, Value], like: str | None, replace: bool
+) -> None:
     """DEFINE SUB, by MQSC and by PCF. The user must be one who may subscribe, and put to the destination."""
-    authorize(target, "DEFINE", ObjectType.SUB, name)
-    topic, queue = target.look(partial(_leading, name, given, like))
+    authorize(context, "DEFINE", ObjectType.SUB, name)
+    topic, queue = context.query(partial(_leading, name, given, like))
     if topic:
-        authorize_topic(target, topic, SUB)
+        authorize_topic(context, topic, SUB)
     if queue:
-        target.authorize(MQOT_Q, queue, PUT)
-    target.change(partial(_make, name, given, like, replace, target.user))
+        context.authorize(MQOT_Q, queue, PUT)
+    context.change(partial(_make, name, given, like, replace, context.user))
 
 
 def _leading(name: str, given: dict[str, Value], like: str | None, engine: Engine) -> tuple[str, str]:
@@ -87,11 +244,11 @@ def _make(name: str, given: dict[str, Value], like: str | None, replace: bool, u
     attributes = _with_model(engine, given, like)
     attributes.setdefault("SUBUSER", user[:_USER_LENGTH])
     if name == DEFAULT_SUBSCRIPTION:
-        return administration.define_anew(engine, ObjectType.SUB, name, attributes, None, replace)
+        return admin_objects.define_object(engine, ObjectType.SUB, name, attributes, None, replace)
     if existing is not None:
         _keep(existing, given, attributes)
         check_destination(engine, attributes)
-        return administration.define_anew(engine, ObjectType.SUB, name, attributes, None, True)
+        return admin_objects.define_object(engine, ObjectType.SUB, name, attributes, None, True)
     return _make_anew(engine, name, attributes)
 
 
@@ -115,7 +272,7 @@ def _make_anew(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
     # A script that builds a queue manager anew may give the identifier that there was.
     attributes.setdefault("SUBID", engine.new_id().hex().upper())
     _check_identifier(engine, attributes["SUBID"])
-    wanted = administration.merged_attributes(engine, ObjectType.SUB, name, attributes)
+    wanted = admin_objects.merged_attributes(engine, ObjectType.SUB, name, attributes)
     topic = _check_topic(engine, wanted)
     managed: Queue | None = None
     if wanted.get("DESTCLAS") == MQDC_MANAGED:
@@ -127,7 +284,7 @@ def _make_anew(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
     else:
         check_destination(engine, wanted)
     try:
-        lsn = administration.define_anew(engine, ObjectType.SUB, name, attributes, None, False)
+        lsn = admin_objects.define_object(engine, ObjectType.SUB, name, attributes, None, False)
     except MQError:
         if managed is not None:
             objects.delete_queue(engine, managed)
@@ -206,13 +363,13 @@ def check_destination(engine: Engine, attributes: dict[str, Value]) -> None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {queue}.")
 
 
-def alter_subscription(target: Target, name: str, identifier: str, given: dict[str, Value]) -> None:
+def alter_subscription(context: CommandContext, name: str, identifier: str, given: dict[str, Value]) -> None:
     """ALTER SUB, by MQSC and by PCF."""
-    authorize(target, "ALTER", ObjectType.SUB, name)
+    authorize(context, "ALTER", ObjectType.SUB, name)
     queue = given.get("DEST")
     if isinstance(queue, str) and queue:
-        target.authorize(MQOT_Q, queue, PUT)
-    target.change(partial(_alter, name, identifier, given))
+        context.authorize(MQOT_Q, queue, PUT)
+    context.change(partial(_alter, name, identifier, given))
 
 
 def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) -> int:
@@ -220,7 +377,7 @@ def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) 
     definition, living = find_subscription(engine, name, identifier)
     if definition.attributes.get("DESTCLAS") == MQDC_MANAGED:
         _check_no_destination(given)
-    changed = definition.altered(given, *administration.date_and_time(engine.wall_ms()))
+    changed = definition.altered(given, *admin_objects.date_and_time(engine.wall_ms()))
     check_destination(engine, changed.attributes)
     if "EXPIRY" in given:
         changed.attributes.pop("ENDS", None)
@@ -229,13 +386,13 @@ def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) 
         engine.topics.schedule_expiry(living)
         engine.topics.version += 1
         return 0
-    return administration.put_in_place(engine, changed, True)
+    return admin_objects.apply_definition(engine, changed, True)
 
 
-def delete_subscription(target: Target, name: str, identifier: str) -> None:
+def delete_subscription(context: CommandContext, name: str, identifier: str) -> None:
     """DELETE SUB, by MQSC and by PCF: not while a program has it open."""
-    authorize(target, "DELETE", ObjectType.SUB, name)
-    target.change(partial(_remove, name, identifier))
+    authorize(context, "DELETE", ObjectType.SUB, name)
+    context.change(partial(_remove, name, identifier))
 
 
 def _remove(name: str, identifier: str, engine: Engine) -> int:

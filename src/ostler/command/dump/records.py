@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ostler.command.dump.dump_text import Command, items_of, quoted
+from ostler.command.dump.text import ScriptCommand, attribute_items, quoted
 from ostler.model.attributes import ObjectType, attributes_of, defaults, find, has, subtype_of, to_text
 from ostler.model.constants import MQUSRC_NOACCESS
 from ostler.model.definitions import Definition
@@ -37,12 +37,14 @@ _IBM_I_AUTHORITIES: Final = {
 }
 
 
-def rule_parts(definition: Definition, shows_all: bool, action: str = "REPLACE") -> Command:
+def rule_command(definition: Definition, shows_all: bool, action: str = "REPLACE") -> ScriptCommand:
     """SET CHLAUTH for a rule, to have it or with REMOVE to have it no more."""
     kind = ObjectType.CHLAUTH
     values = definition.attributes
     subtype = subtype_of(kind, values)
-    command = Command(f"SET CHLAUTH({quoted(str(values.get(_CHANNELS, definition.name)))})", tail=f"ACTION({action})")
+    command = ScriptCommand(
+        f"SET CHLAUTH({quoted(str(values.get(_CHANNELS, definition.name)))})", tail=f"ACTION({action})"
+    )
     usual = defaults(kind, subtype)
     attributes = sorted(attributes_of(kind), key=lambda each: (each.name not in _IDENTITY, each.name != "TYPE"))
     for attribute in attributes:
@@ -50,7 +52,7 @@ def rule_parts(definition: Definition, shows_all: bool, action: str = "REPLACE")
         name = attribute.name
         if name == _CHANNELS or value is None or not has(attribute, subtype):
             continue
-        items, problem = items_of(attribute, value)
+        items, problem = attribute_items(attribute, value)
         if problem or not attribute.at_define:
             command.notes += [problem] if problem else items if shows_all else []
             continue
@@ -63,29 +65,31 @@ def rule_parts(definition: Definition, shows_all: bool, action: str = "REPLACE")
     return command
 
 
-def removal_parts(definition: Definition) -> list[Command]:
+def rule_removal_commands(definition: Definition) -> list[ScriptCommand]:
     """What removes a rule, there or not: first it is there in any case, as one that lets nobody in."""
     values = dict(definition.attributes)
     if "USERSRC" in values:
         values["USERSRC"] = MQUSRC_NOACCESS
         values["MCAUSER"] = ""
     closed = Definition(definition.object_type, definition.name, values)
-    return [rule_parts(closed, False), rule_parts(closed, False, "REMOVE")]
+    return [rule_command(closed, False), rule_command(closed, False, "REMOVE")]
 
 
-def authority_parts(definition: Definition, usual: Sequence[Definition], removes: bool = False) -> list[Command]:
+def authority_commands(
+    definition: Definition, usual: Sequence[Definition], removes: bool = False
+) -> list[ScriptCommand]:
     """SET AUTHREC for a record. One that a new queue manager has otherwise is deleted first."""
     values = definition.attributes
-    commands: list[Command] = []
+    commands: list[ScriptCommand] = []
     differs = any(
         each.name == definition.name and each.attributes.get("AUTHLIST") != values.get("AUTHLIST") for each in usual
     )
     if removes or differs:
-        gone = Command("DELETE AUTHREC")
+        gone = ScriptCommand("DELETE AUTHREC")
         gone.items += _identity(definition)
         commands.append(gone)
     if not removes:
-        command = Command("SET AUTHREC")
+        command = ScriptCommand("SET AUTHREC")
         command.items += [*_identity(definition), f"AUTHADD({_words(definition)})"]
         commands.append(command)
     return commands

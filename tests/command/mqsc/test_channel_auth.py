@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.command.conftest import LocalTarget, Operator
 
+from ostler.command.admin.channel_auth import RuleQuery, rules, set_rule
 from ostler.command.admin.context import CommandRefused
-from ostler.command.mqsc.channel_auth import Question, rules, set_rule
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQCAUT_ADDRESSMAP,
@@ -322,7 +322,7 @@ def test_rules_need_authority_on_the_queue_manager(operator: Operator, monkeypat
     assert operator.fails("SET CHLAUTH(A) TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(CHANNEL)").startswith("AMQ8135E: ")
     assert operator.fails("DIS CHLAUTH(*)").startswith("AMQ8135E: ")
     with pytest.raises(CommandRefused):
-        rules(operator.target, Question("*"))
+        rules(operator.target, RuleQuery("*"))
 
 
 def test_rules_survive_a_restart(operator: Operator, manager: QueueManager) -> None:
@@ -341,11 +341,11 @@ def test_rules_survive_a_restart(operator: Operator, manager: QueueManager) -> N
 def test_rules_by_their_parts(operator: Operator) -> None:
     target = operator.target
     set_rule(target, {"CHLAUTH": "APP", "TYPE": MQCAUT_USERMAP, "CLNTUSER": "a", "MCAUSER": "b"})
-    [row] = rules(target, Question("APP"))
+    [row] = rules(target, RuleQuery("APP"))
     assert (row["TYPE"], row["CLNTUSER"], row["MCAUSER"], row["ADDRESS"]) == (MQCAUT_USERMAP, "a", "b", "")
     assert "WARN" not in row
     set_rule(target, {"CHLAUTH": "APP", "TYPE": MQCAUT_USERMAP, "CLNTUSER": "a"}, "REMOVE")
-    assert rules(target, Question("APP")) == []
+    assert rules(target, RuleQuery("APP")) == []
     wrong: list[tuple[dict[str, Value], str, int]] = [
         ({"CHLAUTH": "APP", "TYPE": MQCAUT_USERMAP, "CLNTUSER": "a"}, "REMOVE", MQRCCF_CHLAUTH_NOT_FOUND),
         ({"CHLAUTH": "APP", "TYPE": MQCAUT_ADDRESSMAP, "ADDRESS": "*"}, "CHANGE", MQRCCF_CHLAUTH_ACTION_ERROR),
@@ -355,7 +355,7 @@ def test_rules_by_their_parts(operator: Operator) -> None:
         with pytest.raises(MQError) as refusal:
             set_rule(target, attributes, action)
         assert refusal.value.reason == reason
-    for question in (Question("*", match="FIRST"), Question("*", client_user="a")):
+    for question in (RuleQuery("*", match="FIRST"), RuleQuery("*", client_user="a")):
         with pytest.raises(MQError) as refusal:
             rules(target, question)
         assert refusal.value.reason == MQRCCF_WRONG_CHLAUTH_MATCH

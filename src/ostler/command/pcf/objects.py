@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ostler.command.admin import objects as administration
-from ostler.command.admin.context import CommandRefused, Target
+from ostler.command.admin import objects as admin_objects
+from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.admin.permissions import authorize, authorize_define, mqot
 from ostler.command.mqsc.define_alter_delete import check_not_in_doubt, is_running, remove
+from ostler.command.pcf.command import NAME_LENGTH, PcfCommand, PcfField, PcfRequest, Reply, constant, number, text
+from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
-from ostler.command.pcf.request import Request
-from ostler.command.pcf.table import NAME_LENGTH, Command, Field, Reply, constant, number, text
-from ostler.command.pcf.unsupported import PcfRefused, bad_parameter, refused
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType, Value, by_pcf, subtype_of, to_text, valid_name
@@ -54,7 +53,7 @@ _REPLACE: Final = number("MQIACF_REPLACE", "MQRP_NO", "MQRP_YES")
 _FORCE: Final = number("MQIACF_FORCE", "MQFC_NO", "MQFC_YES")
 
 
-def _kind_of(about: PcfKind, request: Request) -> tuple[ObjectType, str, dict[str, Value]]:
+def _kind_of(about: PcfKind, request: PcfRequest) -> tuple[ObjectType, str, dict[str, Value]]:
     """The object type, the word of its subtype, and the attribute that says the subtype."""
     if about.subtype is None:
         return about.types[0], "", {}
@@ -69,7 +68,7 @@ def _kind_of(about: PcfKind, request: Request) -> tuple[ObjectType, str, dict[st
     return about.types[0], to_text(attribute, said), {attribute.name: said}
 
 
-def _name(about: PcfKind, request: Request, parameter: int) -> str:
+def _name(about: PcfKind, request: PcfRequest, parameter: int) -> str:
     """The name of an object that is made or changed."""
     name = request.text(parameter)
     if not valid_name(name, about.name_length):
@@ -82,35 +81,35 @@ def _checked_as(kind: ObjectType, subtype: dict[str, Value]) -> ObjectType:
     return ObjectType.CLNTCONN if subtype.get("CHLTYPE") == MQCHT_CLNTCONN else kind
 
 
-def _change_objects(about: PcfKind, target: Target, change: partial[int]) -> None:
+def _change_objects(about: PcfKind, context: CommandContext, change: partial[int]) -> None:
     try:
-        target.change(change)
+        context.change(change)
     except (MQError, CommandRefused) as error:
-        raise refused(error, about is CHANNELS) from None
+        raise as_pcf_refusal(error, about is CHANNELS) from None
 
 
 # -- create, copy and change -------------------------------------------------------------------------------------------
 
 
-def _create(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+def _create(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     kind, word, subtype = _kind_of(about, request)
     name = _name(about, request, about.name_parameter)
     given = {**request.given(kind, word, is_new=True), **subtype}
-    yield from _define(about, target, request, kind, name, given, None)
+    yield from _define(about, context, request, kind, name, given, None)
 
 
-def _copy(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+def _copy(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     kind, word, subtype = _kind_of(about, request)
     name = _name(about, request, constant(about.copy_to))
     like = request.text(constant(about.copy_from))
     given = {**request.given(kind, word, is_new=True), **subtype}
-    yield from _define(about, target, request, kind, name, given, like)
+    yield from _define(about, context, request, kind, name, given, like)
 
 
 def _define(
     about: PcfKind,
-    target: Target,
-    request: Request,
+    context: CommandContext,
+    request: PcfRequest,
     kind: ObjectType,
     name: str,
     given: dict[str, Value],
@@ -119,42 +118,42 @@ def _define(
     replace = request.number(MQIACF_REPLACE) == MQRP_YES
     force = kind not in _FORCED or request.number(MQIACF_FORCE, MQFC_YES) == MQFC_YES
     checked = _checked_as(kind, given)
-    exists = replace and target.look(partial(_exists, checked, name))
-    model = like or administration.default_object(kind, subtype_of(kind, given))
-    authorize_define(target, checked, name, exists, model)
+    exists = replace and context.query(partial(_exists, checked, name))
+    model = like or admin_objects.default_object(kind, subtype_of(kind, given))
+    authorize_define(context, checked, name, exists, model)
     _change_objects(
-        about, target, partial(_made, kind=kind, name=name, given=given, like=like, replace=replace, force=force)
+        about, context, partial(_made, kind=kind, name=name, given=given, like=like, replace=replace, force=force)
     )
-    _warn(target, kind, name, given)
+    _warn(context, kind, name, given)
     yield []
 
 
 def _made(
     engine: Engine, kind: ObjectType, name: str, given: dict[str, Value], like: str | None, replace: bool, force: bool
 ) -> int:
-    return administration.define_anew(engine, kind, name, given, like, replace, force)
+    return admin_objects.define_object(engine, kind, name, given, like, replace, force)
 
 
 def _exists(kind: ObjectType, name: str, engine: Engine) -> bool:
     return name in engine.of_type(kind)
 
 
-def _change(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+def _change(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     kind, word, subtype = _kind_of(about, request)
     name = request.text(about.name_parameter)
     given = {**request.given(kind, word, is_new=False), **subtype}
     force = kind not in _FORCED or request.number(MQIACF_FORCE) == MQFC_YES
-    authorize(target, "ALTER", _checked_as(kind, subtype), name)
-    _change_objects(about, target, partial(_altered, about=about, kind=kind, name=name, given=given, force=force))
-    _warn(target, kind, name, given)
+    authorize(context, "ALTER", _checked_as(kind, subtype), name)
+    _change_objects(about, context, partial(_altered, about=about, kind=kind, name=name, given=given, force=force))
+    _warn(context, kind, name, given)
     yield []
 
 
-def _warn(target: Target, kind: ObjectType, name: str, given: dict[str, Value]) -> None:
+def _warn(context: CommandContext, kind: ObjectType, name: str, given: dict[str, Value]) -> None:
     """Say in the error log what of a change has no effect: programs take a warning for a failure."""
-    text = administration.ignored_text(kind, given)
+    text = admin_objects.ignored_values_text(kind, given)
     if text:
-        target.note(f"{administration.IGNORED}: {kind.value} {name}: {text}".replace(" : ", ": "))
+        context.note(f"{admin_objects.IGNORED}: {kind.value} {name}: {text}".replace(" : ", ": "))
 
 
 def _altered(engine: Engine, about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], force: bool) -> int:
@@ -166,47 +165,47 @@ def _altered(engine: Engine, about: PcfKind, kind: ObjectType, name: str, given:
         channel = engine.of_type(_checked_as(kind, given)).get(name)
         if channel is not None and channel.attributes.get("CHLTYPE") != given.get("CHLTYPE"):
             raise MQError(MQRCCF_WRONG_CHANNEL_TYPE, f"{name} is of another type.")
-    return administration.alter(engine, kind, name, given, force)
+    return admin_objects.alter(engine, kind, name, given, force)
 
 
-def _change_manager(target: Target, request: Request) -> Iterator[Reply]:
+def _change_manager(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     given = request.given(ObjectType.QMGR, "", is_new=False)
-    authorize(target, "ALTER", ObjectType.QMGR, "")
-    target.change(partial(_altered_manager, given))
-    _warn(target, ObjectType.QMGR, "", given)
+    authorize(context, "ALTER", ObjectType.QMGR, "")
+    context.change(partial(_altered_manager, given))
+    _warn(context, ObjectType.QMGR, "", given)
     yield []
 
 
 def _altered_manager(given: dict[str, Value], engine: Engine) -> int:
-    return administration.alter(engine, ObjectType.QMGR, engine.name, given)
+    return admin_objects.alter(engine, ObjectType.QMGR, engine.name, given)
 
 
 # -- delete and clear --------------------------------------------------------------------------------------------------
 
 
-def _delete(about: PcfKind, target: Target, request: Request) -> Iterator[Reply]:
+def _delete(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(about.name_parameter)
     kind = about.types[0]
     if about is QUEUES:
-        kind = _queue_to_delete(target, request, name)
+        kind = _queue_to_delete(context, request, name)
     elif about is CHANNELS:
         is_client = request.number(MQIACH_CHANNEL_TABLE) == MQCHTAB_CLNTCONN
         is_client |= request.number(MQIACH_CHANNEL_TYPE) == MQCHT_CLNTCONN
         kind = ObjectType.CLNTCONN if is_client else ObjectType.CHANNEL
-    authorize(target, "DELETE", kind, name)
-    if is_running(kind, name, target):
+    authorize(context, "DELETE", kind, name)
+    if is_running(kind, name, context):
         raise PcfRefused(_RUNNING.get(kind, MQRCCF_OBJECT_OPEN))
-    check_not_in_doubt(kind, name, target)
+    check_not_in_doubt(kind, name, context)
     purge = request.number(MQIACF_PURGE) == MQPO_YES
     # Only objects that authorities can be given on have records.
     takes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES
-    _change_objects(about, target, partial(remove, kind, name, purge, takes_records))
+    _change_objects(about, context, partial(remove, kind, name, purge, takes_records))
     yield []
 
 
-def _queue_to_delete(target: Target, request: Request, name: str) -> ObjectType:
+def _queue_to_delete(context: CommandContext, request: PcfRequest, name: str) -> ObjectType:
     """The type of the queue, which the command need not say."""
-    found = target.look(partial(_queue_type, name))
+    found = context.query(partial(_queue_type, name))
     if found is None:
         raise bad_parameter(MQRC_UNKNOWN_OBJECT_NAME, MQCA_Q_NAME)
     said = request.number(MQIA_Q_TYPE, -1)
@@ -220,15 +219,15 @@ def _queue_type(name: str, engine: Engine) -> ObjectType | None:
     return found.object_type if found is not None else None
 
 
-def _clear(target: Target, request: Request) -> Iterator[Reply]:
+def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(MQCA_Q_NAME)
-    kind = target.look(partial(_queue_type, name))
-    authorize(target, "CLEAR", ObjectType.QLOCAL, name)
+    kind = context.query(partial(_queue_type, name))
+    authorize(context, "CLEAR", ObjectType.QLOCAL, name)
     if kind is None:
         raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
     if kind != ObjectType.QLOCAL:
         raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
-    _change_objects(QUEUES, target, partial(_cleared, name))
+    _change_objects(QUEUES, context, partial(_cleared, name))
     yield []
 
 
@@ -239,11 +238,11 @@ def _cleared(name: str, engine: Engine) -> int:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _subtype(about: PcfKind) -> tuple[Field, ...]:
+def _subtype(about: PcfKind) -> tuple[PcfField, ...]:
     return (about.subtype,) if about.subtype is not None else ()
 
 
-def _commands() -> Iterator[Command]:
+def _commands() -> Iterator[PcfCommand]:
     for about in KINDS:
         subtype = _subtype(about)
         word = about.word
@@ -252,22 +251,24 @@ def _commands() -> Iterator[Command]:
             text(about.copy_from, about.name_length, required=True),
             text(about.copy_to, about.name_length, required=True),
         )
-        yield Command(
+        yield PcfCommand(
             f"MQCMD_CREATE_{word}",
             partial(_create, about),
             (about.name_field, *subtype, *about.made_with, _REPLACE, *forced),
             about.types,
         )
-        yield Command(
+        yield PcfCommand(
             f"MQCMD_CHANGE_{word}", partial(_change, about), (about.name_field, *subtype, *forced), about.types
         )
-        yield Command(f"MQCMD_COPY_{word}", partial(_copy, about), (*copying, *subtype, _REPLACE, *forced), about.types)
-        yield Command(f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_deleting(about)))
-    yield Command("MQCMD_CHANGE_Q_MGR", _change_manager, (_FORCE,), (ObjectType.QMGR,))
-    yield Command("MQCMD_CLEAR_Q", _clear, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),))
+        yield PcfCommand(
+            f"MQCMD_COPY_{word}", partial(_copy, about), (*copying, *subtype, _REPLACE, *forced), about.types
+        )
+        yield PcfCommand(f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_deleting(about)))
+    yield PcfCommand("MQCMD_CHANGE_Q_MGR", _change_manager, (_FORCE,), (ObjectType.QMGR,))
+    yield PcfCommand("MQCMD_CLEAR_Q", _clear, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),))
 
 
-def _deleting(about: PcfKind) -> tuple[Field, ...]:
+def _deleting(about: PcfKind) -> tuple[PcfField, ...]:
     records = number("MQIACF_REMOVE_AUTHREC", "MQRAR_NO", "MQRAR_YES")
     if about is QUEUES:
         return (

@@ -15,7 +15,7 @@ _TEXTS: Final = (ValueKind.STRING, ValueKind.NAME, ValueKind.STRINGS, ValueKind.
 
 
 @dataclass
-class Command:
+class ScriptCommand:
     """One command by its parts. `notes` are written as comments."""
 
     head: str
@@ -30,8 +30,8 @@ def quoted(text: str) -> str:
     return f"'{doubled}'"
 
 
-def items_of(attribute: Attribute, value: Value) -> tuple[list[str], str]:
-    """An attribute as commands give it; or why it cannot be written."""
+def attribute_items(attribute: Attribute, value: Value) -> tuple[list[str], str]:
+    """Returns an attribute as MQSC gives it, or the reason why it cannot be written."""
     texts = value if isinstance(value, tuple) else (value if isinstance(value, str) else "",)
     for text in texts:
         if len(f"{text}.".splitlines()) > 1:
@@ -48,7 +48,7 @@ def items_of(attribute: Attribute, value: Value) -> tuple[list[str], str]:
     return [f"{attribute.name}({to_text(attribute, value)})"], ""
 
 
-def written(command: Command, layout: str) -> Iterator[str]:
+def command_lines(command: ScriptCommand, layout: str) -> Iterator[str]:
     """The lines of a command: `mqsc` with an attribute to a line, `1line`, or `2line` with notes on the second."""
     if layout == "mqsc":
         yield from _block(command)
@@ -58,7 +58,7 @@ def written(command: Command, layout: str) -> Iterator[str]:
         yield f"* {' '.join(command.notes)}"
 
 
-def _block(command: Command) -> Iterator[str]:
+def _block(command: ScriptCommand) -> Iterator[str]:
     parts = [command.head, *[_MARGIN + item for item in command.items]]
     if command.tail:
         parts.append(_MARGIN + command.tail)

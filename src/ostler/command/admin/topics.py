@@ -1,0 +1,28 @@
+"""Topics by command: CLEAR TOPICSTR."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ostler.command.admin.context import CommandContext
+from ostler.command.admin.permissions import authorize_topic
+from ostler.engine.core import Engine
+from ostler.engine.pubsub import retained
+from ostler.engine.pubsub.topic_strings import MANY, ONE, check_topic, levels_of
+from ostler.model.authorities import CLR
+from ostler.model.constants import MQRC_TOPIC_STRING_ERROR
+from ostler.model.errors import MQError
+
+
+def clear_topic(context: CommandContext, topic: str) -> None:
+    """CLEAR TOPICSTR, by MQSC and by PCF."""
+    authorize_topic(context, topic, CLR)
+    context.change(partial(_cleared, topic))
+
+
+def _cleared(topic: str, engine: Engine) -> int:
+    """Remove the retained publication of exactly this topic, if there is one; the LSN behind that."""
+    check_topic(topic)
+    if MANY in levels_of(topic) or ONE in levels_of(topic):
+        raise MQError(MQRC_TOPIC_STRING_ERROR, "One topic is cleared at a time: wildcards stand for nothing here.")
+    return engine.journal.end_lsn() if retained.clear(engine, topic) else 0
