@@ -40,7 +40,7 @@ T = TypeVar("T")
 STARTED_MS = 1_700_000_000_000  # 2023-11-14 22.13.20
 
 
-class LocalTarget(CommandContext):
+class LocalCommandContext(CommandContext):
     """Commands on a queue manager of this process. Listeners and channels are only remembered."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -172,7 +172,7 @@ class LocalTarget(CommandContext):
 class Operator:
     """Somebody at the keyboard."""
 
-    def __init__(self, target: LocalTarget) -> None:
+    def __init__(self, target: LocalCommandContext) -> None:
         self.target = target
 
     def run(self, command: str) -> tuple[list[str], CommandOutcome]:
@@ -223,12 +223,12 @@ def manager(tmp_path: Path) -> Iterator[QueueManager]:
 
 
 @pytest.fixture
-def target(manager: QueueManager) -> LocalTarget:
-    return LocalTarget(manager)
+def target(manager: QueueManager) -> LocalCommandContext:
+    return LocalCommandContext(manager)
 
 
 @pytest.fixture
-def operator(target: LocalTarget) -> Operator:
+def operator(target: LocalCommandContext) -> Operator:
     return Operator(target)
 
 

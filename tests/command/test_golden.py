@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.command.conftest import STARTED_MS, LocalTarget, Operator, Program
+from tests.command.conftest import STARTED_MS, LocalCommandContext, Operator, Program
 
 from ostler.command.admin.context import ApplicationStatus, ChannelStatus, ServiceStatus
 from ostler.model import constants as mq
@@ -210,7 +210,7 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-class Serving(LocalTarget):
+class Serving(LocalCommandContext):
     """With one service that runs."""
 
     def service_status(self) -> list[ServiceStatus]:

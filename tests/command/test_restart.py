@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.command.conftest import LOG, LocalTarget, Operator
+from tests.command.conftest import LOG, LocalCommandContext, Operator
 
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -34,7 +34,7 @@ def start(root: Path, create: bool = False) -> tuple[QueueManager, Operator]:
         create_queue_manager(root, "AGAIN", LOG)
     manager = QueueManager(QueueManagerDirectory(root, "AGAIN"))
     manager.start()
-    return manager, Operator(LocalTarget(manager))
+    return manager, Operator(LocalCommandContext(manager))
 
 
 @pytest.mark.parametrize("ending", ["preemptive", "immediate", "checkpoint"])

@@ -15,7 +15,7 @@ from ostler.command.admin.context import CommandRefused
 from ostler.command.mqsc.interpreter import run_command
 from ostler.model.attributes import ObjectType, from_text, require
 from ostler.model.definitions import Definition, new_definition
-from ostler.server.admin.command_target import ServerTarget
+from ostler.server.admin.command_context import ServerCommandContext
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -207,7 +207,7 @@ def test_a_service_lives_with_its_queue_manager(tmp_path: Path) -> None:
     server = Server(manager)
     server.start()
     try:
-        target = ServerTarget(server)
+        target = ServerCommandContext(server)
         lines = list(run_command(target, "DISPLAY SVSTATUS(S1)"))
         status = target.service_status()[0]
         assert f"PID({status.process_id})" in " ".join(lines)

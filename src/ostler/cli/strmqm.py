@@ -385,7 +385,7 @@ def make_daemon(
         registry.announce(manager)
         server = Server(manager)
         server.actions.update(control_actions(manager, daemon))
-        server.actions.update(authority_actions(server.target_for))
+        server.actions.update(authority_actions(server.context_for))
         if started is not None:
             started(manager, daemon)
         return server

@@ -28,8 +28,8 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.admin.command_context import ServerCommandContext, UserCommandContext
 from ostler.server.admin.command_server import CommandServer
-from ostler.server.admin.command_target import ServerTarget, UserTarget
 from ostler.server.admin.executor import Action, CommandExecutor
 from ostler.server.admin.mqsc_action import run_mqsc
 from ostler.server.channels.admission import ChannelAdmission
@@ -97,11 +97,11 @@ class Server(ReactorHandler):
 
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
-        self.actions: dict[str, Action] = {"mqsc": partial(run_mqsc, self.target_for)}
+        self.actions: dict[str, Action] = {"mqsc": partial(run_mqsc, self.context_for)}
         self.reactor = Reactor(manager.engine, manager.clock, manager.lock, manager.writer, self)
         self.reactor.memory.limit(link_bytes_max())
         manager.housekeeping.has_freed_much = self.reactor.memory.has_freed_much
-        self.target = ServerTarget(self)
+        self.target = ServerCommandContext(self)
         manager.statistics_writer.channels.links = self._links
         self._executor = CommandExecutor(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
@@ -111,7 +111,7 @@ class Server(ReactorHandler):
         self.channel_commands = ChannelCommands(self, self.channels, self._tls)
         self.initiator = ChannelInitiator(manager, self.reactor, self.channels.trigger)
         self.services = Services(manager.name, manager.directory.path, manager.directory.root, manager.note)
-        self.commands = CommandServer(manager, self.target_for)
+        self.commands = CommandServer(manager, self.context_for)
         manager.statistics_writer.channels.links = self.reactor.links.values
         self._listeners: dict[str, ListenerSocket] = {}
         self._by_fd: dict[int, ListenerSocket] = {}
@@ -396,9 +396,9 @@ class Server(ReactorHandler):
             raise done[0]
         self.manager.note(f"AMQ9718I: {done[0]}")
 
-    def target_for(self, user: str, origin: int) -> CommandContext:
+    def context_for(self, user: str, origin: int) -> CommandContext:
         """What commands of a user act on, with that user's authorities; `origin` is an MQEVO number."""
-        return UserTarget(self, user, origin)
+        return UserCommandContext(self, user, origin)
 
     def stop_connection(self, number: int) -> bool:
         """Break a connection. False when it is gone already."""

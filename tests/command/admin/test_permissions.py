@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import LocalTarget
+from tests.command.conftest import LocalCommandContext
 
 from ostler.command.admin.context import CommandRefused
 from ostler.command.admin.permissions import authorize, authorize_define, may_see, mqot, needed_authorities
@@ -24,7 +24,7 @@ from ostler.server.queue_manager import QueueManager
 OBJECTS = [kind for kind in ObjectType if mqot(kind) != MQOT_Q_MGR]
 
 
-class CountingTarget(LocalTarget):
+class CountingTarget(LocalCommandContext):
     """Refuses one thing, and writes down what it was asked."""
 
     def __init__(self, manager: QueueManager, refused: tuple[int, str, int] = (0, "", 0)) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator
+from tests.command.conftest import LocalCommandContext, Operator
 
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import words_of
 from ostler.server.queue_manager import QueueManager
 
 
-class Suspicious(LocalTarget):
+class Suspicious(LocalCommandContext):
     """A user who may do nothing. What would be needed is remembered."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -85,7 +85,7 @@ def test_who_may_not_is_told_so(strict: Suspicious, command: str, name: str, wor
     assert strict.asked == []
 
 
-class Forbidden(LocalTarget):
+class Forbidden(LocalCommandContext):
     """A user who may do everything but a few things."""
 
     forbidden: frozenset[tuple[str, str]] = frozenset()

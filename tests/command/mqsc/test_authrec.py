@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.command.conftest import LocalTarget, Operator
+from tests.command.conftest import LocalCommandContext, Operator
 
 from ostler.command.admin.authrec import (
     Entity,
@@ -38,7 +38,7 @@ SET = "AMQ8862I: Ostler authority record set."
 DELETED = "AMQ8863I: Ostler authority record deleted."
 
 
-class GuardedTarget(LocalTarget):
+class GuardedTarget(LocalCommandContext):
     """One who gives commands with only the authorities on the queue manager that it is told to have."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -68,7 +68,7 @@ def guarded(manager: QueueManager) -> GuardedTarget:
     return GuardedTarget(manager)
 
 
-def names(target: LocalTarget) -> list[str]:
+def names(target: LocalCommandContext) -> list[str]:
     return sorted(target.manager.engine.of_type(ObjectType.AUTHREC))
 
 
@@ -83,7 +83,7 @@ def test_a_record_is_set_and_shown_as_mq_shows_it(operator: Operator) -> None:
     ]
 
 
-def test_authorities_are_added_and_removed(operator: Operator, target: LocalTarget) -> None:
+def test_authorities_are_added_and_removed(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("SET AUTHREC PROFILE('A.**') OBJTYPE(QUEUE) GROUP('g') AUTHADD(ALL)")
     operator.says("SET AUTHREC PROFILE('A.**') OBJTYPE(QUEUE) GROUP('g') AUTHRMV(ALLADM, SETALL,SETID)")
     line = "   AUTHLIST(BROWSE,GET,INQ,PUT,PASSALL,PASSID,SET)"
@@ -98,7 +98,7 @@ def test_authorities_are_added_and_removed(operator: Operator, target: LocalTarg
     assert names(target) == ["QUEUE A.** GROUP g"]
 
 
-def test_scripts_of_the_wild(operator: Operator, target: LocalTarget) -> None:
+def test_scripts_of_the_wild(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("DEFINE CHANNEL(SAMPLE.SVRCONN) CHLTYPE(SVRCONN)")
     for command in (
         "set authrec objtype(qmgr) principal('rdqmuser') authadd(allmqi)",
@@ -124,7 +124,7 @@ def test_scripts_of_the_wild(operator: Operator, target: LocalTarget) -> None:
     ]
 
 
-def test_the_authority_to_create_is_kept_with_the_type(operator: Operator, target: LocalTarget) -> None:
+def test_the_authority_to_create_is_kept_with_the_type(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("SET AUTHREC PROFILE('A.B.*') OBJTYPE(QUEUE) PRINCIPAL('ann') AUTHADD(CRT)")
     assert names(target) == ["QUEUE @class PRINCIPAL ann"]
     assert entity_authority(target, "ann", False, "QUEUE", "**") == 0
@@ -134,14 +134,14 @@ def test_the_authority_to_create_is_kept_with_the_type(operator: Operator, targe
     assert entity_authority(target, "ann", False, "QUEUE", "Q1") == 0
 
 
-def test_several_users_and_groups_at_once(operator: Operator, target: LocalTarget) -> None:
+def test_several_users_and_groups_at_once(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("SET AUTHREC PROFILE('X*') OBJTYPE(TOPIC) PRINCIPAL('a','b') GROUP('c') AUTHADD(SUB)")
     assert names(target) == ["TOPIC X* GROUP c", "TOPIC X* PRINCIPAL a", "TOPIC X* PRINCIPAL b"]
     assert operator.says("DELETE AUTHREC PROFILE('X*') OBJTYPE(TOPIC) PRINCIPAL('a') GROUP('c')") == [DELETED]
     assert names(target) == ["TOPIC X* PRINCIPAL b"]
 
 
-def test_the_queue_manager_by_its_name(operator: Operator, target: LocalTarget) -> None:
+def test_the_queue_manager_by_its_name(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("SET AUTHREC PROFILE(TEST) OBJTYPE(QMGR) PRINCIPAL('a') AUTHADD(CONNECT)")
     operator.says("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('a') AUTHADD(INQ) SERVCOMP('MQSeries.UNIX.auth.service')")
     assert names(target) == ["QMGR self PRINCIPAL a"]
@@ -223,7 +223,7 @@ def several(guarded: GuardedTarget) -> GuardedTarget:
     return guarded
 
 
-def shown(target: LocalTarget, question: RecordQuery) -> list[str]:
+def shown(target: LocalCommandContext, question: RecordQuery) -> list[str]:
     return [f"{row['PROFILE']} {row['ENTITY']}" for row in records(target, question)]
 
 
@@ -356,7 +356,7 @@ def test_changing_needs_chg_and_looking_dsp_on_the_queue_manager(guarded: Guarde
     ],
 )
 def test_what_programs_are_refused(
-    target: LocalTarget, objtype: str, profile: str, entity: str, add: int, reason: int
+    target: LocalCommandContext, objtype: str, profile: str, entity: str, add: int, reason: int
 ) -> None:
     with pytest.raises(MQError) as refusal:
         set_record(target, objtype, profile, entity, False, add, 0)
@@ -365,9 +365,9 @@ def test_what_programs_are_refused(
 
 
 def test_records_are_there_after_a_restart(manager: QueueManager) -> None:
-    set_record(LocalTarget(manager), "QUEUE", "DEV.**", "app", False, GET | PUT, 0)
-    set_record(LocalTarget(manager), "TOPIC", "*", "app", True, DSP, 0)
-    delete_record(LocalTarget(manager), "TOPIC", "*", "app", True)
+    set_record(LocalCommandContext(manager), "QUEUE", "DEV.**", "app", False, GET | PUT, 0)
+    set_record(LocalCommandContext(manager), "TOPIC", "*", "app", True, DSP, 0)
+    delete_record(LocalCommandContext(manager), "TOPIC", "*", "app", True)
     before = manager.engine.of_type(ObjectType.AUTHREC)["QUEUE DEV.** PRINCIPAL app"]
     manager.end("preemptive")
     again = QueueManager(manager.directory)
@@ -381,7 +381,7 @@ def test_records_are_there_after_a_restart(manager: QueueManager) -> None:
 
 
 def test_the_guard_hears_of_every_change(manager: QueueManager) -> None:
-    target = LocalTarget(manager)
+    target = LocalCommandContext(manager)
     Operator(target).says("DEFINE QLOCAL(Q1)")
     entity = "nobody-that-there-is"
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator
+from tests.command.conftest import LocalCommandContext, Operator
 
 from ostler.command.admin.channel_auth import RuleQuery, rules, set_rule
 from ostler.command.admin.context import CommandRefused
@@ -194,7 +194,7 @@ def test_run_check_shows_what_a_connection_would_meet(operator: Operator) -> Non
 
 
 def test_run_check_knows_administrators(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalTarget, "is_administrator", lambda self, user: user == "root")
+    monkeypatch.setattr(LocalCommandContext, "is_administrator", lambda self, user: user == "root")
     check = "DIS CHLAUTH(APP) MATCH(RUNCHECK) ADDRESS('10.0.0.1') CLNTUSER('{}')"
     assert profiles(operator, check.format("root")) == ["* BLOCKUSER"]
     assert operator.says(check.format("alice"))[0].startswith("AMQ9783I: ")
@@ -318,7 +318,7 @@ def test_wrong_words_are_pointed_at(operator: Operator, command: str, segment: s
 
 
 def test_rules_need_authority_on_the_queue_manager(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalTarget, "may", lambda self, object_type, name, mask: False)
+    monkeypatch.setattr(LocalCommandContext, "may", lambda self, object_type, name, mask: False)
     assert operator.fails("SET CHLAUTH(A) TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(CHANNEL)").startswith("AMQ8135E: ")
     assert operator.fails("DIS CHLAUTH(*)").startswith("AMQ8135E: ")
     with pytest.raises(CommandRefused):
@@ -333,7 +333,7 @@ def test_rules_survive_a_restart(operator: Operator, manager: QueueManager) -> N
     again = QueueManager(manager.directory)
     again.start()
     try:
-        assert Operator(LocalTarget(again)).says("DIS CHLAUTH(*) ALL") == before
+        assert Operator(LocalCommandContext(again)).says("DIS CHLAUTH(*) ALL") == before
     finally:
         again.end("immediate")
 

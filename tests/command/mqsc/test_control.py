@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator, Program
+from tests.command.conftest import LocalCommandContext, Operator, Program
 
 from ostler.command.admin.context import CHANNEL_ACTIVE, ChannelStatus, CommandRefused
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 
-def test_listeners(operator: Operator, target: LocalTarget) -> None:
+def test_listeners(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("def lstr(L1) port(1415)")
     assert operator.says("start listener(L1)") == ["AMQ8021I: Request to start Ostler listener accepted."]
     assert [(status.name, status.port) for status in target.listener_status()] == [("L1", 1415)]
@@ -23,12 +23,12 @@ def test_listeners(operator: Operator, target: LocalTarget) -> None:
     assert operator.fails("start lstr(NONE) ignstate(yes)") == "AMQ8147E: Ostler object NONE not found."
 
 
-def test_the_listener_without_a_name(operator: Operator, target: LocalTarget) -> None:
+def test_the_listener_without_a_name(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("start listener")
     assert list(target.listeners) == ["SYSTEM.DEFAULT.LISTENER.TCP"]
 
 
-def test_channels(operator: Operator, target: LocalTarget) -> None:
+def test_channels(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("def chl(C1) chltype(svrconn)")
     assert operator.fails("stop chl(C1)") == "AMQ9533W: Channel C1 is not active."
     assert operator.says("stop chl(C1) ignstate(yes)") == ["AMQ8019I: Stop of Ostler channel accepted."]
@@ -46,7 +46,7 @@ def test_channels(operator: Operator, target: LocalTarget) -> None:
     assert operator.fails("start chl(NONE)") == "AMQ8227E: Channel NONE not found."
 
 
-def test_ping_and_refresh(operator: Operator, target: LocalTarget) -> None:
+def test_ping_and_refresh(operator: Operator, target: LocalCommandContext) -> None:
     assert operator.says("ping qmgr;") == ["AMQ8415I: The Ostler queue manager answers."]
     assert operator.says("refresh security type(ssl)") == ["AMQ8560I: Ostler security cache refreshed."]
     assert operator.says("ref security(*)") == ["AMQ8560I: Ostler security cache refreshed."]
@@ -106,7 +106,7 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
     assert why in said
 
 
-def test_services(operator: Operator, target: LocalTarget) -> None:
+def test_services(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("def service(S1) servtype(server) startcmd('/bin/sleep') startarg(5)")
     assert operator.fails("dis svstatus(*)") == "AMQ8147E: Ostler object * not found."
     assert operator.says("start service(S1)") == ["AMQ8733I: Request to start Ostler service accepted."]
@@ -124,13 +124,13 @@ def test_services(operator: Operator, target: LocalTarget) -> None:
     assert operator.fails("start service(NONE)") == "AMQ8147E: Ostler object NONE not found."
 
 
-def test_the_command_server(operator: Operator, target: LocalTarget) -> None:
+def test_the_command_server(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("start cmdserv")
     operator.says("stop cmdserv")
     assert target.asked == [("start command server",), ("stop command server",)]
 
 
-def test_the_channel_initiator(operator: Operator, target: LocalTarget) -> None:
+def test_the_channel_initiator(operator: Operator, target: LocalCommandContext) -> None:
     assert operator.says("start chinit") == ["AMQ8024I: Ostler channel initiator started."]
     operator.says("start chinit initq(MY.INITQ)")
     assert operator.says("stop chinit") == ["AMQ8732I: Request to stop the Ostler channel initiator accepted."]
@@ -144,7 +144,7 @@ def defined(operator: Operator, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sdr", "svr", "rcvr", "rqstr"])
-def test_message_channels(operator: Operator, target: LocalTarget, kind: str) -> None:
+def test_message_channels(operator: Operator, target: LocalCommandContext, kind: str) -> None:
     defined(operator, kind)
     assert operator.says("start chl(C1)") == ["AMQ8018I: Start of Ostler channel accepted."]
     target.channels.append(ChannelStatus("C1", kind.upper()))
@@ -162,7 +162,7 @@ def test_message_channels(operator: Operator, target: LocalTarget, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", ["sdr", "svr"])
-def test_channels_that_send(operator: Operator, target: LocalTarget, kind: str) -> None:
+def test_channels_that_send(operator: Operator, target: LocalCommandContext, kind: str) -> None:
     defined(operator, kind)
     assert operator.says("ping chl(C1)") == ["AMQ8020I: Ping of Ostler channel complete."]
     operator.says("ping channel(C1) datalen(32768)")
@@ -181,7 +181,7 @@ def test_channels_that_send(operator: Operator, target: LocalTarget, kind: str) 
 
 
 @pytest.mark.parametrize("kind", ["rcvr", "rqstr"])
-def test_channels_that_receive(operator: Operator, target: LocalTarget, kind: str) -> None:
+def test_channels_that_receive(operator: Operator, target: LocalCommandContext, kind: str) -> None:
     defined(operator, kind)
     wrong = f"is not for channels of type {kind.upper()}, and C1 is one."
     assert operator.fails("ping chl(C1)") == f"AMQ9512E: PING {wrong}"
@@ -190,7 +190,7 @@ def test_channels_that_receive(operator: Operator, target: LocalTarget, kind: st
 
 
 @pytest.mark.parametrize("kind", ["clussdr", "clusrcvr"])
-def test_channels_of_clusters_do_not_run_yet(operator: Operator, target: LocalTarget, kind: str) -> None:
+def test_channels_of_clusters_do_not_run_yet(operator: Operator, target: LocalCommandContext, kind: str) -> None:
     defined(operator, kind)
     said = f"AMQ8101E: Channel C1 is of type {kind.upper()}, and this release does not run such channels."
     assert operator.fails("start chl(C1)") == said
@@ -206,7 +206,7 @@ def test_channels_of_clusters_do_not_run_yet(operator: Operator, target: LocalTa
 @pytest.mark.parametrize(
     "command", ["start chl(C1)", "ping chl(C1)", "reset chl(C1)", "resolve chl(C1) action(commit)"]
 )
-def test_what_a_channel_is_refused_with(operator: Operator, target: LocalTarget, command: str) -> None:
+def test_what_a_channel_is_refused_with(operator: Operator, target: LocalCommandContext, command: str) -> None:
     defined(operator, "sdr")
     target.channel_refusal = CommandRefused(CHANNEL_ACTIVE, "Channel C1 is in use.")
     assert operator.fails(command) == "AMQ9514E: Channel C1 is in use."
@@ -217,7 +217,7 @@ def test_what_a_channel_is_refused_with(operator: Operator, target: LocalTarget,
     assert target.asked == []
 
 
-def test_a_channel_that_runs_already_may_be_ignored(operator: Operator, target: LocalTarget) -> None:
+def test_a_channel_that_runs_already_may_be_ignored(operator: Operator, target: LocalCommandContext) -> None:
     defined(operator, "sdr")
     target.channel_refusal = CommandRefused(CHANNEL_ACTIVE, "Channel C1 is in use.")
     assert operator.says("start chl(C1) ignstate(yes)") == ["AMQ8018I: Start of Ostler channel accepted."]
@@ -232,7 +232,7 @@ def test_commands_that_are_not_for_a_channel(operator: Operator) -> None:
     assert operator.fails("ping chl(NONE)") == "AMQ8227E: Channel NONE not found."
 
 
-def test_a_connection_is_stopped(operator: Operator, target: LocalTarget, program: Program) -> None:
+def test_a_connection_is_stopped(operator: Operator, target: LocalCommandContext, program: Program) -> None:
     identity = program.connection.connection_id.hex().upper()
     assert operator.says(f"stop conn({identity[32:]})") == ["AMQ8457I: Ostler connection stopped."]
     operator.says(f"stop conn({identity[32:]}) extconn({identity[:32]})")
@@ -240,7 +240,7 @@ def test_a_connection_is_stopped(operator: Operator, target: LocalTarget, progra
     assert operator.fails(f"stop conn({identity[32:]}) extconn({'0' * 32})").startswith("AMQ8461I: ")
 
 
-def test_the_queue_manager_is_reset_and_refreshed(operator: Operator, target: LocalTarget) -> None:
+def test_the_queue_manager_is_reset_and_refreshed(operator: Operator, target: LocalCommandContext) -> None:
     assert operator.says("reset qmgr type(statistics)") == ["AMQ8649I: Reset of Ostler queue manager accepted."]
     operator.says("reset qmgr type(advancelog)")
     operator.says("archive log")

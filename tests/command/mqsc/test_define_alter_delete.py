@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator, Program
+from tests.command.conftest import LocalCommandContext, Operator, Program
 
 from ostler.command.admin.context import ChannelStatus
 from ostler.model import constants as mq
@@ -169,7 +169,7 @@ def test_a_queue_in_use(operator: Operator, program: Program) -> None:
     assert operator.fails("clear ql(NONE)") == "AMQ8147E: Ostler object NONE not found."
 
 
-def test_what_runs_is_not_deleted(operator: Operator, target: LocalTarget) -> None:
+def test_what_runs_is_not_deleted(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("def lstr(L1) port(1415)")
     operator.says("start lstr(L1)")
     assert operator.fails("delete lstr(L1)") == "AMQ8148E: Ostler listener L1 is in use. Stop it first."
@@ -180,7 +180,7 @@ def test_what_runs_is_not_deleted(operator: Operator, target: LocalTarget) -> No
     assert operator.says("delete chl(C1)") == ["AMQ8015I: Ostler channel deleted."]
 
 
-def test_message_channels_are_deleted_at_rest(operator: Operator, target: LocalTarget) -> None:
+def test_message_channels_are_deleted_at_rest(operator: Operator, target: LocalCommandContext) -> None:
     operator.says("def chl(C1) chltype(sdr) conname(there) xmitq(X)")
     for status in ("RUNNING", "RETRYING", "BINDING", "PAUSED"):
         target.channels = [ChannelStatus("C1", "SDR", status)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.command.conftest import LOG, LocalTarget, Operator
+from tests.command.conftest import LOG, LocalCommandContext, Operator
 from tests.command.mqsc.grammar_strategies import COMMANDS, SUBTYPES, Command, Part, spellings, splits, written
 from tests.searching import examples
 
@@ -152,7 +152,7 @@ def test_what_is_cut_off_is_understood_or_refused_within_it(data: st.DataObject)
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     manager = QueueManager(create_queue_manager(tmp_path_factory.mktemp("fuzz"), "FUZZ", LOG))
     manager.start()
-    yield Operator(LocalTarget(manager))
+    yield Operator(LocalCommandContext(manager))
     manager.end("immediate")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator
+from tests.command.conftest import LocalCommandContext, Operator
 
 from ostler.model.authorities import DSP
 from ostler.model.constants import MQOT_Q
@@ -212,7 +212,7 @@ def test_blank_values(operator: Operator) -> None:
 # -- authority ---------------------------------------------------------------------------------------------------------
 
 
-class Guest(LocalTarget):
+class Guest(LocalCommandContext):
     """One who may see one queue only."""
 
     def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.model.attributes import ObjectType, attributes_of, defaults, ignored
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.queue_manager import QueueManager
 
 WARNING = "AMQ8698W: "
@@ -15,7 +15,7 @@ WARNING = "AMQ8698W: "
 def said(manager: QueueManager, *commands: str) -> list[str]:
     """The warnings that commands are answered with; all of them must be done."""
     lines: list[str] = []
-    for answer in run_script(ManagerTarget(manager), "\n".join(commands), echo=False):
+    for answer in run_script(ManagerCommandContext(manager), "\n".join(commands), echo=False):
         if isinstance(answer, ScriptCounts):
             assert answer.exit_code == 0, "\n".join(lines)
         else:

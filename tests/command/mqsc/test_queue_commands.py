@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.command.conftest import LOG, STARTED_MS, LocalTarget, Operator, Program
+from tests.command.conftest import LOG, STARTED_MS, LocalCommandContext, Operator, Program
 
 from ostler.engine.open import close_object
 from ostler.engine.put import put
@@ -57,7 +57,7 @@ def test_what_was_moved_stays_moved(tmp_path: Path) -> None:
     directory = create_queue_manager(tmp_path, "TEST", LOG)
     manager = QueueManager(directory)
     manager.start()
-    operator = Operator(LocalTarget(manager))
+    operator = Operator(LocalCommandContext(manager))
     operator.says("def ql(Q1)")
     operator.says("def ql(Q2)")
     put_messages(Program(manager), "Q1", [b"a", b"b"], 1)

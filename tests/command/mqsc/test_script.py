@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from tests.command.conftest import LocalTarget, Operator
+from tests.command.conftest import LocalCommandContext, Operator
 
 from ostler.command.admin import objects as administration
 from ostler.command.admin.context import CommandContext
@@ -14,7 +14,7 @@ from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.queue_manager import QueueManager
 
 SCRIPT = """\
@@ -105,7 +105,7 @@ def test_a_command_that_is_cut_off_is_not_run(operator: Operator) -> None:
     assert operator.fails("dis ql(Q1)").startswith("AMQ8147E")
 
 
-def test_lines_may_come_one_by_one(target: LocalTarget) -> None:
+def test_lines_may_come_one_by_one(target: LocalCommandContext) -> None:
     answers = run_script(target, iter(["def ql(Q1)\r\n", "dis ql(*) +\n", "where(maxdepth eq 5000)\n"]), echo=False)
     assert next(answers) == "AMQ8006I: Ostler queue created."
     *rest, counts = answers
@@ -136,7 +136,7 @@ START LISTENER('DEV.LISTENER.TCP') IGNSTATE(YES)
 # -- changes that wait together ----------------------------------------------------------------------------------------
 
 
-class Pipelining(LocalTarget):
+class Pipelining(LocalCommandContext):
     """Notes in which order changes were made, waited for and told."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -201,7 +201,7 @@ def test_what_is_not_durable_is_not_told_as_done(manager: QueueManager) -> None:
 
 
 def test_a_pipelined_target_owes_the_wait(manager: QueueManager) -> None:
-    whole = ManagerTarget(manager)
+    whole = ManagerCommandContext(manager)
     target = whole.as_pipelined()
     assert target is not whole
     before = manager.log.durable_lsn()

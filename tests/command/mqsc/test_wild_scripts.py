@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostler.command.mqsc.script import ScriptCounts, run_script
-from ostler.server.admin.command_target import ServerTarget
+from ostler.server.admin.command_context import ServerCommandContext
 from ostler.server.assembly import Server
 from ostler.server.queue_manager import QueueManager
 
@@ -28,15 +28,15 @@ IGNORED: dict[str, int] = {
 
 
 @pytest.fixture
-def target(manager: QueueManager) -> ServerTarget:
+def target(manager: QueueManager) -> ServerCommandContext:
     """The fixture of the queue manager ends the server, too."""
     server = Server(manager)
     server.start(with_listeners=False)
-    return ServerTarget(server)
+    return ServerCommandContext(server)
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_runs(target: ServerTarget, path: Path) -> None:
+def test_a_script_runs(target: ServerCommandContext, path: Path) -> None:
     answers = list(run_script(target, path.read_text(encoding="utf-8")))
     counts = answers[-1]
     assert isinstance(counts, ScriptCounts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import LocalTarget
+from tests.command.conftest import LocalCommandContext
 from tests.command.pcf.pcf_requests import Administrator, Given
 
 from ostler.model import constants as mq
@@ -15,7 +15,7 @@ RULE, RULE_TYPE = mq.MQCACH_CHANNEL_NAME, mq.MQIACF_CHLAUTH_TYPE
 
 
 @pytest.fixture
-def admin(target: LocalTarget) -> Administrator:
+def admin(target: LocalCommandContext) -> Administrator:
     return Administrator(target)
 
 
@@ -64,10 +64,10 @@ def test_wrong_authorities(admin: Administrator) -> None:
     assert service[mq.MQIACF_USER_ID_SUPPORT] == mq.MQUIDSUPP_YES
 
 
-class Nobody(LocalTarget):
+class Nobody(LocalCommandContext):
     """Commands of a user who may do nothing."""
 
-    def __init__(self, other: LocalTarget) -> None:
+    def __init__(self, other: LocalCommandContext) -> None:
         super().__init__(other.manager)
         self.refused: list[int] = []
         self.told: list[tuple[int, bool]] = []
@@ -79,7 +79,7 @@ class Nobody(LocalTarget):
         self.refused.append(command)
 
 
-def test_nobody_changes_who_may_do_what(target: LocalTarget) -> None:
+def test_nobody_changes_who_may_do_what(target: LocalCommandContext) -> None:
     nobody = Nobody(target)
     admin = Administrator(nobody)
     record: dict[int, Given] = {PROFILE: "A.*", TYPE: mq.MQOT_Q, mq.MQIACF_AUTH_ADD_AUTHS: [8], USERS: ["ann"]}
@@ -91,10 +91,10 @@ def test_nobody_changes_who_may_do_what(target: LocalTarget) -> None:
     admin.done(mq.MQCMD_PING_Q_MGR)
 
 
-class Listening(LocalTarget):
+class Listening(LocalCommandContext):
     """Hears which commands were done."""
 
-    def __init__(self, other: LocalTarget) -> None:
+    def __init__(self, other: LocalCommandContext) -> None:
         super().__init__(other.manager)
         self.told: list[tuple[int, bool]] = []
 
@@ -102,7 +102,7 @@ class Listening(LocalTarget):
         self.told.append((command, is_display))
 
 
-def test_commands_that_were_done_are_told(target: LocalTarget) -> None:
+def test_commands_that_were_done_are_told(target: LocalCommandContext) -> None:
     listening = Listening(target)
     admin = Administrator(listening)
     admin.done(mq.MQCMD_PING_Q_MGR)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.command.conftest import LocalTarget
+from tests.command.conftest import LocalCommandContext
 from tests.command.pcf.pcf_requests import Administrator, Given, check_sequence, command_bytes, parameter
 from tests.searching import SLOW_MACHINES, examples
 
@@ -34,7 +34,7 @@ BAD = mq.MQIACF_PARAMETER_ID
 
 
 @pytest.fixture
-def admin(target: LocalTarget) -> Administrator:
+def admin(target: LocalCommandContext) -> Administrator:
     return Administrator(target)
 
 
@@ -311,7 +311,7 @@ _fuzzing = settings(
 
 @_fuzzing
 @given(st.sampled_from(sorted(COMMANDS)) | st.integers(0, 300), st.lists(_parameters, max_size=4))
-def test_any_parameters_are_answered(target: LocalTarget, command: int, items: list[Parameter]) -> None:
+def test_any_parameters_are_answered(target: LocalCommandContext, command: int, items: list[Parameter]) -> None:
     replies = [decode(reply) for reply in answer(target, command_bytes(command, *items))]
     check_sequence(replies)
     assert all(each.header.reason != mq.MQRC_UNEXPECTED_ERROR for each in replies), (command, items)
@@ -319,7 +319,7 @@ def test_any_parameters_are_answered(target: LocalTarget, command: int, items: l
 
 @_fuzzing
 @given(st.data())
-def test_damaged_commands_are_answered(target: LocalTarget, data: st.DataObject) -> None:
+def test_damaged_commands_are_answered(target: LocalCommandContext, data: st.DataObject) -> None:
     command = COMMANDS[data.draw(st.sampled_from(sorted(COMMANDS)))]
     samples = {
         PcfStructure.INTEGER: Integer(0, 1),

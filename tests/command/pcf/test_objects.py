@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import LocalTarget, Program
+from tests.command.conftest import LocalCommandContext, Program
 from tests.command.pcf.pcf_requests import Administrator, Given, command_bytes, parameter
 
 from ostler.command.admin.context import ListenerStatus
@@ -19,7 +19,7 @@ LOCAL: dict[int, Given] = {NAME: "A.QUEUE", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL}
 
 
 @pytest.fixture
-def admin(target: LocalTarget) -> Administrator:
+def admin(target: LocalCommandContext) -> Administrator:
     return Administrator(target)
 
 
@@ -68,7 +68,7 @@ def test_names_come_with_their_types(admin: Administrator) -> None:
     assert names[mq.MQCACF_Q_NAMES] == []
 
 
-def test_texts_are_filled_up_with_blanks(admin: Administrator, target: LocalTarget) -> None:
+def test_texts_are_filled_up_with_blanks(admin: Administrator, target: LocalCommandContext) -> None:
     admin.done(mq.MQCMD_CREATE_Q, LOCAL)
     (reply,) = answer(target, command_bytes(mq.MQCMD_INQUIRE_Q, parameter(NAME, "A.QUEUE")))
     assert b"A.QUEUE".ljust(48) in reply
@@ -162,7 +162,7 @@ def test_every_type_of_channel_is_made_and_shows_its_own_attributes(admin: Admin
         assert admin.does(mq.MQCMD_INQUIRE_CHANNEL, {name: "C*", kind: number}) == [found]
 
 
-def test_listeners_and_authentication_information(admin: Administrator, target: LocalTarget) -> None:
+def test_listeners_and_authentication_information(admin: Administrator, target: LocalCommandContext) -> None:
     name, kind = mq.MQCACH_LISTENER_NAME, mq.MQIACH_XMIT_PROTOCOL_TYPE
     admin.done(mq.MQCMD_CREATE_LISTENER, {name: "L", kind: mq.MQXPT_TCP, mq.MQIACH_PORT: 1515})
     admin.done(mq.MQCMD_CHANGE_LISTENER, {name: "L", kind: mq.MQXPT_TCP, mq.MQIACH_PORT: 1516})
@@ -225,14 +225,14 @@ def test_the_type_of_a_queue_must_fit(admin: Administrator) -> None:
     assert admin.fails(mq.MQCMD_CREATE_Q, other) == (mq.MQRCCF_OBJECT_ALREADY_EXISTS,)
 
 
-class Limited(LocalTarget):
+class Limited(LocalCommandContext):
     """Commands of a user who may only see some objects, and change none."""
 
     def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
         return authorities == DSP and name.startswith("A.")
 
 
-def test_who_may_not_is_told_so(admin: Administrator, target: LocalTarget) -> None:
+def test_who_may_not_is_told_so(admin: Administrator, target: LocalCommandContext) -> None:
     admin.done(mq.MQCMD_CREATE_Q, LOCAL)
     admin.done(mq.MQCMD_CREATE_Q, {NAME: "B.QUEUE", mq.MQIA_Q_TYPE: mq.MQQT_LOCAL})
     user = Administrator(Limited(target.manager))
@@ -251,7 +251,7 @@ def test_who_may_not_is_told_so(admin: Administrator, target: LocalTarget) -> No
     assert user.fails(mq.MQCMD_INQUIRE_CHANNEL, {mq.MQCACH_CHANNEL_NAME: "SYSTEM.DEF.CLNTCONN"}) == refused
 
 
-def test_many_queues_are_answered_a_few_at_a_time(target: LocalTarget, admin: Administrator) -> None:
+def test_many_queues_are_answered_a_few_at_a_time(target: LocalCommandContext, admin: Administrator) -> None:
     def make(engine: Engine) -> int:
         lsn = 0
         for number in range(300):

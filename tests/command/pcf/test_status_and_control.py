@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import STARTED_MS, LocalTarget, Program
+from tests.command.conftest import STARTED_MS, LocalCommandContext, Program
 from tests.command.pcf.pcf_requests import Administrator, Given
 
 from ostler.command.admin.context import ChannelStatus, CommandRefused, ListenerStatus, ServiceStatus
@@ -29,7 +29,7 @@ CHANNEL = mq.MQCACH_CHANNEL_NAME
 
 
 @pytest.fixture
-def admin(target: LocalTarget) -> Administrator:
+def admin(target: LocalCommandContext) -> Administrator:
     return Administrator(target)
 
 
@@ -86,7 +86,7 @@ def test_messages_are_moved(admin: Administrator, program: Program, queue: str) 
     assert admin.fails(mq.MQCMD_MOVE_Q, unknown) == (mq.MQRC_UNKNOWN_OBJECT_NAME,)
 
 
-def test_the_status_of_channels(admin: Administrator, target: LocalTarget) -> None:
+def test_the_status_of_channels(admin: Administrator, target: LocalCommandContext) -> None:
     assert admin.fails(mq.MQCMD_INQUIRE_CHANNEL_STATUS, {CHANNEL: "*"}) == (mq.MQRCCF_CHL_STATUS_NOT_FOUND,)
     target.channels = [
         ChannelStatus("TO.ME", connection_name="10.0.0.1", bytes_sent=2**40, started_ms=STARTED_MS),
@@ -106,7 +106,7 @@ def test_the_status_of_channels(admin: Administrator, target: LocalTarget) -> No
     assert admin.fails(mq.MQCMD_INQUIRE_CHANNEL_STATUS, saved) == (mq.MQRCCF_CHL_STATUS_NOT_FOUND,)
 
 
-def test_channels_are_started_and_stopped(admin: Administrator, target: LocalTarget) -> None:
+def test_channels_are_started_and_stopped(admin: Administrator, target: LocalCommandContext) -> None:
     admin.done(mq.MQCMD_CREATE_CHANNEL, {CHANNEL: "TO.ME", mq.MQIACH_CHANNEL_TYPE: mq.MQCHT_SVRCONN})
     assert admin.fails(mq.MQCMD_STOP_CHANNEL, {CHANNEL: "TO.ME"}) == (mq.MQRCCF_CHANNEL_NOT_ACTIVE,)
     target.channels = [ChannelStatus("TO.ME")]
@@ -123,7 +123,7 @@ def test_channels_are_started_and_stopped(admin: Administrator, target: LocalTar
     assert client == (mq.MQRCCF_WRONG_CHANNEL_TYPE,)
 
 
-def test_message_channels(admin: Administrator, target: LocalTarget) -> None:
+def test_message_channels(admin: Administrator, target: LocalCommandContext) -> None:
     sender: dict[int, Given] = {CHANNEL: "SYSTEM.DEF.SENDER"}
     target.channels = [ChannelStatus("SYSTEM.DEF.SENDER", "SDR")]
     admin.done(mq.MQCMD_START_CHANNEL, sender)
@@ -157,7 +157,7 @@ def test_message_channels(admin: Administrator, target: LocalTarget) -> None:
     ]
 
 
-def test_what_message_channels_refuse(admin: Administrator, target: LocalTarget) -> None:
+def test_what_message_channels_refuse(admin: Administrator, target: LocalCommandContext) -> None:
     sender: dict[int, Given] = {CHANNEL: "SYSTEM.DEF.SENDER"}
     doubt: dict[int, Given] = {mq.MQIACH_IN_DOUBT: mq.MQIDO_COMMIT}
     for channel in ("SYSTEM.DEF.SVRCONN", "SYSTEM.DEF.RECEIVER", "SYSTEM.DEF.REQUESTER"):
@@ -191,14 +191,16 @@ def test_what_message_channels_refuse(admin: Administrator, target: LocalTarget)
         (MQError(mq.MQRCCF_CHANNEL_INDOUBT, "in doubt"), mq.MQRCCF_CHANNEL_INDOUBT),
     ],
 )
-def test_reasons_of_channels(admin: Administrator, target: LocalTarget, refusal: Exception, reason: int) -> None:
+def test_reasons_of_channels(
+    admin: Administrator, target: LocalCommandContext, refusal: Exception, reason: int
+) -> None:
     target.channel_refusal = refusal
     sender: dict[int, Given] = {CHANNEL: "SYSTEM.DEF.SENDER"}
     for command in (mq.MQCMD_START_CHANNEL, mq.MQCMD_PING_CHANNEL, mq.MQCMD_RESET_CHANNEL):
         assert admin.fails(command, sender) == (reason,)
 
 
-def test_a_channel_in_doubt_is_not_deleted(admin: Administrator, target: LocalTarget) -> None:
+def test_a_channel_in_doubt_is_not_deleted(admin: Administrator, target: LocalCommandContext) -> None:
     admin.done(mq.MQCMD_CREATE_CHANNEL, {CHANNEL: "TO.ME", mq.MQIACH_CHANNEL_TYPE: mq.MQCHT_RECEIVER})
     target.channels = [ChannelStatus("TO.ME", "RCVR", "RETRYING")]
     assert admin.fails(mq.MQCMD_DELETE_CHANNEL, {CHANNEL: "TO.ME"}) == (mq.MQRCCF_CHANNEL_IN_USE,)
@@ -208,7 +210,7 @@ def test_a_channel_in_doubt_is_not_deleted(admin: Administrator, target: LocalTa
     admin.done(mq.MQCMD_DELETE_CHANNEL, {CHANNEL: "TO.ME"})
 
 
-def test_what_is_saved_of_channels(admin: Administrator, target: LocalTarget) -> None:
+def test_what_is_saved_of_channels(admin: Administrator, target: LocalCommandContext) -> None:
     saved = ChannelStatus(
         "TO.YOU", "SDR", "INACTIVE", instance="SAVED", transmission_queue="YOU", last_luwid=b"\x11" * 8, last_sequence=7
     )
@@ -232,7 +234,7 @@ def test_what_is_saved_of_channels(admin: Administrator, target: LocalTarget) ->
     assert admin.fails(mq.MQCMD_INQUIRE_CHANNEL_STATUS, asked)[0] == mq.MQRCCF_CHL_INST_TYPE_ERROR
 
 
-def test_listeners(admin: Administrator, target: LocalTarget) -> None:
+def test_listeners(admin: Administrator, target: LocalCommandContext) -> None:
     name = mq.MQCACH_LISTENER_NAME
     made: dict[int, Given] = {name: "L", mq.MQIACH_XMIT_PROTOCOL_TYPE: mq.MQXPT_TCP, mq.MQIACH_PORT: 1515}
     admin.done(mq.MQCMD_CREATE_LISTENER, made)
@@ -249,10 +251,10 @@ def test_listeners(admin: Administrator, target: LocalTarget) -> None:
     assert ListenerStatus("L").status == "RUNNING"
 
 
-class WithServices(LocalTarget):
+class WithServices(LocalCommandContext):
     """A queue manager that can run programs."""
 
-    def __init__(self, other: LocalTarget) -> None:
+    def __init__(self, other: LocalCommandContext) -> None:
         super().__init__(other.manager)
         self.running: list[str] = []
 
@@ -277,7 +279,7 @@ class WithServices(LocalTarget):
 
 
 @pytest.fixture
-def server(target: LocalTarget) -> WithServices:
+def server(target: LocalCommandContext) -> WithServices:
     return WithServices(target)
 
 
@@ -334,7 +336,7 @@ def test_a_connection_is_stopped(server: WithServices, program: Program) -> None
     assert unknown == (mq.MQRCCF_CONNECTION_ID_ERROR,)
 
 
-def test_the_queue_manager(admin: Administrator, server: WithServices, target: LocalTarget) -> None:
+def test_the_queue_manager(admin: Administrator, server: WithServices, target: LocalCommandContext) -> None:
     admin.done(mq.MQCMD_PING_Q_MGR)
     (found,) = admin.does(mq.MQCMD_INQUIRE_Q_MGR_STATUS)
     assert (found[mq.MQCA_Q_MGR_NAME], found[mq.MQIACF_Q_MGR_STATUS]) == ("TEST", mq.MQQMSTA_RUNNING)
@@ -411,7 +413,7 @@ _FILTERED = [each for each in COMMANDS.values() if each.filtered]
 
 @pytest.mark.parametrize("command", _FILTERED, ids=[each.constant for each in _FILTERED])
 def test_the_attribute_of_a_filter_is_in_the_replies(
-    admin: Administrator, target: LocalTarget, program: Program, queue: str, command: PcfCommand
+    admin: Administrator, target: LocalCommandContext, program: Program, queue: str, command: PcfCommand
 ) -> None:
     """Also when it was not asked for: programs read it. Each attribute of each Inquire command is tried."""
     have_something_of_everything(admin, target, program, queue)
@@ -439,7 +441,9 @@ def test_the_attribute_of_a_filter_is_in_the_replies(
     assert tried > 4
 
 
-def have_something_of_everything(admin: Administrator, target: LocalTarget, program: Program, queue: str) -> None:
+def have_something_of_everything(
+    admin: Administrator, target: LocalCommandContext, program: Program, queue: str
+) -> None:
     program.put(queue)
     program.open(queue, mq.MQOO_INPUT_SHARED)
     target.channels = [ChannelStatus("TO.ME", connection_name="10.0.0.1", started_ms=STARTED_MS)]

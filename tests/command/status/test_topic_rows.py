@@ -6,7 +6,7 @@ import re
 import time
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator, Program
+from tests.command.conftest import LocalCommandContext, Operator, Program
 from tests.command.pcf.pcf_requests import Administrator
 
 from ostler.command.admin.command_events import command_number
@@ -211,7 +211,7 @@ def forest(manager: QueueManager) -> QueueManager:
     return manager
 
 
-def test_many_topics_are_shown_in_slices(forest: QueueManager, target: LocalTarget, operator: Operator) -> None:
+def test_many_topics_are_shown_in_slices(forest: QueueManager, target: LocalCommandContext, operator: Operator) -> None:
     running = run_command(target, "dis tps('many/#')")
     for _ in range(10):
         next(running)
@@ -225,7 +225,7 @@ def test_many_topics_are_shown_in_slices(forest: QueueManager, target: LocalTarg
     assert forest.engine.topics.readers == 0
 
 
-def test_a_display_that_is_given_up_lets_go(forest: QueueManager, target: LocalTarget) -> None:
+def test_a_display_that_is_given_up_lets_go(forest: QueueManager, target: LocalCommandContext) -> None:
     running = run_command(target, "dis tps('#')")
     next(running)
     running.close()
@@ -245,7 +245,7 @@ def test_a_display_that_takes_too_long_lets_go(forest: QueueManager) -> None:
     assert engine.topics.readers == 0
 
 
-def test_only_what_can_fit_is_looked_at(forest: QueueManager, operator: Operator, target: LocalTarget) -> None:
+def test_only_what_can_fit_is_looked_at(forest: QueueManager, operator: Operator, target: LocalCommandContext) -> None:
     target.looks = 0
     assert len(topics(operator, "dis tps('many/7/+')")) == 500
     assert target.looks < 10
@@ -254,7 +254,9 @@ def test_only_what_can_fit_is_looked_at(forest: QueueManager, operator: Operator
     assert target.looks < 10
 
 
-def test_many_subscriptions_are_shown_in_slices(operator: Operator, program: Program, target: LocalTarget) -> None:
+def test_many_subscriptions_are_shown_in_slices(
+    operator: Operator, program: Program, target: LocalCommandContext
+) -> None:
     operator.says("def ql(Q1)")
     for at in range(250):
         operator.says(f"def sub(S{at:03}) topicstr('a') dest(Q1)")
@@ -268,7 +270,7 @@ def test_many_subscriptions_are_shown_in_slices(operator: Operator, program: Pro
 # -- the same by PCF ---------------------------------------------------------------------------------------------------
 
 
-def test_subscriptions_of_programs_by_pcf(target: LocalTarget, program: Program) -> None:
+def test_subscriptions_of_programs_by_pcf(target: LocalCommandContext, program: Program) -> None:
     admin = Administrator(target)
     made = program.subscribe("a/b", "MINE", mq.MQSO_DURABLE).subscription
     (found,) = admin.does(mq.MQCMD_INQUIRE_SUBSCRIPTION, {mq.MQBACF_SUB_ID: made.identifier})
@@ -283,7 +285,7 @@ def test_subscriptions_of_programs_by_pcf(target: LocalTarget, program: Program)
     assert admin.fails(mq.MQCMD_DELETE_SUBSCRIPTION, {mq.MQCACF_SUB_NAME: "MINE"}) == (mq.MQRCCF_SUBSCRIPTION_IN_USE,)
 
 
-def test_topics_by_pcf(target: LocalTarget, program: Program) -> None:
+def test_topics_by_pcf(target: LocalCommandContext, program: Program) -> None:
     admin = Administrator(target)
     topic = mq.MQCA_TOPIC_STRING
     handle = program.open_topic("a/b")

@@ -13,7 +13,7 @@ from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.errors import MQError
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.without_security import allow_any_principal
@@ -34,7 +34,7 @@ class Site:
         self.manager = manager
 
     def mqsc(self, text: str) -> None:
-        for answer in run_script(ManagerTarget(self.manager), text, echo=False):
+        for answer in run_script(ManagerCommandContext(self.manager), text, echo=False):
             if isinstance(answer, ScriptCounts):
                 assert answer.exit_code == 0
 

@@ -14,7 +14,7 @@ from ostler.model.authorities import CHG, DSP
 from ostler.model.constants import MQEVO_CONSOLE, MQRC_NOT_AUTHORIZED, MQRC_OPTIONS_ERROR, MQRCCF_AUTH_VALUE_ERROR
 from ostler.model.errors import MQError
 from ostler.server.admin.authority_actions import authority_actions
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing.without_security import allow_any_principal
@@ -25,7 +25,7 @@ class Somebody:
     user: str
 
 
-class Restricted(ManagerTarget):
+class Restricted(ManagerCommandContext):
     """The queue manager as a user with some authorities on it sees it."""
 
     def __init__(self, manager: QueueManager, mask: int) -> None:
@@ -42,9 +42,9 @@ class Asking:
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
         self.mask = CHG | DSP
-        self.actions = authority_actions(self._target_for)
+        self.actions = authority_actions(self._context_for)
 
-    def _target_for(self, user: str, origin: int) -> CommandContext:
+    def _context_for(self, user: str, origin: int) -> CommandContext:
         assert (user, origin) == ("joe", MQEVO_CONSOLE)
         return Restricted(self.manager, self.mask)
 

@@ -15,8 +15,8 @@ import ostler
 from ostler.client.api.connection import Connection
 from ostler.model import constants as mq
 from ostler.model.pcf import Header, Integer, Parameter, PcfMessage, String, decode, encode
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.admin.command_server import APPLICATION, CommandServer
-from ostler.server.admin.command_target import ManagerTarget
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.testing import queue_manager
@@ -41,7 +41,7 @@ class Site:
         self.program.define("QLOCAL", "REPLY", MAXDEPTH=1_000_000)
         self.replies = self.program.open("REPLY")
 
-    def _target(self, user: str, origin: int) -> ManagerTarget:
+    def _target(self, user: str, origin: int) -> ManagerCommandContext:
         assert origin == mq.MQEVO_MSG
         self.users.append(user)
         hook, self.on_target = self.on_target, None
@@ -50,7 +50,7 @@ class Site:
         if self.failures:
             self.failures -= 1
             raise RuntimeError("a fault of the queue manager itself")
-        return ManagerTarget(self.manager)
+        return ManagerCommandContext(self.manager)
 
     def send(
         self,
@@ -273,7 +273,7 @@ def test_it_ends_with_the_queue_manager(tmp_path: Path) -> None:
     for mode in ("quiesce", "immediate", "preemptive"):
         manager = QueueManager(create_queue_manager(tmp_path, f"END.{mode}", LogSection(file_pages=64)))
         manager.start()
-        server = CommandServer(manager, lambda user, origin, manager=manager: ManagerTarget(manager))  # type: ignore[misc]
+        server = CommandServer(manager, lambda user, origin, manager=manager: ManagerCommandContext(manager))  # type: ignore[misc]
         server.start()
         manager.end(mode, WAIT)
         server.stop()
@@ -290,7 +290,7 @@ def test_a_persistent_command_is_done_again_after_a_crash(tmp_path: Path) -> Non
     manager.end("preemptive")
     manager = QueueManager(directory)
     manager.start()
-    server = CommandServer(manager, lambda user, origin: ManagerTarget(manager))
+    server = CommandServer(manager, lambda user, origin: ManagerCommandContext(manager))
     server.start()
     replies = ostler.connect(manager).open("REPLY")
     assert replies.get(wait=WAIT) is not None

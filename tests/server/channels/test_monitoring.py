@@ -139,7 +139,7 @@ def test_programs_ask_for_the_same(route: Routes) -> None:
     carry(way, b"1", b"2")
     eventually(lambda: way.chstatus().network_time[0] > 0)
     chstatus = way.chstatus()
-    admin = Administrator(way.here.server.target_for("", mq.MQEVO_MSG))
+    admin = Administrator(way.here.server.context_for("", mq.MQEVO_MSG))
     (found,) = admin.does(mq.MQCMD_INQUIRE_CHANNEL_STATUS, {mq.MQCACH_CHANNEL_NAME: way.channel})
     assert found[mq.MQIA_MONITORING_CHANNEL] == mq.MQMON_MEDIUM
     assert found[mq.MQIACH_NETWORK_TIME_INDICATOR] == list(chstatus.network_time)

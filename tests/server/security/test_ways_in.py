@@ -551,7 +551,7 @@ def local_peer_of(site: RunningQueueManager, uid: int) -> Peer:
 def test_other_users_of_the_machine_give_no_commands(site: RunningQueueManager) -> None:
     actions = site.server.actions
     actions.update(control_actions(site.manager, cast("Daemon", None)))
-    actions.update(authority_actions(site.server.target_for))
+    actions.update(authority_actions(site.server.context_for))
     caller = local_peer_of(site, 65534)
     assert caller.hello().completion == 0
     wishes: dict[str, dict[str, object]] = {

@@ -13,7 +13,7 @@ from ostler.command.mqsc.interpreter import run_command
 from ostler.engine.pubsub.subscribe import subscribe
 from ostler.engine.pubsub.subscribe_request import SubscribeRequest
 from ostler.model import constants as mq
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.storage.scavenger import Scavenger
@@ -40,7 +40,7 @@ def grow(manager: QueueManager, count: int, seconds_ago: float) -> None:
 
 
 def alter(manager: QueueManager, text: str) -> None:
-    assert list(run_command(ManagerTarget(manager), f"alter qmgr {text}")) == [
+    assert list(run_command(ManagerCommandContext(manager), f"alter qmgr {text}")) == [
         "AMQ8005I: Ostler queue manager changed."
     ]
 
@@ -75,7 +75,7 @@ def test_what_is_needed_stays(manager: QueueManager, scavenger: Scavenger) -> No
 
 
 def test_the_place_of_a_subscription_was_used_until_it_ended(manager: QueueManager, scavenger: Scavenger) -> None:
-    target = ManagerTarget(manager)
+    target = ManagerCommandContext(manager)
     assert len(list(run_command(target, "def sub(S1) topicstr('long/ago') destclas(managed)"))) == 1
     node = manager.engine.topics.find("long/ago")
     assert node is not None
@@ -127,7 +127,7 @@ def test_subscriptions_end_when_their_time_is_over(manager: QueueManager, scaven
 
 
 def test_a_time_that_is_changed_counts(manager: QueueManager, scavenger: Scavenger) -> None:
-    target = ManagerTarget(manager)
+    target = ManagerCommandContext(manager)
     assert len(list(run_command(target, "def sub(S1) topicstr(a) destclas(managed) expiry(600)"))) == 1
     scavenger.turn()
     assert "S1" in manager.engine.topics.by_name

@@ -19,7 +19,7 @@ from ostler.lab.common.own_process import MeasurementFailed, Report
 from ostler.lab.common.samples import Measurement, ratio
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 
 TITLE = "DEFINE QLOCAL by script"
 LOOP = "a loop in one process"
@@ -77,7 +77,7 @@ def _loop(root: Path, objects: int, text: str) -> float:
 def _script(root: Path, objects: int, text: str) -> float:
     manager = start(NAME, root, True, LOG, False)
     began = time.perf_counter()
-    *_, counts = run_script(ManagerTarget(manager), text)
+    *_, counts = run_script(ManagerCommandContext(manager), text)
     seconds = time.perf_counter() - began
     assert isinstance(counts, ScriptCounts)
     _check(counts.read - counts.failed - counts.syntax_errors, objects)

@@ -42,9 +42,9 @@ class Caller(Protocol):
 Action = Callable[[Arguments, Caller], Answers]
 
 
-def authority_actions(target_for: Callable[[str, int], CommandContext]) -> dict[str, Action]:
-    """The actions by name. `target_for` gives the queue manager as a user may act on it."""
-    actions = AuthorityActions(target_for)
+def authority_actions(context_for: Callable[[str, int], CommandContext]) -> dict[str, Action]:
+    """The actions by name. `context_for` gives the queue manager as a user may act on it."""
+    actions = AuthorityActions(context_for)
     return {
         "set_authority": actions.set_authority,
         "entity_authority": actions.entity_authority,
@@ -53,8 +53,8 @@ def authority_actions(target_for: Callable[[str, int], CommandContext]) -> dict[
 
 
 class AuthorityActions:
-    def __init__(self, target_for: Callable[[str, int], CommandContext]) -> None:
-        self._target_for = target_for
+    def __init__(self, context_for: Callable[[str, int], CommandContext]) -> None:
+        self._context_for = context_for
 
     def set_authority(self, arguments: Arguments, caller: Caller) -> Answers:
         """setmqaut: change the records of a profile, or with `delete` remove them."""
@@ -111,7 +111,7 @@ class AuthorityActions:
         yield {"processed": len(rows)}
 
     def _target(self, caller: Caller) -> CommandContext:
-        return self._target_for(caller.user, MQEVO_CONSOLE)
+        return self._context_for(caller.user, MQEVO_CONSOLE)
 
 
 def _objtype(arguments: Arguments) -> str:

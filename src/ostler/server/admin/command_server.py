@@ -44,7 +44,7 @@ from ostler.server.queue_manager import QueueManager
 from ostler.server.security.os_users import user_name
 from ostler.server.supervised_thread import SupervisedThread
 
-TargetFor = Callable[[str, int], CommandContext]
+ContextFor = Callable[[str, int], CommandContext]
 """The queue manager as one user may give commands to it; the number says how the commands come (MQEVO_*)."""
 
 APPLICATION: Final = "ostler-commands"
@@ -65,9 +65,9 @@ _A_REPORT: Final = (
 class CommandServer:
     """Serves the command queue of a queue manager that runs."""
 
-    def __init__(self, manager: QueueManager, target_for: TargetFor) -> None:
+    def __init__(self, manager: QueueManager, context_for: ContextFor) -> None:
         self._manager = manager
-        self._target_for = target_for
+        self._context_for = context_for
         self._turn = threading.Lock()  # of those who start and stop it
         self._thread: SupervisedThread | None = None
         self._stopping = threading.Event()
@@ -206,7 +206,7 @@ class CommandServer:
             bury(self._manager, descriptor, request.body, MQRC_BACKOUT_THRESHOLD_REACHED, _TRIED_OFTEN)
             self._commit(connection)
             return
-        target = self._target_for(descriptor.user, MQEVO_MSG)
+        target = self._context_for(descriptor.user, MQEVO_MSG)
         replies = Replies(self._manager, connection, descriptor, request.body, reply_ccsid(target), self._stopping)
         try:
             for reply in answer(target, request.body, descriptor.ccsid, descriptor.is_big_endian, descriptor.format):

@@ -17,7 +17,7 @@ _LINES_AT_ONCE: Final = 200
 _LINES_SECONDS: Final = 0.02
 
 
-def run_mqsc(target_for: Callable[[str, int], CommandContext], arguments: Arguments, identity: Identity) -> Answers:
+def run_mqsc(context_for: Callable[[str, int], CommandContext], arguments: Arguments, identity: Identity) -> Answers:
     """Run `text`, a script. MQError when whoever asks may not."""
     if not identity.is_owner:
         raise MQError(MQRC_NOT_AUTHORIZED, f"User {identity.user} may not give commands to this queue manager.")
@@ -25,7 +25,7 @@ def run_mqsc(target_for: Callable[[str, int], CommandContext], arguments: Argume
     if not isinstance(text, str):
         raise MQError(MQRC_NOT_AUTHORIZED, "The commands are no text.")
     echo = bool(arguments.get("echo", True))
-    target = target_for(identity.user, MQEVO_CONSOLE)
+    target = context_for(identity.user, MQEVO_CONSOLE)
     lines: list[str] = []
     due = 0.0
     for answer in run_script(target, text, bool(arguments.get("verify", False)), echo):

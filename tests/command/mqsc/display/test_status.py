@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.command.conftest import STARTED_MS, LocalTarget, Operator, Program
+from tests.command.conftest import STARTED_MS, LocalCommandContext, Operator, Program
 
 from ostler.command.admin.context import ApplicationStatus, ChannelStatus
 from ostler.command.admin.objects import matching_names
@@ -51,7 +51,7 @@ def test_a_queue_leaves_its_monitoring_to_the_queue_manager(operator: Operator) 
     assert operator.says("dis qs(Q1) monq")[2] == "   CURDEPTH(0)                             MONQ(LOW)"
 
 
-def test_handles(operator: Operator, program: Program, target: LocalTarget) -> None:
+def test_handles(operator: Operator, program: Program, target: LocalCommandContext) -> None:
     operator.says("def ql(Q1)")
     assert operator.fails("dis qs(Q1) type(handle)") == "AMQ8565I: There is no queue status to show."
     program.open("Q1", mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE)
@@ -80,7 +80,7 @@ def test_handles(operator: Operator, program: Program, target: LocalTarget) -> N
     [(mq.MQAT_QMGR, "SYSTEM"), (mq.MQAT_CHANNEL_INITIATOR, "SYSTEM"), (mq.MQAT_UNIX, "USER"), (mq.MQAT_JAVA, "USER")],
 )
 def test_what_is_the_queue_managers_own(
-    operator: Operator, target: LocalTarget, application_type: int, word: str
+    operator: Operator, target: LocalCommandContext, application_type: int, word: str
 ) -> None:
     connection = target.manager.connect("ann", "a channel", application_type)
     target.programs[connection.number] = ApplicationStatus(12, 0, "", "TO.QM2", "10.0.0.1(1414)")
@@ -91,7 +91,7 @@ def test_what_is_the_queue_managers_own(
     target.manager.disconnect(connection)
 
 
-def test_connections(operator: Operator, program: Program, target: LocalTarget) -> None:
+def test_connections(operator: Operator, program: Program, target: LocalCommandContext) -> None:
     identity = program.connection.connection_id.hex().upper()
     assert operator.says("dis conn(*)") == [
         "AMQ8276I: Connection details.",
@@ -142,7 +142,7 @@ def test_the_queue_manager(operator: Operator, program: Program) -> None:
     assert operator.fails("dis qmstatus type(nativeha)").startswith("AMQ8147E")
 
 
-def test_channels(operator: Operator, target: LocalTarget) -> None:
+def test_channels(operator: Operator, target: LocalCommandContext) -> None:
     assert operator.fails("dis chs(*)") == "AMQ8420I: There is no channel status to show."
     target.channels.append(
         ChannelStatus(
@@ -212,7 +212,7 @@ RECEIVING = ChannelStatus(
 )
 
 
-def test_message_channels(operator: Operator, target: LocalTarget) -> None:
+def test_message_channels(operator: Operator, target: LocalCommandContext) -> None:
     target.channels = [RECEIVING, SENDING]
     assert operator.says("dis chs(*)") == [
         "AMQ8417I: Channel status.",
@@ -248,7 +248,7 @@ def test_message_channels(operator: Operator, target: LocalTarget) -> None:
     ],
 )
 def test_where_a_channel_is_in_its_work(
-    operator: Operator, target: LocalTarget, status: str, substate: str, agent: str
+    operator: Operator, target: LocalCommandContext, status: str, substate: str, agent: str
 ) -> None:
     target.channels = [replace(SENDING, status=status)]
     said = "\n".join(operator.says("dis chs(*) mcastat"))
@@ -257,7 +257,7 @@ def test_where_a_channel_is_in_its_work(
     assert f"MCASTAT({agent})" in said
 
 
-def test_what_is_saved_of_channels(operator: Operator, target: LocalTarget) -> None:
+def test_what_is_saved_of_channels(operator: Operator, target: LocalCommandContext) -> None:
     target.channels = [SENDING]
     assert operator.fails("dis chs(*) saved") == "AMQ8420I: There is no channel status to show."
     target.channels.append(replace(SENDING, instance="SAVED", status="INACTIVE", in_doubt=True))
@@ -280,7 +280,7 @@ def test_what_is_saved_of_channels(operator: Operator, target: LocalTarget) -> N
     assert operator.fails("dis chs(*) saved where(indoubt eq no)").startswith("AMQ8420I")
 
 
-def test_channels_in_short(operator: Operator, target: LocalTarget) -> None:
+def test_channels_in_short(operator: Operator, target: LocalCommandContext) -> None:
     target.channels = [SENDING, replace(SENDING, instance="SAVED")]
     assert operator.says("dis chs(*) short all") == [
         "AMQ8417I: Channel status.",
@@ -328,7 +328,7 @@ def test_what_is_wrong_is_pointed_at(operator: Operator, command: str, until: st
     assert why in said
 
 
-def test_a_queue_that_is_watched(operator: Operator, target: LocalTarget, program: Program) -> None:
+def test_a_queue_that_is_watched(operator: Operator, target: LocalCommandContext, program: Program) -> None:
     operator.says("def ql(Q1) monq(high)")
     assert "MSGAGE(0)" in " ".join(operator.says("dis qs(Q1) msgage qtime"))
     program.put("Q1")  # long ago

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.command.conftest import LocalTarget, Operator, Program
+from tests.command.conftest import LocalCommandContext, Operator, Program
 
 from ostler.command.status.topic_walk import TopicPattern
 
@@ -109,7 +109,7 @@ def test_how_much_room_there_is(operator: Operator, program: Program) -> None:
     assert operator.fails("dis usage type(smds)").startswith("AMQ8147E: ")
 
 
-def test_applications(operator: Operator, target: LocalTarget, program: Program) -> None:
+def test_applications(operator: Operator, target: LocalCommandContext, program: Program) -> None:
     again = Program(target.manager)
     assert operator.says("dis apstatus('orders')") == [
         "AMQ8932I: Application status.",

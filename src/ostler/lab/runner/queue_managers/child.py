@@ -29,7 +29,7 @@ from ostler.model.counters import verb_counts
 from ostler.model.errors import MQError
 from ostler.security.authorities import VALID, record
 from ostler.security.profiles import MANAGER_PROFILE
-from ostler.server.admin.command_target import ManagerTarget
+from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.admin.control_actions import control_actions
 from ostler.server.assembly import Server
 from ostler.server.config.directories import QueueManagerDirectory
@@ -210,7 +210,7 @@ def _admit_clients(manager: QueueManager) -> None:
 def run_commands(manager: QueueManager, commands: Iterable[str]) -> None:
     """Run MQSC. Raises MQError with what was said to the commands that were not done."""
     said: list[str] = []
-    for answer in run_script(ManagerTarget(manager), "\n".join(commands), False, False):
+    for answer in run_script(ManagerCommandContext(manager), "\n".join(commands), False, False):
         if isinstance(answer, str):
             said.append(answer)
         elif isinstance(answer, ScriptCounts) and answer.exit_code:

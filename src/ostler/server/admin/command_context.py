@@ -1,4 +1,4 @@
-"""What MQSC acts on: a queue manager and its server."""
+"""The context of commands in a queue manager: embedded, with its server, or for a user."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MEGABYTE: Final = 1024 * 1024
 _STATES: Final = {RUNNING: "RUNNING", QUIESCING: "QUIESCING"}
 
 
-class ManagerTarget(CommandContext):
+class ManagerCommandContext(CommandContext):
     """A queue manager without sockets, such as one embedded in a program."""
 
     def __init__(self, manager: QueueManager) -> None:
@@ -231,7 +231,7 @@ class ManagerTarget(CommandContext):
         )
 
 
-class ServerTarget(ManagerTarget):
+class ServerCommandContext(ManagerCommandContext):
     """A queue manager with sockets."""
 
     def __init__(self, server: Server) -> None:
@@ -325,7 +325,7 @@ class ServerTarget(ManagerTarget):
             raise CommandRefused("AMQ8507W", "The command server is not running.")
 
 
-class UserTarget(ServerTarget):
+class UserCommandContext(ServerCommandContext):
     """A queue manager with sockets, as far as one user may give it commands."""
 
     def __init__(self, server: Server, user: str, origin: int) -> None:
