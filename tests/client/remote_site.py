@@ -122,7 +122,7 @@ class RawProgram:
 
     def break_link(self) -> None:
         """As if the network had failed."""
-        self.remote.conversation.link.break_off(mqc.MQRC_CONNECTION_BROKEN, "The test broke it.")
+        self.remote.conversation.link.fail_link(mqc.MQRC_CONNECTION_BROKEN, "The test broke it.")
 
     def leave(self) -> tuple[int, int]:
         return mqi.MQDISC(self.hconn)[1:]

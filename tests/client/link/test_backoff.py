@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ostler
-from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, Step, parse_delays
+from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, DelayStep, parse_delays
 from ostler.model import constants as mq
 
 
@@ -51,9 +51,9 @@ def test_the_time_is_up_at_last() -> None:
 
 def test_delays_of_a_file() -> None:
     steps = parse_delays("(1000,200)(2000,200) (4000,1000)")
-    assert steps == (Step(1000, 200), Step(2000, 200), Step(4000, 1000))
+    assert steps == (DelayStep(1000, 200), DelayStep(2000, 200), DelayStep(4000, 1000))
     assert delays(Backoff(Always(1), steps), 4) == [1.2, 2.2, 5, 5]
-    assert parse_delays("( 500 )") == (Step(500, 0),)
+    assert parse_delays("( 500 )") == (DelayStep(500, 0),)
 
 
 @pytest.mark.parametrize("text", ["", "1000", "(1000", "(1,2)x", "(a)", "(1,2,3)", "(9999999)", "(1)" * 101])

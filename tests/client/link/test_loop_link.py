@@ -92,7 +92,7 @@ async def linked(agreed: Hello | None = None) -> tuple[LoopLink, Peer]:
     link = LoopLink(loop, "The peer")
     await loop.create_unix_connection(lambda: link, sock=near)
     peer = Peer(far)
-    greeting = asyncio.create_task(link.greet(Hello("CHANNEL")))
+    greeting = asyncio.create_task(link.negotiate(Hello("CHANNEL")))
     conversation, request, _ = await peer.expect(HELLO)
     assert (conversation, request) == (0, 1)
     if agreed is None:
@@ -157,7 +157,7 @@ def test_a_refusal_is_an_error_with_its_text() -> None:
         link = LoopLink(loop, "The peer")
         await loop.create_unix_connection(lambda: link, sock=near)
         peer = Peer(far)
-        greeting = asyncio.create_task(link.greet(Hello("CHANNEL")))
+        greeting = asyncio.create_task(link.negotiate(Hello("CHANNEL")))
         await peer.expect(HELLO)
         await peer.send(failure_frame(HELLO, 0, 1, 2, mq.MQRC_UNKNOWN_CHANNEL_NAME, "No such channel."))
         with pytest.raises(MQError) as caught:

@@ -1,6 +1,6 @@
-"""How long a client waits before each attempt to reconnect: longer and longer, and a little by chance.
+"""Backoff of reconnection: growing delays before each attempt, with random jitter.
 
-The chance keeps the many clients of a queue manager that failed from coming back all at once.
+The jitter keeps the many clients of a queue manager that failed from coming back all at once.
 """
 
 from __future__ import annotations
@@ -19,44 +19,44 @@ _MILLISECONDS_MAX: Final = 3_600_000
 _STEP: Final = re.compile(r"\(\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?\)")
 
 
-class Step(NamedTuple):
-    """A delay: a fixed part and, on top, up to so much by chance."""
+class DelayStep(NamedTuple):
+    """A delay: a fixed part and a random part of at most `jitter_ms`."""
 
     fixed_ms: int
-    chance_ms: int
+    jitter_ms: int
 
 
-# As MQ's clients do: the fixed part doubles up to 25 seconds, a quarter more comes by chance.
+# The defaults of MQ's clients (mqclient.ini, ReconDelay): the fixed part doubles up to 25 seconds, jitter is a quarter.
 STEPS: Final = (
-    Step(1_000, 250),
-    Step(2_000, 500),
-    Step(4_000, 1_000),
-    Step(8_000, 2_000),
-    Step(16_000, 4_000),
-    Step(25_000, 6_250),
+    DelayStep(1_000, 250),
+    DelayStep(2_000, 500),
+    DelayStep(4_000, 1_000),
+    DelayStep(8_000, 2_000),
+    DelayStep(16_000, 4_000),
+    DelayStep(25_000, 6_250),
 )
 
 
-def parse_delays(text: str) -> tuple[Step, ...]:
-    """Delays as ReconDelay of mqclient.ini writes them: (1000,200)(2000,200)(4000,1000). The last is repeated."""
-    steps = [Step(int(fixed), int(chance or 0)) for fixed, chance in _STEP.findall(text)]
+def parse_delays(text: str) -> tuple[DelayStep, ...]:
+    """Parse delays in the format of ReconDelay in mqclient.ini: (1000,200)(2000,200)(4000,1000). The last repeats."""
+    steps = [DelayStep(int(fixed), int(jitter or 0)) for fixed, jitter in _STEP.findall(text)]
     left = _STEP.sub("", text).strip()
     if left or not steps:
-        raise _refused(text, "write each as (milliseconds,random milliseconds)")
+        raise _invalid_delays(text, "write each as (milliseconds,random milliseconds)")
     if len(steps) > _STEPS_MAX or any(max(step) > _MILLISECONDS_MAX for step in steps):
-        raise _refused(text, f"there may be {_STEPS_MAX} of at most {_MILLISECONDS_MAX} milliseconds")
+        raise _invalid_delays(text, f"there may be {_STEPS_MAX} of at most {_MILLISECONDS_MAX} milliseconds")
     return tuple(steps)
 
 
-def _refused(text: str, why: str) -> MQError:
-    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} are no reconnection delays: {why}.")
+def _invalid_delays(text: str, why: str) -> MQError:
+    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} are not valid reconnection delays: {why}.")
 
 
 class Backoff:
-    """The delays of one attempt to reconnect. `restart` begins anew when the next link breaks."""
+    """The delays of one reconnection. `restart` begins anew when the next link breaks."""
 
     def __init__(
-        self, chance: random.Random, steps: Sequence[Step] = STEPS, timeout_seconds: float = TIMEOUT_SECONDS
+        self, chance: random.Random, steps: Sequence[DelayStep] = STEPS, timeout_seconds: float = TIMEOUT_SECONDS
     ) -> None:
         assert steps
         self._chance = chance
@@ -68,12 +68,12 @@ class Backoff:
         self.attempts = 0
 
     def next_delay(self, elapsed_seconds: float) -> float | None:
-        """Seconds to wait before the next attempt; None when the time is up, counted from when the link broke."""
+        """Return the seconds to wait before the next attempt; None when the time since the link broke is up."""
         left = self._timeout_seconds - elapsed_seconds
         if left <= 0:
             return None
         step = self._steps[min(self.attempts, len(self._steps) - 1)]
         self.attempts += 1
-        delay_ms = step.fixed_ms + self._chance.uniform(0, step.chance_ms)
-        # The last attempt comes when the time is up, not after.
+        delay_ms = step.fixed_ms + self._chance.uniform(0, step.jitter_ms)
+        # The last attempt is made when the time is up, not after.
         return min(delay_ms / 1000, left)

@@ -1,10 +1,10 @@
-"""One socket to a queue manager, shared by several conversations and threads.
+"""The blocking link: one socket to a queue manager, shared by several conversations and threads.
 
-No thread of its own reads the socket. The first thread that waits for an answer reads (it leads); others that wait
-follow, and are woken when the leader has read what they wait for, or when it leaves and one of them has to lead. So for
-a lone thread a verb is one send and one receive.
+No thread of its own reads the socket. The first thread that waits for a reply reads (the leader); other waiting threads
+follow, and are woken when the leader has read their reply, or when it leaves and one of them has to lead. So for a lone
+thread a verb is one send and one receive.
 
-What comes while nobody waits is read once a second by `link_keeper`.
+While no thread waits, `keepalive` reads the socket once a second.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Final, final
 from librt.threading import Lock
 from mypy_extensions import i64
 
-from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
+from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
 from ostler.client.link.waiters import LinkBroken, PayloadStream, ReplyWaiter
-from ostler.client.link.writer import DONT_WAIT, LinkWriter, is_ready
+from ostler.client.link.writer import DONT_WAIT, LinkWriter, WritingLink, is_ready
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import (
@@ -49,24 +49,24 @@ from ostler.wire.tls_stream import TlsFailed, TlsStream
 RECEIVE_BYTES: Final = 65536
 RECEIVE_BYTES_MAX: Final = 512 * 1024
 NO_DEADLINE: Final = -1.0
-_SILENCE_SECONDS: Final = 60
-_RECEIVE_TIMEOUT: Final = struct.pack("@ll", int(LOOK_UP_SECONDS), 0)
+_REPLY_SECONDS: Final = 60
+_RECEIVE_TIMEOUT: Final = struct.pack("@ll", int(SIGNAL_CHECK_SECONDS), 0)
 
 
 @final
 class ClientConversation:
-    """One of those that share a link."""
+    """One of the conversations that share a link: its requests, under numbers of its own."""
 
     def __init__(self, link: BlockingLink, number: i64) -> None:
         self.link = link
         self.number: i64 = number
         self._last_request: i64 = 0
-        self.notice: i64 = 0  # the reason the queue manager gave last: it quiesces, say
+        self.notice: i64 = 0  # the reason of the last NOTICE: quiescing, say
         self.on_notice: Callable[[], None] | None = None  # must not block
         self.is_open = True
 
     def register_request(self, type: i64) -> ReplyWaiter:
-        """Be ready for a reply, under a request number that nothing else has. Raises LinkBroken."""
+        """Register a waiter for a reply under a new request number. Raises LinkBroken."""
         link = self.link
         link.state.acquire()
         try:
@@ -77,7 +77,7 @@ class ClientConversation:
             link.state.release()
 
     def open_stream(self, type: i64, credit: i64) -> PayloadStream:
-        """Be ready for many payloads under one request number. Raises LinkBroken."""
+        """Register a stream of payloads under a new request number. Raises LinkBroken."""
         link = self.link
         link.state.acquire()
         try:
@@ -98,7 +98,7 @@ class ClientConversation:
                 return key
 
     def exchange_frame(self, waiter: ReplyWaiter, data: bytes) -> None:
-        """Send a request that is one frame, and wait for the reply. Raises LinkBroken."""
+        """Send a request of one frame, and wait for the reply. Raises LinkBroken."""
         link = self.link
         link.writer.send_frame(waiter, data)
         link.finish(waiter)
@@ -127,27 +127,27 @@ class ClientConversation:
             link.writer.send_segments(waiter, type, self.number, request, parts)
 
     def post(self, type: i64, payload: bytes) -> None:
-        """Send what needs no reply, without waiting: now, or behind what others are sending."""
+        """Send a frame that has no reply, without waiting: now, or after the thread that is sending."""
         self.link.writer.post(frame(type, self.number, 0, payload))
 
     def abandon(self) -> None:
-        """Leave the link when the queue manager may think that the connection goes on."""
-        # It needs no reply, and concerns nobody if there is no connection.
+        """Disconnect without waiting, and leave the link."""
+        # It needs no reply, and has no effect if there is no connection.
         self.post(DISCONNECT, bytes(4))
         self.close()
 
     def close(self) -> None:
-        """Leave the link; the last one closes it."""
+        """Leave the link. The last conversation closes it."""
         self.is_open = False
         self.link.leave(self)
 
 
 @final
-class BlockingLink:
-    """The socket and all that waits on it. Made by `remote_link` when both sides have agreed."""
+class BlockingLink(WritingLink):
+    """A socket, its conversations and their waiters. Made by `dial` after the negotiation."""
 
     def __init__(
-        self, connected: socket.socket, reader: FrameReader, agreed: Hello, tls: TlsStream | None, peer: str
+        self, connected: socket.socket, reader: FrameReader, negotiated: Hello, tls: TlsStream | None, peer: str
     ) -> None:
         self._socket = connected
         self._descriptor: i64 = connected.fileno()
@@ -158,14 +158,14 @@ class BlockingLink:
         self._tls = tls
         self.writer = LinkWriter(self, connected, tls)
         self.peer = peer  # for messages to people
-        self.version: i64 = agreed.version
-        self.segment_bytes: i64 = agreed.segment_bytes
-        self.message_bytes_max: i64 = agreed.message_bytes_max
-        self.heartbeat_seconds: i64 = agreed.heartbeat_seconds
-        self.conversations_max: i64 = max(1, agreed.conversations_max)
-        reader.frame_bytes_max = agreed.segment_bytes
-        self._payload_bytes_max: i64 = agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES
-        self.broken: i64 = 0
+        self.version: i64 = negotiated.version
+        self.segment_bytes = negotiated.segment_bytes
+        self.message_bytes_max: i64 = negotiated.message_bytes_max
+        self.heartbeat_seconds: i64 = negotiated.heartbeat_seconds
+        self.conversations_max: i64 = max(1, negotiated.conversations_max)
+        reader.frame_bytes_max = negotiated.segment_bytes
+        self._payload_bytes_max: i64 = negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES
+        self.broken = 0  # the reason, once the link is broken
         self.broken_text = ""
         self.forked = False
         self.state = Lock()  # held for a moment only
@@ -174,24 +174,24 @@ class BlockingLink:
         self.streams: dict[int, PayloadStream] = {}
         self._conversations: dict[int, ClientConversation] = {}
         self._next_conversation: i64 = 0
-        self._left: set[int] = set()  # conversations that are over, but may be answered yet
+        self._ended_conversations: set[int] = set()  # replies to them may still arrive
         self._reading = False
         self._dispatching = False
-        self._is_deserted = False  # the last conversation has left, and nobody may join any more
+        self._is_closing = False  # the last conversation has left, and no other may join
         self._closed = False
         self._receive_bytes: i64 = RECEIVE_BYTES
-        # For the keeper: how often something came, what it saw the last time, and for how many seconds nothing did.
+        # For the keepalive: counts of receives, now and at its last call, and the seconds without any.
         self._activity: i64 = 0
         self._activity_seen: i64 = 0
-        self._quiet_seconds: i64 = 0
+        self._idle_seconds: i64 = 0
 
     # -- conversations ------------------------------------------------------------------------------------------------
 
     def join(self) -> ClientConversation | None:
-        """A new conversation; None when there are as many as were agreed upon, or the link is on its way out."""
+        """Return a new conversation; None when there are as many as were negotiated, or the link is closing."""
         self.state.acquire()
         try:
-            if self.broken or self._is_deserted or len(self._conversations) >= self.conversations_max:
+            if self.broken or self._is_closing or len(self._conversations) >= self.conversations_max:
                 return None
             while True:
                 self._next_conversation = (self._next_conversation & 0x3FFFFFFF) + 1
@@ -204,41 +204,41 @@ class BlockingLink:
             self.state.release()
 
     def leave(self, conversation: ClientConversation) -> None:
-        """A conversation is over; what still waits on it will not be answered."""
+        """End a conversation. Its waiters and streams are woken as broken."""
         self.state.acquire()
         self._conversations.pop(conversation.number, None)
-        may_lead = False
+        may_be_leader = False
         for key in [each for each in self.waiting if each >> 32 == conversation.number]:
             waiter = self.waiting.pop(key)
             waiter.broken = True
-            self._left.add(conversation.number)
-            may_lead = may_lead or (self._reading and waiter.event is None)
+            self._ended_conversations.add(conversation.number)
+            may_be_leader = may_be_leader or (self._reading and waiter.event is None)
             self._release(waiter)
         for key in [each for each in self.streams if each >> 32 == conversation.number]:
             stream = self.streams.pop(key)
             stream.broken = True
-            self._left.add(conversation.number)
-            may_lead = self._ring(stream) or may_lead
+            self._ended_conversations.add(conversation.number)
+            may_be_leader = self._interrupt(stream) or may_be_leader
         is_last = not self._conversations
         if is_last:
-            self._is_deserted = True
+            self._is_closing = True
         self.state.release()
         if is_last:
-            self.break_off(MQRC_CONNECTION_BROKEN, "The link was closed.")
-        elif may_lead:
-            # Its thread may be the one that reads, and notices when something comes.
+            self.fail_link(MQRC_CONNECTION_BROKEN, "The link was closed.")
+        elif may_be_leader:
+            # Its thread may be the leader, which wakes when the reply to this arrives.
             self.writer.post(frame(HEARTBEAT, 0, 1))
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     def finish(self, waiter: ReplyWaiter) -> None:
-        """Wait for a reply. Raises LinkBroken. After any other exception the reply is dropped when it comes."""
+        """Wait for a reply. Raises LinkBroken. After any other exception the reply is dropped when it arrives."""
         self.wait(waiter, NO_DEADLINE)
         if waiter.broken:
-            raise self.gone()
+            raise self.broken_error()
 
     def wait(self, waiter: ReplyWaiter, deadline: float) -> bool:
-        """Wait until a waiter is done, or (by the monotonic clock) time is up: False."""
+        """Wait until a waiter is done. Returns False at the deadline, a time of the monotonic clock."""
         event: threading.Lock | None = None
         self.state.acquire()
         if waiter.done:
@@ -255,13 +255,13 @@ class BlockingLink:
         if event is not None:
             self._follow(waiter, event, deadline)
         if event is None or waiter.promoted:
-            # Also one that is done by now: as long as it counts as the reader, nobody else reads.
+            # Also a waiter that is done by now: as long as it counts as the leader, no other thread reads.
             waiter.promoted = False
             self._lead(waiter, deadline)
         return waiter.is_done()
 
     def _follow(self, waiter: ReplyWaiter, event: threading.Lock, deadline: float) -> None:
-        """Sleep until somebody has read what this waits for, or it has to lead, or the time is up."""
+        """Sleep until the leader has read the reply, or this thread has to lead, or the time is up."""
         try:
             self._sleep(event, deadline)
         except BaseException:
@@ -275,16 +275,16 @@ class BlockingLink:
                 waiter.promoted = True
 
     def _sleep(self, event: threading.Lock, deadline: float) -> None:
-        seconds = LOOK_UP_SECONDS
+        seconds = SIGNAL_CHECK_SECONDS
         while seconds > 0:
             if deadline >= 0:
-                seconds = max(0.0, min(deadline - time.monotonic(), LOOK_UP_SECONDS))
+                seconds = max(0.0, min(deadline - time.monotonic(), SIGNAL_CHECK_SECONDS))
             if event.acquire(True, seconds):
                 return
-            notice_signals()
+            run_signal_handlers()
 
     def _unfollow(self, waiter: ReplyWaiter) -> bool:
-        """Whether the lead was handed to it meanwhile."""
+        """Stop following. Returns whether the lead was handed to this waiter meanwhile."""
         self.state.acquire()
         self._followers.pop(waiter.key, None)
         waiter.event = None
@@ -306,44 +306,44 @@ class BlockingLink:
         try:
             while not waiter.done:
                 if self.broken:
-                    self._fail(waiter)
+                    self._fail_waiter(waiter)
                     return
                 if deadline >= 0:
                     seconds = deadline - time.monotonic()
-                    if not is_ready(self._descriptor, select.POLLIN, min(seconds, LOOK_UP_SECONDS)):
-                        if seconds <= LOOK_UP_SECONDS:
+                    if not is_ready(self._descriptor, select.POLLIN, min(seconds, SIGNAL_CHECK_SECONDS)):
+                        if seconds <= SIGNAL_CHECK_SECONDS:
                             return
-                        notice_signals()
+                        run_signal_handlers()
                         continue
                 try:
                     data = self._receive(self._receive_bytes)
                 except BlockingIOError:
-                    notice_signals()
+                    run_signal_handlers()
                     continue
                 except OSError as error:
-                    self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+                    self.fail_link(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
                     continue
-                self._take(data)
+                self._on_received(data)
         finally:
             self.stop_leading()
 
     def read_once(self) -> None:
-        """Read what is there. The caller leads."""
+        """Read and process what has arrived. The caller leads."""
         try:
             data = self._socket.recv(self._receive_bytes, DONT_WAIT)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self.break_off(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+            self.fail_link(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
             return
-        self._take(data)
+        self._on_received(data)
 
     def stop_leading(self) -> None:
-        """Hand the lead to one that waits, if there is any."""
+        """Hand the lead to a waiting thread, if there is any."""
         if self._dispatching:
-            # An exception of somebody else's making came in between; nobody knows which frames were lost.
+            # An asynchronous exception interrupted the dispatching; frames may be lost.
             self._dispatching = False
-            self.break_off(MQRC_CONNECTION_BROKEN, "The reading of frames was interrupted.")
+            self.fail_link(MQRC_CONNECTION_BROKEN, "The reading of frames was interrupted.")
         self.state.acquire()
         self._reading = False
         for waiter in self._followers.values():
@@ -358,12 +358,12 @@ class BlockingLink:
         if self.broken:
             self._close()
 
-    # -- what comes in ------------------------------------------------------------------------------------------------
+    # -- receiving ----------------------------------------------------------------------------------------------------
 
-    def _take(self, data: bytes) -> None:
-        """Deal with bytes as they were received. The caller leads."""
+    def _on_received(self, data: bytes) -> None:
+        """Process received bytes. The caller leads."""
         if not data:
-            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} closed the connection.")
+            self.fail_link(MQRC_CONNECTION_BROKEN, f"{self.peer} closed the connection.")
             return
         self._activity += 1
         if len(data) == self._receive_bytes:
@@ -372,23 +372,23 @@ class BlockingLink:
             self._receive_bytes = RECEIVE_BYTES
         try:
             if self._tls is not None:
-                data = self._decrypted(self._tls, data)
+                data = self._decrypt(self._tls, data)
             reader = self._reader
             self._dispatching = True
             reader.feed(data)
             while reader.next():
                 self._dispatch()
         except MalformedFrame as error:
-            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} sent nonsense: {error}.")
+            self.fail_link(MQRC_CONNECTION_BROKEN, f"{self.peer} violated the protocol: {error}.")
         self._dispatching = False
-        self.writer.pay()
+        self.writer.flush_backlog()
 
-    def _decrypted(self, tls: TlsStream, data: bytes) -> bytes:
-        """What TLS makes of received bytes. Its own answers are sent where frames are, so that records keep order."""
+    def _decrypt(self, tls: TlsStream, data: bytes) -> bytes:
+        """Decrypt received bytes. TLS's own output is sent where frames are, so that records keep their order."""
         self.writer.tls_lock.acquire()
         try:
             plain = tls.received(data)
-            self.writer.tls_owes = tls.has_output
+            self.writer.has_tls_output = tls.has_output
         except TlsFailed as failure:
             raise MalformedFrame(failure.text) from None
         finally:
@@ -398,7 +398,7 @@ class BlockingLink:
         return plain
 
     def _dispatch(self) -> None:
-        """Give the frame that was read to whom it concerns."""
+        """Hand the frame that was read to its waiter, stream or conversation."""
         reader = self._reader
         kind: i64 = reader.type
         key: i64 = reader.conversation << 32 | reader.request
@@ -407,31 +407,31 @@ class BlockingLink:
             if waiter is not None:
                 if waiter.type != kind:
                     raise MalformedFrame(f"frame type {kind} as a reply to type {waiter.type ^ REPLY}")
-                self._answer(waiter)
-            elif kind != HEARTBEAT | REPLY and reader.conversation not in self._left:
-                raise MalformedFrame(f"a reply of type {kind} to a request that nobody made")
+                self._on_reply(waiter)
+            elif kind != HEARTBEAT | REPLY and reader.conversation not in self._ended_conversations:
+                raise MalformedFrame(f"a reply of type {kind} to no request")
         elif kind == MESSAGE or kind == OUTPUT:
             stream = self.streams.get(key)
-            if stream is None and reader.conversation in self._left:
+            if stream is None and reader.conversation in self._ended_conversations:
                 return
             if stream is None or stream.type != kind:
-                raise MalformedFrame("a message that nobody asked for")
-            self._stream(stream)
+                raise MalformedFrame("a message that no request expects")
+            self._on_stream_payload(stream)
         elif kind == HEARTBEAT:
-            self.writer.owe(frame(HEARTBEAT | REPLY, 0, reader.request))
-            if self.writer.owes_too_much():
+            self.writer.enqueue(frame(HEARTBEAT | REPLY, 0, reader.request))
+            if self.writer.is_backlog_full():
                 raise MalformedFrame("heartbeats without end")
         elif kind == NOTICE:
             reason, _ = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
-            self._notice(reader.conversation, reason)
+            self._on_notice(reader.conversation, reason)
         elif kind == FAREWELL:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
-            self.break_off(reason or MQRC_CONNECTION_BROKEN, text or f"{self.peer} ended the connection.")
+            self.fail_link(reason or MQRC_CONNECTION_BROKEN, text or f"{self.peer} ended the connection.")
         else:
             raise MalformedFrame(f"a frame of type {kind}, which no queue manager sends")
 
-    def _answer(self, waiter: ReplyWaiter) -> None:
-        """A reply, or a segment of one."""
+    def _on_reply(self, waiter: ReplyWaiter) -> None:
+        """Store a reply or a segment of one, and wake its waiter when it is whole."""
         reader = self._reader
         if reader.flags & MORE or waiter.assembly is not None:
             if waiter.assembly is None:
@@ -451,7 +451,7 @@ class BlockingLink:
             raise MalformedFrame("a reply without completion and reason")
         self._wake(waiter)
 
-    def _stream(self, stream: PayloadStream) -> None:
+    def _on_stream_payload(self, stream: PayloadStream) -> None:
         reader = self._reader
         part = reader.buffer[reader.start : reader.end]
         if reader.flags & MORE or stream.assembly is not None:
@@ -464,7 +464,7 @@ class BlockingLink:
             stream.assembly = None
         stream.credit -= 1
         if stream.credit < 0:
-            raise MalformedFrame("more messages than were asked for")
+            raise MalformedFrame("more messages than the credit allows")
         stream.add(part)
         waiter = stream.waiter
         if waiter is not None:
@@ -477,7 +477,7 @@ class BlockingLink:
         self.state.release()
 
     def _release(self, waiter: ReplyWaiter) -> None:
-        """Let the thread of a waiter go on. Under the state lock."""
+        """Wake the thread of a waiter. Under the state lock."""
         waiter.done = True
         self._followers.pop(waiter.key, None)
         event = waiter.event
@@ -485,49 +485,52 @@ class BlockingLink:
         if event is not None:
             event.release()
 
-    def _notice(self, number: i64, reason: i64) -> None:
+    def _on_notice(self, number: i64, reason: i64) -> None:
         self.state.acquire()
-        told = list(self._conversations.values())
+        notified = list(self._conversations.values())
         self.state.release()
-        for conversation in told:
+        for conversation in notified:
             if number == 0 or conversation.number == number:
                 conversation.notice = reason
-                tell = conversation.on_notice
-                if tell is not None:
-                    tell()
+                callback = conversation.on_notice
+                if callback is not None:
+                    callback()
 
     def wait_stream(self, stream: PayloadStream, deadline: float) -> bool:
-        """Wait until a stream has a payload; False when the time is up, or it was rung. Raises LinkBroken."""
-        # Its key is that of no request, so that it never is taken for one.
+        """Wait until a stream has a payload. Returns False when the time is up or the wait was interrupted.
+
+        Raises LinkBroken.
+        """
+        # A negative key is never that of a request.
         waiter = ReplyWaiter(-1 - stream.key, 0)
         self.state.acquire()
         stream.waiter = waiter
-        over: bool = self.broken != 0 or stream.broken or stream.rung or stream.count() > 0
+        over: bool = self.broken != 0 or stream.broken or stream.is_interrupted or stream.count() > 0
         self.state.release()
         try:
             if not over:
                 self.wait(waiter, deadline)
         finally:
             stream.waiter = None
-            stream.rung = False
+            stream.is_interrupted = False
         if stream.count() > 0:
             return True
         if self.broken or stream.broken:
-            raise self.gone()
+            raise self.broken_error()
         return False
 
-    def ring_stream(self, stream: PayloadStream) -> None:
-        """Have the thread that waits for a stream, or is about to, return at once. Never blocks for long."""
+    def interrupt_stream(self, stream: PayloadStream) -> None:
+        """End the wait for a stream, also one that is about to begin. Never blocks for long."""
         self.state.acquire()
-        may_lead = self._ring(stream)
+        may_be_leader = self._interrupt(stream)
         self.state.release()
-        if may_lead:
-            # It may be the one that reads, and notices when something comes.
+        if may_be_leader:
+            # It may be the leader, which wakes when the reply to this arrives.
             self.writer.post(frame(HEARTBEAT, 0, 1))
 
-    def _ring(self, stream: PayloadStream) -> bool:
-        """Under the state lock. Whether the thread that waits for it may be the one that reads."""
-        stream.rung = True
+    def _interrupt(self, stream: PayloadStream) -> bool:
+        """Interrupt a stream, under the state lock. Returns whether the thread that waits for it may be the leader."""
+        stream.is_interrupted = True
         waiter = stream.waiter
         if waiter is None or waiter.done:
             return False
@@ -541,7 +544,7 @@ class BlockingLink:
         self.state.release()
 
     def read_available(self) -> None:
-        """Take in what has come, without waiting. Called when something else than a reply is hoped for."""
+        """Process what has arrived, without waiting."""
         if self.try_to_lead():
             try:
                 self.read_once()
@@ -555,26 +558,26 @@ class BlockingLink:
         self.waiting.pop(waiter.key, None)
         self.state.release()
 
-    def _fail(self, waiter: ReplyWaiter) -> None:
+    def _fail_waiter(self, waiter: ReplyWaiter) -> None:
         self.state.acquire()
         self.waiting.pop(waiter.key, None)
         waiter.broken = True
         waiter.done = True
         self.state.release()
 
-    def gone(self) -> LinkBroken:
-        """The exception that says why there is no link any more."""
+    def broken_error(self) -> LinkBroken:
+        """Return the exception with the cause of the failure."""
         return LinkBroken(self.broken, self.broken_text)
 
-    def break_off(self, reason: i64, text: str) -> None:
-        """The link is no more. Everybody who waits is told; doing it again does nothing."""
+    def fail_link(self, reason: i64, text: str) -> None:
+        """Break the link: wake all waiters and notify all conversations. Does nothing on a broken link."""
         self.state.acquire()
         if self.broken:
             self.state.release()
             return
         self.broken_text = text
         self.broken = reason
-        told = list(self._conversations.values())
+        notified = list(self._conversations.values())
         waiting = list(self.waiting.values())
         self.waiting = {}
         for stream in self.streams.values():
@@ -591,15 +594,15 @@ class BlockingLink:
                 self._socket.shutdown(socket.SHUT_RDWR)
         if is_idle:
             self._close()
-        for conversation in told:
-            tell = conversation.on_notice
-            if tell is not None:
-                # One that fails must not keep the others from hearing it.
+        for conversation in notified:
+            callback = conversation.on_notice
+            if callback is not None:
+                # A failing callback must not keep the others from being called.
                 with suppress(Exception):
-                    tell()
+                    callback()
 
     def _close(self) -> None:
-        """Give the descriptor back, when nobody uses it any more. Who does now comes here on leaving."""
+        """Close the socket when no thread uses it any more. A thread that does calls this when it leaves."""
         if not self.writer.try_lock():
             return
         self.state.acquire()
@@ -617,33 +620,33 @@ class BlockingLink:
     def is_closed(self) -> bool:
         return self._closed
 
-    def forget_in_child(self) -> None:
-        """This is a forked child: the socket is the parent's. Its copy is closed, and nothing is said to the peer."""
+    def close_in_child(self) -> None:
+        """Close this forked child's copy of the socket, without sending anything: the link is the parent's."""
         self.forked = True
         self.broken_text = "The connection belongs to the process that this one was forked from."
         self.broken = MQRC_CONNECTION_BROKEN
         self._closed = True
         self._socket.close()
 
-    # -- what the keeper does once a second ---------------------------------------------------------------------------
+    # -- keepalive ----------------------------------------------------------------------------------------------------
 
-    def tend(self, seconds: i64, is_readable: bool = True) -> None:
-        """Answer what came while nobody waited; see whether the peer is still there."""
+    def on_keepalive(self, seconds: i64, is_readable: bool = True) -> None:
+        """Process what arrived while no thread waited, and exchange heartbeats. Called once a second."""
         if self.broken:
             self._close()
             return
         if is_readable:
             self.read_available()
-        self.writer.pay()
+        self.writer.flush_backlog()
         if self._activity != self._activity_seen:
             self._activity_seen = self._activity
-            self._quiet_seconds = 0
+            self._idle_seconds = 0
             return
-        before: i64 = self._quiet_seconds
-        self._quiet_seconds = before + seconds
+        before: i64 = self._idle_seconds
+        self._idle_seconds = before + seconds
         if self.heartbeat_seconds <= 0:
             return
-        if self._quiet_seconds >= self.heartbeat_seconds + _SILENCE_SECONDS:
-            self.break_off(MQRC_CONNECTION_BROKEN, f"{self.peer} has given no sign of life.")
-        elif before < self.heartbeat_seconds <= self._quiet_seconds:
+        if self._idle_seconds >= self.heartbeat_seconds + _REPLY_SECONDS:
+            self.fail_link(MQRC_CONNECTION_BROKEN, f"{self.peer} has not answered heartbeats.")
+        elif before < self.heartbeat_seconds <= self._idle_seconds:
             self.writer.post(frame(HEARTBEAT, 0, 1))

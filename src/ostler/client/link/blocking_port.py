@@ -1,4 +1,4 @@
-"""The blocking link as a port for remote connections: a thread that asks sleeps until it is answered."""
+"""The link port on a blocking link: a thread that waits for a reply sleeps."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class _BlockingRequest(PendingRequest):
 
 
 class BlockingPort(Link):
-    """One conversation of a blocking link, which the link shares out itself."""
+    """One conversation of a blocking link. The link itself assigns conversation numbers."""
 
     def __init__(self, conversation: ClientConversation) -> None:
         self._conversation = conversation
         self._listener: LinkListener | None = None
         self._is_attached = False
         link = conversation.link
-        self.agreed = Hello()
-        self.agreed.version = link.version
-        self.agreed.segment_bytes = link.segment_bytes
-        self.agreed.message_bytes_max = link.message_bytes_max
+        self.negotiated = Hello()
+        self.negotiated.version = link.version
+        self.negotiated.segment_bytes = link.segment_bytes
+        self.negotiated.message_bytes_max = link.message_bytes_max
 
     @property
     def failure(self) -> MQError | None:
@@ -72,10 +72,10 @@ class BlockingPort(Link):
             return None
         self._is_attached = True
         self._listener = listener
-        self._conversation.on_notice = self._told
+        self._conversation.on_notice = self._on_conversation_notice
         return int(self._conversation.number)
 
-    def _told(self) -> None:
+    def _on_conversation_notice(self) -> None:
         listener, failure = self._listener, self.failure
         if listener is None:
             return
@@ -129,10 +129,10 @@ class BlockingPort(Link):
 
 
 def local_port(directory: QueueManagerDirectory) -> BlockingPort:
-    """A link over the Unix socket of a queue manager."""
+    """Return a link over the Unix socket of a queue manager."""
     return BlockingPort(local_conversation(directory, shares=False).conversation)
 
 
 def client_port(endpoint: Endpoint, tls: TlsSettings | None) -> BlockingPort:
-    """A link over the network."""
+    """Return a link over the network."""
     return BlockingPort(client_conversation(endpoint, tls, shares=False).conversation)

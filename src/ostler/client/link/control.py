@@ -1,4 +1,4 @@
-"""Asking a running queue manager to do something, over its local socket: MQSC, status, its end.
+"""Control actions of a running queue manager over its local socket: MQSC, status, end.
 
 for reply in control(directory, "mqsc", text="DISPLAY QMGR"):
     print(reply["line"])
@@ -43,7 +43,7 @@ _CONNECT_SECONDS: Final = 10.0
 
 
 class NotRunningError(Exception):
-    """Nobody listens on the queue manager's local socket."""
+    """No process listens on the queue manager's local socket."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"queue manager {name} is not running")
@@ -54,10 +54,10 @@ class NotRunningError(Exception):
 
 
 def control(directory: QueueManagerDirectory, action: str, **arguments: object) -> Iterator[Reply]:
-    """Ask for an action; yields each reply as it comes, the last one included.
+    """Request an action; yield each reply as it comes, the last one included.
 
-    Raises NotRunningError when nobody listens, and MQError when the action is refused or the queue manager goes away.
-    Whoever stops iterating breaks the connection, and with it the action.
+    Raises NotRunningError when the queue manager does not run, and MQError when the action is refused or the
+    connection breaks. A caller that stops iterating closes the connection, which ends the action.
     """
     try:
         link = connect_local(directory, _CONNECT_SECONDS)
@@ -80,24 +80,26 @@ class _Exchange:
 
     def run(self, request: Reply) -> Iterator[Reply]:
         try:
-            agreed = self._agree()
+            negotiated = self._negotiate()
             payload = json.dumps(request).encode()
-            for piece in frames_of(COMMAND, 0, _COMMAND_REQUEST, payload, agreed.segment_bytes):
+            for piece in frames_of(COMMAND, 0, _COMMAND_REQUEST, payload, negotiated.segment_bytes):
                 self._link.sendall(piece)
             yield from self._replies()
         except MalformedFrame as error:
-            raise MQError(MQRC_UNEXPECTED_ERROR, f"Queue manager {self._name} answered nonsense: {error}.") from error
+            raise MQError(
+                MQRC_UNEXPECTED_ERROR, f"Queue manager {self._name} violated the protocol: {error}."
+            ) from error
         except OSError as error:
             raise MQError(MQRC_CONNECTION_BROKEN, f"The connection to {self._name} broke: {error}.") from error
         finally:
             self._link.close()
 
-    def _agree(self) -> Hello:
-        """Say HELLO, and take over what the queue manager makes of the link."""
-        wishes = Hello()
-        wishes.message_bytes_max = MESSAGE_BYTES_MAX
+    def _negotiate(self) -> Hello:
+        """Exchange HELLO and apply the negotiated limits."""
+        proposal = Hello()
+        proposal.message_bytes_max = MESSAGE_BYTES_MAX
         self._link.settimeout(_CONNECT_SECONDS)
-        self._link.sendall(frame(HELLO, 0, _HELLO_REQUEST, wishes.encode()))
+        self._link.sendall(frame(HELLO, 0, _HELLO_REQUEST, proposal.encode()))
         kind, payload = self._next()
         self._link.settimeout(None)
         if kind != HELLO | REPLY:
@@ -105,31 +107,31 @@ class _Exchange:
         answer = decode_reply(payload)
         if answer.completion == MQCC_FAILED:
             raise MQError(answer.reason, answer.reader.rest().decode("utf-8", "replace"))
-        agreed = decode_hello(answer.reader.rest())
-        self._reader.frame_bytes_max = agreed.segment_bytes
-        self._payload_bytes_max = max(agreed.message_bytes_max, MESSAGE_BYTES_MAX)
-        return agreed
+        negotiated = decode_hello(answer.reader.rest())
+        self._reader.frame_bytes_max = negotiated.segment_bytes
+        self._payload_bytes_max = max(negotiated.message_bytes_max, MESSAGE_BYTES_MAX)
+        return negotiated
 
     def _replies(self) -> Iterator[Reply]:
         while True:
             kind, payload = self._next()
             if kind == OUTPUT:
-                yield from _each(_decoded(payload))
+                yield from _split_lines(_decode(payload))
             elif kind == COMMAND | REPLY:
                 answer = decode_reply(payload)
                 if answer.completion == MQCC_FAILED:
                     raise MQError(answer.reason, answer.reader.rest().decode("utf-8", "replace"))
                 rest = answer.reader.rest()
                 if rest:
-                    last = _decoded(rest)
+                    last = _decode(rest)
                     if last:
                         yield last
                 return
             else:
-                raise MalformedFrame(f"frame type {kind} was not asked for")
+                raise MalformedFrame(f"unexpected frame type {kind}")
 
     def _next(self) -> tuple[int, bytes]:
-        """The next whole payload that concerns us."""
+        """Return type and payload of the next frame that is neither a heartbeat nor a notice."""
         while True:
             while not self._reader.next():
                 data = self._link.recv(_RECEIVE_BYTES)
@@ -144,12 +146,12 @@ class _Exchange:
                 reason, text = decode_reason(PayloadReader(payload))
                 raise MQError(reason or MQRC_CONNECTION_BROKEN, text)
             elif reader.type != NOTICE:
-                whole = self._joined(payload)
+                whole = self._assemble(payload)
                 if whole is not None:
                     return reader.type, whole
 
-    def _joined(self, part: bytes) -> bytes | None:
-        """A payload that came whole, or whose last segment this is."""
+    def _assemble(self, part: bytes) -> bytes | None:
+        """Return the payload when this is its last segment or all of it, else None."""
         reader = self._reader
         is_last = not reader.flags & MORE
         if self._assembly is None:
@@ -166,8 +168,8 @@ class _Exchange:
         return whole
 
 
-def _each(reply: Reply) -> Iterator[Reply]:
-    """A reply; one with several lines as so many replies."""
+def _split_lines(reply: Reply) -> Iterator[Reply]:
+    """Yield a reply; one with several lines as one reply per line."""
     lines = reply.pop("lines", None)
     if isinstance(lines, list):
         for line in lines:
@@ -176,7 +178,7 @@ def _each(reply: Reply) -> Iterator[Reply]:
         yield reply
 
 
-def _decoded(payload: bytes) -> Reply:
+def _decode(payload: bytes) -> Reply:
     try:
         found = json.loads(payload)
     except ValueError:

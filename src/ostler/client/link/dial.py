@@ -1,6 +1,6 @@
-"""Making links to queue managers: a socket, TLS where it is wanted, and the agreement on how to use it.
+"""Dialling: a socket to a queue manager, TLS where configured, and the negotiation by HELLO.
 
-Conversations of this process to the same place share a link, as many as were agreed upon (SHARECNV).
+Conversations of this process to the same endpoint share a link, as many as were negotiated (SHARECNV).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ostler.client.link.blocking_link import RECEIVE_BYTES, BlockingLink, ClientConversation
-from ostler.client.link.keeper import keep
+from ostler.client.link.keepalive import keep_alive
 from ostler.client.link.tls_client import ClientTls, as_error
 from ostler.client.locate.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSettings
 from ostler.model.connection_names import parse_local_addresses
@@ -45,59 +45,59 @@ from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replies import decode_reason, decode_reply
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
-# How long a queue manager may take to answer until there is a link.
+# The longest time for each step until the link is negotiated.
 CONNECT_SECONDS: Final = 30.0
 LOCAL_HEARTBEAT_SECONDS: Final = 300
 LOCAL_CONVERSATIONS: Final = 10
 _HELLO_REQUEST: Final = 1
 
 
-class LinkPool:
-    """The links of this process that have, or may have, room for further conversations."""
+class ConversationPool:
+    """The links of this process that may have room for further conversations, by endpoint."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._links: dict[Hashable, list[BlockingLink]] = {}
 
-    def join(self, place: Hashable) -> ClientConversation | None:
-        """A conversation on a link that is there already."""
+    def join(self, pool_key: Hashable) -> ClientConversation | None:
+        """Return a new conversation on an existing link; None when all are full."""
         with self._lock:
-            links = [each for each in self._links.get(place, []) if not each.broken]
+            links = [each for each in self._links.get(pool_key, []) if not each.broken]
             if links:
-                self._links[place] = links
+                self._links[pool_key] = links
             else:
-                self._links.pop(place, None)
+                self._links.pop(pool_key, None)
             for link in links:
                 conversation = link.join()
                 if conversation is not None:
                     return conversation
         return None
 
-    def add(self, place: Hashable, link: BlockingLink) -> None:
+    def add(self, pool_key: Hashable, link: BlockingLink) -> None:
         with self._lock:
-            self._links.setdefault(place, []).append(link)
+            self._links.setdefault(pool_key, []).append(link)
 
 
-_pools: Final = [LinkPool()]
+_pools: Final = [ConversationPool()]
 
 
-def _forked() -> None:
-    _pools[0] = LinkPool()
+def _reset_in_child() -> None:
+    _pools[0] = ConversationPool()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_reset_in_child)
 
 
-class Reached(NamedTuple):
-    """A conversation that is no connection yet. Whether its link is one that others use already."""
+class NewConversation(NamedTuple):
+    """A conversation before CONNECT. `is_shared`: its link was there before."""
 
     conversation: ClientConversation
     is_shared: bool
 
 
-def local_conversation(directory: QueueManagerDirectory, shares: bool) -> Reached:
-    """A conversation over the Unix socket of a queue manager. MQError when it does not run."""
-    place = ("local", directory.path.absolute())
+def local_conversation(directory: QueueManagerDirectory, shares: bool) -> NewConversation:
+    """Return a conversation over the Unix socket of a queue manager. Raises MQError when it does not run."""
+    pool_key = ("local", directory.path.absolute())
 
     def connect() -> BlockingLink:
         try:
@@ -108,53 +108,53 @@ def local_conversation(directory: QueueManagerDirectory, shares: bool) -> Reache
         except OSError as error:
             text = f"Queue manager {directory.name} cannot be reached: {error}."
             raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, text) from error
-        wishes = Hello()
-        wishes.message_bytes_max = MESSAGE_BYTES_MAX
-        wishes.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
-        wishes.conversations_max = LOCAL_CONVERSATIONS if shares else 1
-        return _agree(connected, None, wishes, f"Queue manager {directory.name}")
+        proposal = Hello()
+        proposal.message_bytes_max = MESSAGE_BYTES_MAX
+        proposal.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
+        proposal.conversations_max = LOCAL_CONVERSATIONS if shares else 1
+        return _negotiate(connected, None, proposal, f"Queue manager {directory.name}")
 
-    return _conversation(place, connect, shares)
+    return _conversation(pool_key, connect, shares)
 
 
-def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: bool) -> Reached:
-    """A conversation over the network. MQError when nobody answers, or not as it should be."""
-    place = (replace(endpoint, queue_manager="", weight=0, reconnect="no"), tls)
+def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: bool) -> NewConversation:
+    """Return a conversation over the network. Raises MQError when the host does not answer or the negotiation fails."""
+    pool_key = (replace(endpoint, queue_manager="", weight=0, reconnect="no"), tls)
 
     def connect() -> BlockingLink:
         rules = ClientTls(tls) if tls is not None else None
-        connected = _connected(endpoint)
-        wishes = Hello(endpoint.channel)
-        wishes.message_bytes_max = endpoint.message_bytes_max
-        wishes.heartbeat_seconds = endpoint.heartbeat_seconds
-        wishes.conversations_max = max(1, endpoint.sharing_conversations) if shares else 1
+        connected = _connect_socket(endpoint)
+        proposal = Hello(endpoint.channel)
+        proposal.message_bytes_max = endpoint.message_bytes_max
+        proposal.heartbeat_seconds = endpoint.heartbeat_seconds
+        proposal.conversations_max = max(1, endpoint.sharing_conversations) if shares else 1
         peer = f"{endpoint.host}({endpoint.port})"
-        stream = _secured(connected, rules, endpoint.channel, peer) if rules is not None else None
-        return _agree(connected, stream, wishes, peer)
+        stream = _start_tls(connected, rules, endpoint.channel, peer) if rules is not None else None
+        return _negotiate(connected, stream, proposal, peer)
 
-    return _conversation(place, connect, shares)
+    return _conversation(pool_key, connect, shares)
 
 
-def _conversation(place: Hashable, connect: Callable[[], BlockingLink], shares: bool) -> Reached:
+def _conversation(pool_key: Hashable, connect: Callable[[], BlockingLink], shares: bool) -> NewConversation:
     if shares:
-        joined = _pools[0].join(place)
+        joined = _pools[0].join(pool_key)
         if joined is not None:
-            return Reached(joined, True)
+            return NewConversation(joined, True)
     link = connect()
     conversation = link.join()
     if conversation is None:
         raise MQError(MQRC_CONNECTION_BROKEN, link.broken_text)
-    keep(link)
+    keep_alive(link)
     if shares and link.conversations_max > 1:
-        _pools[0].add(place, link)
-    return Reached(conversation, False)
+        _pools[0].add(pool_key, link)
+    return NewConversation(conversation, False)
 
 
 # -- sockets -----------------------------------------------------------------------------------------------------------
 
 
-def _connected(endpoint: Endpoint) -> socket.socket:
-    """A TCP connection to one of the addresses that a host has."""
+def _connect_socket(endpoint: Endpoint) -> socket.socket:
+    """Return a TCP connection to the first address of a host that answers."""
     try:
         found = resolve_host(endpoint.host)
     except OSError as error:
@@ -182,7 +182,7 @@ def _connected(endpoint: Endpoint) -> socket.socket:
 
 
 def _bindings(local_address: str) -> list[LocalBinding]:
-    """Where sockets are bound as a local address says."""
+    """Return the addresses and ports to bind to (LOCLADDR)."""
     local = parse_local_addresses(local_address)
     try:
         return local_bindings(local, {each.host: resolve_host(each.host) for each in local if each.host})
@@ -190,8 +190,8 @@ def _bindings(local_address: str) -> list[LocalBinding]:
         raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Local address {local_address} is not known: {error}.") from error
 
 
-def _secured(connected: socket.socket, rules: ClientTls, channel: str, peer: str) -> TlsStream:
-    """The TLS of a connection, after its handshake."""
+def _start_tls(connected: socket.socket, rules: ClientTls, channel: str, peer: str) -> TlsStream:
+    """Do the TLS handshake of a connection."""
     try:
         stream = rules.stream(channel)
         connected.sendall(stream.take_output())
@@ -204,7 +204,7 @@ def _secured(connected: socket.socket, rules: ClientTls, channel: str, peer: str
             finally:
                 connected.sendall(stream.take_output())
             if plain:
-                raise TlsFailed(MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} speaks before it is asked")
+                raise TlsFailed(MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} sent data before HELLO")
         return stream
     except TlsFailed as failure:
         connected.close()
@@ -218,25 +218,25 @@ def _secured(connected: socket.socket, rules: ClientTls, channel: str, peer: str
         raise
 
 
-# -- agreement ---------------------------------------------------------------------------------------------------------
+# -- negotiation -------------------------------------------------------------------------------------------------------
 
 
-def _agree(connected: socket.socket, tls: TlsStream | None, wishes: Hello, peer: str) -> BlockingLink:
-    """Say HELLO, and make a link of what the queue manager answers. The socket is closed when that fails."""
+def _negotiate(connected: socket.socket, tls: TlsStream | None, proposal: Hello, peer: str) -> BlockingLink:
+    """Exchange HELLO and return the link. The socket is closed when that fails."""
     try:
         connected.settimeout(CONNECT_SECONDS)
-        hello = frame(HELLO, 0, _HELLO_REQUEST, wishes.encode())
+        hello = frame(HELLO, 0, _HELLO_REQUEST, proposal.encode())
         if tls is not None:
             tls.encrypt(hello)
             hello = tls.take_output()
         connected.sendall(hello)
         reader = FrameReader()
-        agreed = _answer_to_hello(connected, tls, reader, peer)
-        _check(agreed, wishes)
+        negotiated = _receive_hello_reply(connected, tls, reader, peer)
+        _check_negotiated(negotiated, proposal)
         connected.settimeout(None)
-        return BlockingLink(connected, reader, agreed, tls, peer)
+        return BlockingLink(connected, reader, negotiated, tls, peer)
     except (MalformedFrame, TlsFailed) as error:
-        text = f"{peer} is no queue manager that speaks this protocol, or not in this way: {error}."
+        text = f"{peer} is not a queue manager that speaks this protocol: {error}."
         _close(connected)
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, text) from error
     except OSError as error:
@@ -247,7 +247,7 @@ def _agree(connected: socket.socket, tls: TlsStream | None, wishes: Hello, peer:
         raise
 
 
-def _answer_to_hello(connected: socket.socket, tls: TlsStream | None, reader: FrameReader, peer: str) -> Hello:
+def _receive_hello_reply(connected: socket.socket, tls: TlsStream | None, reader: FrameReader, peer: str) -> Hello:
     while not reader.next():
         data = connected.recv(RECEIVE_BYTES)
         if not data:
@@ -266,14 +266,17 @@ def _answer_to_hello(connected: socket.socket, tls: TlsStream | None, reader: Fr
     return decode_hello(answer.reader.rest())
 
 
-def _check(agreed: Hello, wishes: Hello) -> None:
-    """A queue manager may want less than was offered, not more."""
-    if not SEGMENT_BYTES_MIN <= agreed.segment_bytes <= SEGMENT_BYTES:
-        raise MalformedFrame(f"segments of {agreed.segment_bytes} bytes")
-    if agreed.message_bytes_max > wishes.message_bytes_max or agreed.conversations_max > wishes.conversations_max:
-        raise MalformedFrame("more than was offered")
-    if not 1 <= agreed.version <= wishes.version:
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Version {agreed.version} of the protocol is not spoken here.")
+def _check_negotiated(negotiated: Hello, proposal: Hello) -> None:
+    """Check the negotiated values: a queue manager may lower the proposed ones, not raise them."""
+    if not SEGMENT_BYTES_MIN <= negotiated.segment_bytes <= SEGMENT_BYTES:
+        raise MalformedFrame(f"segments of {negotiated.segment_bytes} bytes")
+    if (
+        negotiated.message_bytes_max > proposal.message_bytes_max
+        or negotiated.conversations_max > proposal.conversations_max
+    ):
+        raise MalformedFrame("higher limits than were proposed")
+    if not 1 <= negotiated.version <= proposal.version:
+        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Version {negotiated.version} of the protocol is not supported.")
 
 
 def _close(connected: socket.socket) -> None:

@@ -1,6 +1,6 @@
-"""What makes links, for one of the two flavours of the API.
+"""Diallers make the links of one flavour of the API: blocking or asyncio.
 
-What links need is loaded when the first one is made: programs with a queue manager of their own do without it.
+The modules behind links are loaded with the first link: programs with a queue manager in their process need none.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Dialler(ABC):
 
     @abstractmethod
     async def local(self, directory: QueueManagerDirectory) -> Link:
-        """A link over the Unix socket of a queue manager. MQRC_Q_MGR_NOT_AVAILABLE when it does not run."""
+        """Return a link over the Unix socket of a queue manager. MQRC_Q_MGR_NOT_AVAILABLE when it does not run."""
 
     @abstractmethod
     async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
-        """A link over the network. It may be one that others use already."""
+        """Return a link over the network, perhaps one that other connections share."""
 
 
 class BlockingDialler(Dialler):
-    """For threads. Every connection has a link of its own: those that share one have to wake one another."""
+    """For threads. Every connection has a link of its own: threads that share a link have to wake one another."""
 
     runtime = BlockingRuntime
 

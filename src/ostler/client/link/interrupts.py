@@ -1,8 +1,8 @@
-"""Signals while compiled code waits.
+"""Signal handling while compiled code waits.
 
-Python runs the handler of a signal when the interpreter executes the next instruction of Python, or when the signal
-interrupts a system call. A signal that comes in compiled code just before it begins to wait does neither: Ctrl-C would
-be noticed when the wait is over, which may be never. So long waits are cut, and this is called in between.
+Python runs the handler of a signal when the interpreter executes its next bytecode, or when the signal interrupts a
+system call. A signal that arrives in compiled code just before it begins to wait does neither: Ctrl-C would take effect
+when the wait is over, which may be never. So long waits are cut into pieces, and handlers are run in between.
 
 This module must not be compiled.
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Final
 
-LOOK_UP_SECONDS: Final = 1.0
-"""After such a time whoever waits looks up, to see whether a signal came."""
+SIGNAL_CHECK_SECONDS: Final = 1.0
+"""The longest wait before signal handlers are run."""
 
 
-def notice_signals() -> None:
-    """Have handlers of signals run that came meanwhile; what they raise comes from here. It is enough to be called."""
+def run_signal_handlers() -> None:
+    """Run the handlers of signals that arrived; their exceptions are raised here. The call itself is enough."""

@@ -1,8 +1,8 @@
-"""The port between remote connections and a socket: requests go out, replies come back.
+"""The link port: requests of remote connections go out over a socket, replies come back.
 
-A link carries conversations; each is a connection to the queue manager. Two flavours implement the port: a blocking
-one for threads, whose coroutines never suspend (see `waits.run`), and one for the tasks of an event loop. So what is
-built on a link is written once.
+A link carries conversations; each is a connection to the queue manager. The port has two implementations: a blocking
+one for threads, whose coroutines never suspend (see `runtime.run`), and one for the tasks of an event loop. So the
+sessions above a link are written once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.replies import ReplyHead, decode_reply
 
 PartHandler = Callable[[int, bytes], None]
-"""Is told type and payload of what comes under a request's number before its reply: MESSAGE, OUTPUT."""
+"""Receives type and payload of each part that arrives under a request's number before its reply: MESSAGE, OUTPUT."""
 
 
 class LinkListener(ABC):
-    """Whom a link tells what nobody asked for. Called by whoever reads the link, from any thread: be short, do not
-    raise, and do not wait."""
+    """Receives the unsolicited events of a link. The thread that reads the link calls it: it must be short, must not
+    raise and must not wait."""
 
     @abstractmethod
     def on_notice(self, reason: int, text: str) -> None:
@@ -31,60 +31,60 @@ class LinkListener(ABC):
 
     @abstractmethod
     def on_link_broken(self, error: MQError) -> None:
-        """The link is gone. Comes once, also when the queue manager said farewell; not after `detach` or `close`."""
+        """The link is broken. Called once, also after FAREWELL; not after `detach` or `close`."""
 
 
 class PendingRequest(ABC):
-    """A request under way."""
+    """A request that has been sent and waits for its reply."""
 
     number: int
 
     @abstractmethod
     async def reply(self) -> bytes:
-        """The payload of the reply, completion and reason first. May be asked for again when the wait was interrupted.
+        """Return the payload of the reply, completion and reason first. May be called again after an interruption.
 
-        MQError (MQRC_CONNECTION_BROKEN or what FAREWELL said) when the link breaks first.
+        Raises MQError (MQRC_CONNECTION_BROKEN or the reason of FAREWELL) when the link breaks first.
         """
 
     @abstractmethod
     def forget(self) -> None:
-        """Nobody waits for the reply any more: it is dropped when it comes. The number is not used until then."""
+        """Drop the reply when it comes. The request number is not used again until then."""
 
 
 class Link(ABC):
-    """A socket on which HELLO was exchanged. Threads or tasks may share it."""
+    """A socket after the exchange of HELLO. Threads or tasks may share it."""
 
-    agreed: Hello
+    negotiated: Hello
 
     @property
     @abstractmethod
     def failure(self) -> MQError | None:
-        """Why the link is of no use any more; None while it is."""
+        """The error that broke the link; None while it works."""
 
     @property
     def is_shared(self) -> bool:
-        """Whether others use the link already."""
+        """True when other conversations use the link already."""
         return False
 
     @abstractmethod
     def attach(self, listener: LinkListener) -> int | None:
-        """Have a conversation number that is free; None when the link carries as many as were agreed."""
+        """Return a free conversation number; None when the link carries as many as were negotiated (SHARECNV)."""
 
     @abstractmethod
     def detach(self, conversation: int) -> None:
-        """Give a conversation number back. The link closes itself behind the last one."""
+        """Release a conversation number. The link closes itself after the last one."""
 
     @abstractmethod
     async def send_request(
         self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None = None
     ) -> PendingRequest:
-        """Send a request. It waits only while the socket takes no more; interrupted then, nothing is sent, or all is.
+        """Send a request. Waits only while the socket is full; interrupted there, the request is sent whole or not.
 
-        MQError when the link is broken.
+        Raises MQError when the link is broken.
         """
 
     async def exchange(self, conversation: int, type: int, payload: bytes = b"") -> bytes:
-        """Send a request and wait for its reply. Interrupted, the reply is forgotten: not for gets."""
+        """Send a request and return its reply. An interruption drops the reply, so this is not for gets."""
         asked = await self.send_request(conversation, type, payload)
         try:
             return await asked.reply()
@@ -94,19 +94,19 @@ class Link(ABC):
 
     @abstractmethod
     def poll(self) -> None:
-        """Take in what has come while nobody waited: perhaps the link is no more."""
+        """Process frames that arrived while no request waited, and so find out whether the link is broken."""
 
     @abstractmethod
     def send(self, conversation: int, type: int, payload: bytes) -> None:
-        """Send a small frame that has no reply: CANCEL, SETTLE, CREDIT. A broken link swallows it."""
+        """Send a small frame that has no reply: CANCEL, SETTLE, CREDIT. Does nothing on a broken link."""
 
     @abstractmethod
     def send_numbered(self, conversation: int, type: int, payload: bytes) -> None:
-        """Send a small request whose reply nobody waits for. A broken link swallows it."""
+        """Send a small request and drop its reply. Does nothing on a broken link."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close the socket. Those who wait get MQRC_CONNECTION_BROKEN."""
+        """Close the socket. Pending requests fail with MQRC_CONNECTION_BROKEN."""
 
 
 def connection_broken(text: str, reason: int = MQRC_CONNECTION_BROKEN) -> MQError:
@@ -114,7 +114,7 @@ def connection_broken(text: str, reason: int = MQRC_CONNECTION_BROKEN) -> MQErro
 
 
 def check_reply(payload: bytes) -> ReplyHead:
-    """A reply that did not fail. Raises MQError for one that did."""
+    """Decode a reply. Raises MQError when its completion code is MQCC_FAILED."""
     try:
         replied = decode_reply(payload)
         if replied.completion != MQCC_FAILED:
@@ -126,13 +126,13 @@ def check_reply(payload: bytes) -> ReplyHead:
 
 
 def protocol_error(error: MalformedFrame) -> MQError:
-    return MQError(MQRC_CONNECTION_BROKEN, f"The queue manager sent what this client does not understand: {error}.")
+    return MQError(MQRC_CONNECTION_BROKEN, f"The queue manager violated the protocol: {error}.")
 
 
 async def connect_conversation(
     link: Link, asked: ConnectArguments, listener: LinkListener
 ) -> tuple[int, ConnectReply] | None:
-    """Make a conversation of the link a connection; None when the link has no room for another one."""
+    """Open a conversation and CONNECT it. Returns None when the link has no free conversation."""
     conversation = link.attach(listener)
     if conversation is None:
         return None
@@ -146,14 +146,14 @@ async def connect_conversation(
         link.detach(conversation)
         raise
     except BaseException:
-        # Perhaps it becomes a connection, which then is nobody's.
+        # CONNECT may still succeed at the queue manager: end that connection.
         link.send_numbered(conversation, DISCONNECT, numbers_payload([0]))
         link.detach(conversation)
         raise
 
 
 async def disconnect_conversation(link: Link, conversation: int, commit: bool) -> None:
-    """MQDISC. The conversation is over, whatever comes of it. Raises MQError when the commit failed."""
+    """MQDISC. The conversation ends in any case. Raises MQError when the commit failed."""
     try:
         check_reply(await link.exchange(conversation, DISCONNECT, numbers_payload([int(commit)])))
     finally:

@@ -1,4 +1,4 @@
-"""Making links in an event loop. Connections of one loop to the same place share links, as many as was agreed."""
+"""The dialler of an event loop. Connections of one loop to the same endpoint share links (SHARECNV)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ostler.server.net.local_socket import connect_local
 from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import MESSAGE_BYTES_MAX
 
-_Places = dict[Hashable, list["ReferenceType[LoopLink]"]]
-# A link refers to its loop, so it must not be kept here.
-_links: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _Places]] = WeakKeyDictionary()
+_LinksByKey = dict[Hashable, list["ReferenceType[LoopLink]"]]
+# Weak references: a link refers to its loop and must not keep it alive.
+_links: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, _LinksByKey]] = WeakKeyDictionary()
 
 
 class LoopDialler(Dialler):
@@ -33,8 +33,8 @@ class LoopDialler(Dialler):
 
     async def local(self, directory: QueueManagerDirectory) -> Link:
         loop = asyncio.get_running_loop()
-        place = directory.path.absolute()
-        shared = _with_room(loop, place)
+        pool_key = directory.path.absolute()
+        shared = _link_with_room(loop, pool_key)
         if shared is not None:
             return shared
         link = LoopLink(loop, f"Queue manager {directory.name}")
@@ -48,16 +48,16 @@ class LoopDialler(Dialler):
         except OSError as error:
             text = f"Queue manager {directory.name} cannot be reached: {error}."
             raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, text) from error
-        wishes = Hello()
-        wishes.message_bytes_max = MESSAGE_BYTES_MAX
-        wishes.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
-        wishes.conversations_max = LOCAL_CONVERSATIONS
-        return await _agreed(link, wishes, loop, place)
+        proposal = Hello()
+        proposal.message_bytes_max = MESSAGE_BYTES_MAX
+        proposal.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
+        proposal.conversations_max = LOCAL_CONVERSATIONS
+        return await _negotiate(link, proposal, loop, pool_key)
 
     async def client(self, endpoint: Endpoint, tls: TlsSettings | None) -> Link:
         loop = asyncio.get_running_loop()
-        place = (replace(endpoint, queue_manager="", weight=0, reconnect="no"), tls)
-        shared = _with_room(loop, place)
+        pool_key = (replace(endpoint, queue_manager="", weight=0, reconnect="no"), tls)
+        shared = _link_with_room(loop, pool_key)
         if shared is not None:
             return shared
         stream = ClientTls(tls).stream(endpoint.channel) if tls is not None else None
@@ -70,21 +70,21 @@ class LoopDialler(Dialler):
                 await loop.create_connection(lambda: link, endpoint.host, endpoint.port, local_addr=bound)
         except (OSError, UnicodeError, TimeoutError) as error:
             raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from error
-        wishes = Hello(endpoint.channel)
-        wishes.message_bytes_max = endpoint.message_bytes_max
-        wishes.heartbeat_seconds = endpoint.heartbeat_seconds
-        wishes.conversations_max = max(1, endpoint.sharing_conversations)
-        return await _agreed(link, wishes, loop, place)
+        proposal = Hello(endpoint.channel)
+        proposal.message_bytes_max = endpoint.message_bytes_max
+        proposal.heartbeat_seconds = endpoint.heartbeat_seconds
+        proposal.conversations_max = max(1, endpoint.sharing_conversations)
+        return await _negotiate(link, proposal, loop, pool_key)
 
 
-def _with_room(loop: asyncio.AbstractEventLoop, place: Hashable) -> LoopLink | None:
-    """A link of this loop that can take another conversation."""
-    places = _links.setdefault(loop, {})
-    kept = [each for each in places.get(place, []) if _is_open(each())]
+def _link_with_room(loop: asyncio.AbstractEventLoop, pool_key: Hashable) -> LoopLink | None:
+    """Return a link of this loop that has room for another conversation."""
+    links_by_key = _links.setdefault(loop, {})
+    kept = [each for each in links_by_key.get(pool_key, []) if _is_open(each())]
     if kept:
-        places[place] = kept
+        links_by_key[pool_key] = kept
     else:
-        places.pop(place, None)
+        links_by_key.pop(pool_key, None)
     links = (each() for each in kept)
     return next((each for each in links if each is not None and each.has_room), None)
 
@@ -93,12 +93,12 @@ def _is_open(link: LoopLink | None) -> bool:
     return link is not None and link.failure is None
 
 
-async def _agreed(link: LoopLink, wishes: Hello, loop: asyncio.AbstractEventLoop, place: Hashable) -> LoopLink:
+async def _negotiate(link: LoopLink, proposal: Hello, loop: asyncio.AbstractEventLoop, pool_key: Hashable) -> LoopLink:
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            await link.greet(wishes)
+            await link.negotiate(proposal)
     except TimeoutError:
         raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{link.peer} does not answer.") from None
-    if link.agreed.conversations_max > 1:
-        _links[loop].setdefault(place, []).append(ref(link))
+    if link.negotiated.conversations_max > 1:
+        _links[loop].setdefault(pool_key, []).append(ref(link))
     return link

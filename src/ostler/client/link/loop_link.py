@@ -1,8 +1,8 @@
-"""One socket to a queue manager, for the tasks of an event loop.
+"""The link of an event loop: one socket to a queue manager, shared by tasks.
 
 Everything happens in the loop's thread. Frames that tasks send in one pass of the loop leave with one write. While the
-socket takes no more, requests wait; a payload that is longer than a segment goes out piece by piece as there is room,
-so that those of other tasks get in between. A task that is cancelled leaves nothing half-sent.
+socket is full, requests wait; a payload longer than a segment is sent segment by segment as there is room, so that
+frames of other tasks get in between. A cancelled task leaves nothing half-sent.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from ostler.wire.tls_stream import TlsFailed, TlsStream
 
 HIGH_WATER_BYTES: Final = 512 * 1024
 LOW_WATER_BYTES: Final = 128 * 1024
-_TOGETHER_BYTES: Final = 64 * 1024
-SIGN_OF_LIFE_SECONDS: Final = 60
+_FLUSH_BYTES: Final = 64 * 1024
+REPLY_SECONDS: Final = 60
 _NUMBERS: Final = 0x7FFFFFFF
 
 
@@ -66,7 +66,7 @@ class _LoopRequest(PendingRequest):
 
     async def reply(self) -> bytes:
         if self._payload is None and self._error is None:
-            # A new one each time: a task that is cancelled cancels what it waits for.
+            # A new future each time: a cancelled task cancels the future that it waits for.
             self._future = self._link.loop.create_future()
             await self._future
         if self._payload is None:
@@ -77,11 +77,11 @@ class _LoopRequest(PendingRequest):
     def forget(self) -> None:
         self._future = None
 
-    def answered(self, payload: bytes) -> None:
+    def complete(self, payload: bytes) -> None:
         self._payload = payload
         self._wake()
 
-    def failed(self, error: MQError) -> None:
+    def fail(self, error: MQError) -> None:
         self._error = error
         self._wake()
 
@@ -90,8 +90,8 @@ class _LoopRequest(PendingRequest):
             self._future.set_result(None)
 
 
-class _Large:
-    """A payload on its way in segments."""
+class _SegmentedPayload:
+    """A payload that is being sent in segments."""
 
     def __init__(self, type: int, conversation: int, request: int, payload: bytes) -> None:
         self.type = type
@@ -111,46 +111,46 @@ class _Large:
 
 
 class LoopLink(Link, asyncio.Protocol):
-    """Make one as the protocol of a new connection, then await `greet`."""
+    """The asyncio protocol of a new connection. Await `negotiate` before using it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, peer: str, tls: TlsStream | None = None) -> None:
         self.loop = loop
-        self.agreed = Hello()
+        self.negotiated = Hello()
         self.peer = peer  # for messages to people
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self._failure: MQError | None = None
         self._listeners: dict[int, LinkListener] = {}
-        self._asked: dict[int, _LoopRequest] = {}
+        self._requests: dict[int, _LoopRequest] = {}
         self._last_conversation = 0
         self._last_request = 0
         self._out: list[bytes] = []
         self._out_bytes = 0
-        self._large: deque[_Large] = deque()
+        self._segmented: deque[_SegmentedPayload] = deque()
         self._is_flush_due = False
         self._is_paused = False
         self._room: list[asyncio.Future[None]] = []
-        self._heart: asyncio.TimerHandle | None = None
-        self._heard = loop.time()
+        self._heartbeat_timer: asyncio.TimerHandle | None = None
+        self._last_received = loop.time()
         self._room_bytes = FIRST_FRAME_BYTES_MAX - HEADER_BYTES
 
     # -- the port ------------------------------------------------------------------------------------------------------
 
-    async def greet(self, wishes: Hello) -> None:
-        """Exchange HELLO. MQError with what the queue manager says when it refuses."""
+    async def negotiate(self, proposal: Hello) -> None:
+        """Exchange HELLO. Raises MQError with the queue manager's reason when it refuses."""
         try:
-            payload = await self.exchange(0, HELLO, wishes.encode())
-            self.agreed = decode_hello(check_reply(payload).reader.rest())
+            payload = await self.exchange(0, HELLO, proposal.encode())
+            self.negotiated = decode_hello(check_reply(payload).reader.rest())
         except MalformedFrame as error:
             self.close()
             raise protocol_error(error) from None
         except BaseException:
             self.close()
             raise
-        self._room_bytes = self.agreed.segment_bytes - HEADER_BYTES
-        self._reader.frame_bytes_max = self.agreed.segment_bytes
-        self._watch_heart()
+        self._room_bytes = self.negotiated.segment_bytes - HEADER_BYTES
+        self._reader.frame_bytes_max = self.negotiated.segment_bytes
+        self._schedule_heartbeat()
 
     @property
     def failure(self) -> MQError | None:
@@ -162,7 +162,7 @@ class LoopLink(Link, asyncio.Protocol):
 
     @property
     def has_room(self) -> bool:
-        return self._failure is None and len(self._listeners) < max(1, self.agreed.conversations_max)
+        return self._failure is None and len(self._listeners) < max(1, self.negotiated.conversations_max)
 
     def attach(self, listener: LinkListener) -> int | None:
         if not self.has_room:
@@ -191,23 +191,23 @@ class LoopLink(Link, asyncio.Protocol):
         self, conversation: int, type: int, payload: bytes, on_part: PartHandler | None
     ) -> PendingRequest:
         key = conversation << 32 | self._next_request(conversation)
-        asked = _LoopRequest(self, key, type | REPLY, on_part)
-        self._asked[key] = asked
+        request = _LoopRequest(self, key, type | REPLY, on_part)
+        self._requests[key] = request
         if len(payload) <= self._room_bytes:
-            self._write(frame(type, conversation, asked.number, payload))
+            self._write(frame(type, conversation, request.number, payload))
         else:
-            self._large.append(_Large(type, conversation, asked.number, payload))
-            self._have_flushed()
-        return asked
+            self._segmented.append(_SegmentedPayload(type, conversation, request.number, payload))
+            self._schedule_flush()
+        return request
 
     def _next_request(self, conversation: int) -> int:
         while True:
             self._last_request = self._last_request % _NUMBERS + 1
-            if conversation << 32 | self._last_request not in self._asked:
+            if conversation << 32 | self._last_request not in self._requests:
                 return self._last_request
 
     def poll(self) -> None:
-        # The loop does so all the time.
+        # The loop reads the socket all the time.
         pass
 
     def send(self, conversation: int, type: int, payload: bytes) -> None:
@@ -220,25 +220,25 @@ class LoopLink(Link, asyncio.Protocol):
 
     def close(self) -> None:
         self._listeners.clear()
-        self._break(connection_broken("The connection was closed."))
+        self._fail(connection_broken("The connection was closed."))
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
     def _write(self, data: bytes) -> None:
         self._out.append(data)
         self._out_bytes += len(data)
-        if self._out_bytes > _TOGETHER_BYTES:
-            # So that it is found out in time when the socket takes no more.
+        if self._out_bytes > _FLUSH_BYTES:
+            # So that `pause_writing` is called in time when the socket is full.
             self._flush()
         else:
-            self._have_flushed()
+            self._schedule_flush()
 
-    def _have_flushed(self) -> None:
+    def _schedule_flush(self) -> None:
         if not self._is_flush_due:
             self._is_flush_due = True
-            self.loop.call_soon(self._flush_due)
+            self.loop.call_soon(self._on_flush_due)
 
-    def _flush_due(self) -> None:
+    def _on_flush_due(self) -> None:
         self._is_flush_due = False
         self._flush()
 
@@ -246,12 +246,12 @@ class LoopLink(Link, asyncio.Protocol):
         transport, tls = self._transport, self._tls
         if transport is None or self._failure is not None or (tls is not None and not tls.is_ready):
             return
-        while self._out or (self._large and not self._is_paused):
-            if self._large and not self._is_paused:
-                large = self._large.popleft()
+        while self._out or (self._segmented and not self._is_paused):
+            if self._segmented and not self._is_paused:
+                large = self._segmented.popleft()
                 self._out.append(large.next_frame(self._room_bytes))
                 if not large.is_sent:
-                    self._large.append(large)
+                    self._segmented.append(large)
             data = self._out[0] if len(self._out) == 1 else b"".join(self._out)
             self._out.clear()
             self._out_bytes = 0
@@ -259,7 +259,7 @@ class LoopLink(Link, asyncio.Protocol):
                 try:
                     tls.encrypt(data)
                 except TlsFailed as error:
-                    self._break(MQError(error.reason, error.text))
+                    self._fail(MQError(error.reason, error.text))
                     return
                 data = tls.take_output()
             transport.write(data)
@@ -269,11 +269,11 @@ class LoopLink(Link, asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._is_paused = False
-        self._let_go()
-        if self._large:
-            self._have_flushed()
+        self._resume_senders()
+        if self._segmented:
+            self._schedule_flush()
 
-    def _let_go(self) -> None:
+    def _resume_senders(self) -> None:
         room, self._room = self._room, []
         for future in room:
             if not future.done():
@@ -282,35 +282,35 @@ class LoopLink(Link, asyncio.Protocol):
     # -- receiving -----------------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Other event loops have transports of their own making.
+        # Other event loops have transport classes of their own.
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(HIGH_WATER_BYTES, LOW_WATER_BYTES)
         self._send_tls_output()
-        self._have_flushed()
+        self._schedule_flush()
 
     def data_received(self, data: bytes) -> None:
-        self._heard = self.loop.time()
+        self._last_received = self.loop.time()
         try:
             if self._tls is not None:
-                data = self._decrypted(data, self._tls)
+                data = self._decrypt(data, self._tls)
             if data:
                 reader = self._reader
                 reader.feed(data)
                 while self._failure is None and reader.next():
-                    self._take(reader)
+                    self._on_frame(reader)
         except MalformedFrame as error:
-            self._break(protocol_error(error))
+            self._fail(protocol_error(error))
         except TlsFailed as error:
-            # The last output tells the peer why.
+            # The last output is the TLS alert with the cause.
             self._send_tls_output()
-            self._break(MQError(error.reason, error.text))
+            self._fail(MQError(error.reason, error.text))
 
-    def _decrypted(self, data: bytes, tls: TlsStream) -> bytes:
+    def _decrypt(self, data: bytes, tls: TlsStream) -> bytes:
         was_ready = tls.is_ready
         plain = tls.received(data)
         self._send_tls_output()
         if tls.is_ready and not was_ready:
-            self._have_flushed()
+            self._schedule_flush()
         return plain
 
     def _send_tls_output(self) -> None:
@@ -319,21 +319,21 @@ class LoopLink(Link, asyncio.Protocol):
             if output:
                 self._transport.write(output)
 
-    def _take(self, reader: FrameReader) -> None:
+    def _on_frame(self, reader: FrameReader) -> None:
         key = int(reader.conversation) << 32 | int(reader.request)
-        asked = self._asked.get(key)
+        request = self._requests.get(key)
         kind = int(reader.type)
-        if asked is not None and (kind == asked.type or kind in (MESSAGE, OUTPUT)):
-            payload = self._whole(reader, asked)
+        if request is not None and (kind == request.type or kind in (MESSAGE, OUTPUT)):
+            payload = self._assemble(reader, request)
             if payload is None:
                 return
-            if kind == asked.type:
+            if kind == request.type:
                 if len(payload) < REPLY_FIXED_BYTES:
                     raise MalformedFrame("a reply without completion and reason")
-                del self._asked[key]
-                asked.answered(payload)
-            elif asked.on_part is not None:
-                asked.on_part(kind, payload)
+                del self._requests[key]
+                request.complete(payload)
+            elif request.on_part is not None:
+                request.on_part(kind, payload)
         elif kind == HEARTBEAT:
             self._write(reply_frame(HEARTBEAT, 0, reader.request, 0, 0))
         elif kind == NOTICE:
@@ -343,24 +343,24 @@ class LoopLink(Link, asyncio.Protocol):
                     listener.on_notice(reason, text)
         elif kind == FAREWELL:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
-            self._break(
+            self._fail(
                 connection_broken(text or f"{self.peer} ended the connection.", reason or MQRC_CONNECTION_BROKEN)
             )
         elif kind != HEARTBEAT | REPLY:
-            raise MalformedFrame(f"a frame of type {kind} that nobody asked for")
+            raise MalformedFrame(f"a frame of type {kind} that no request expects")
 
-    def _whole(self, reader: FrameReader, asked: _LoopRequest) -> bytes | None:
-        """The payload, once its last segment has come."""
+    def _assemble(self, reader: FrameReader, request: _LoopRequest) -> bytes | None:
+        """Return the payload when its last segment has arrived, else None."""
         part = reader.buffer[reader.start : reader.end]
-        if not reader.flags & MORE and asked.assembly is None:
+        if not reader.flags & MORE and request.assembly is None:
             return part
-        if asked.assembly is None:
-            asked.assembly = IncomingPayload(reader.type, self.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
-        asked.assembly.add(part)
+        if request.assembly is None:
+            request.assembly = IncomingPayload(reader.type, self.negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
+        request.assembly.add(part)
         if reader.flags & MORE:
             return None
-        whole = asked.assembly.whole()
-        asked.assembly = None
+        whole = request.assembly.whole()
+        request.assembly = None
         return whole
 
     # -- the end -------------------------------------------------------------------------------------------------------
@@ -370,46 +370,50 @@ class LoopLink(Link, asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         why = f": {error}" if error is not None else ""
-        self._break(connection_broken(f"{self.peer} closed the connection{why}."))
+        self._fail(connection_broken(f"{self.peer} closed the connection{why}."))
 
-    def _break(self, error: MQError) -> None:
+    def _fail(self, error: MQError) -> None:
         if self._failure is not None:
             return
         self._flush()
         self._failure = error
-        if self._heart is not None:
-            self._heart.cancel()
-        asked, self._asked = self._asked, {}
-        self._large.clear()
-        for each in asked.values():
-            each.failed(error)
+        if self._heartbeat_timer is not None:
+            self._heartbeat_timer.cancel()
+        requests, self._requests = self._requests, {}
+        self._segmented.clear()
+        for each in requests.values():
+            each.fail(error)
         listeners, self._listeners = self._listeners, {}
         for listener in listeners.values():
             listener.on_link_broken(error)
-        self._let_go()
+        self._resume_senders()
         if self._transport is not None:
-            # What is still to be sent is sent, unless nobody takes it.
+            # Buffered frames are still sent, unless the peer does not read them.
             self._transport.close()
 
-    # -- signs of life -------------------------------------------------------------------------------------------------
+    # -- heartbeats ----------------------------------------------------------------------------------------------------
 
-    def _watch_heart(self) -> None:
-        interval = float(self.agreed.heartbeat_seconds)
+    def _schedule_heartbeat(self) -> None:
+        interval = float(self.negotiated.heartbeat_seconds)
         if interval > 0:
-            self._heart = self.loop.call_later(interval, self._beat)
+            self._heartbeat_timer = self.loop.call_later(interval, self._on_heartbeat_interval)
 
-    def _beat(self) -> None:
-        interval = float(self.agreed.heartbeat_seconds)
-        silent = self.loop.time() - self._heard
-        if silent >= interval + SIGN_OF_LIFE_SECONDS:
+    def _on_heartbeat_interval(self) -> None:
+        interval = float(self.negotiated.heartbeat_seconds)
+        silent = self.loop.time() - self._last_received
+        if silent >= interval + REPLY_SECONDS:
             transport = self._transport
-            self._break(connection_broken(f"{self.peer} gave no sign of life for {silent:.0f} seconds."))
+            self._fail(
+                connection_broken(
+                    f"{self.peer} has not answered heartbeats: nothing was received for {silent:.0f} seconds."
+                )
+            )
             with suppress(OSError):
                 if transport is not None:
                     transport.abort()
             return
         if silent >= interval:
             self._write(frame(HEARTBEAT, 0, 1))
-            self._heart = self.loop.call_later(SIGN_OF_LIFE_SECONDS, self._beat)
+            self._heartbeat_timer = self.loop.call_later(REPLY_SECONDS, self._on_heartbeat_interval)
         else:
-            self._heart = self.loop.call_later(interval - silent, self._beat)
+            self._heartbeat_timer = self.loop.call_later(interval - silent, self._on_heartbeat_interval)

@@ -1,8 +1,8 @@
-"""The client's side of TLS: a context from what the program says, and a look at who answered.
+"""The client side of TLS: a context made from the program's settings, and the checks of the peer.
 
-Certificates come from single PEM files or from a key repository as the queue manager has one (see
-`ostler.server.tls.key_repository`). A client always checks the certificate of the queue manager: a certificate
-authority that it trusts must have signed it. With a peer name (SSLPEER) it must be that queue manager's, too.
+Certificates come from single PEM files or from a key repository (see `ostler.server.tls.key_repository`). A client
+always verifies the certificate of the queue manager: a trusted certificate authority must have signed it. With a peer
+name (SSLPEER) its distinguished name must match, too.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ostler.server.tls.key_repository import KeyRepository, RepositoryError, def
 from ostler.server.tls.suites import check_suite, new_context
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
-# For a program that asks for TLS and leaves the rest to us.
+# For programs that ask for TLS and name no CipherSpec.
 DEFAULT_CIPHER_SPEC: Final = "ANY_TLS12_OR_HIGHER"
 
 
 class ClientTls(TlsRules):
-    """What a client asks of TLS. Files are read here, once; make another to see them as they are later.
+    """The TLS rules of a client. Files are read once, here; make another instance to read them again.
 
     Raises MQError: UNSUPPORTED_CIPHER_SUITE, KEY_REPOSITORY_ERROR, SSL_PEER_NAME_ERROR.
     """
 
     def __init__(self, settings: TlsSettings, user: str = "") -> None:
-        """`user` gives the default label of a certificate; without one it is who runs this process."""
+        """`user` gives the default label of a certificate; without one it is the user of this process."""
         self.settings = settings
         self.spec: CipherSpec = require(settings.cipher_spec or DEFAULT_CIPHER_SPEC)
         try:
@@ -48,7 +48,7 @@ class ClientTls(TlsRules):
             raise MQError(MQRC_KEY_REPOSITORY_ERROR, f"{error}.") from None
 
     def stream(self, channel: str) -> TlsStream:
-        """The TLS of one new connection to a channel. Its first output is there at once."""
+        """Return the TLS stream of one new connection to a channel. Its first output is ready at once."""
         try:
             return TlsStream(self, is_server=False, channel=channel)
         except TlsFailed as failure:
@@ -63,7 +63,7 @@ class ClientTls(TlsRules):
 
 
 def as_error(failure: TlsFailed) -> MQError:
-    """A failure of TLS as the verbs report it."""
+    """Convert a TLS failure to the error that verbs raise."""
     return MQError(failure.reason, failure.text)
 
 
@@ -90,7 +90,7 @@ def _make_context(spec: CipherSpec, settings: TlsSettings, user: str) -> ssl.SSL
 
 
 def _repository(settings: TlsSettings) -> KeyRepository:
-    """The key repository, with the authorities of `ca_file` in the place of its own if there is one."""
+    """Return the key repository. The authorities of `ca_file`, if given, replace its own."""
     if settings.key_repository:
         found = load_repository(Path(os.path.expanduser(settings.key_repository)), settings.key_password)
         if not settings.ca_file:

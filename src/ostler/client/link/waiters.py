@@ -1,4 +1,4 @@
-"""What waits on a link: requests for their replies, streams for their payloads. And how a link tells that it broke."""
+"""Waiters of a link: requests that wait for replies, streams that wait for payloads; and the error of a broken link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ostler.wire.segments import IncomingPayload
 
 
 class LinkBroken(Exception):
-    """The link is gone, or the peer sent what no correct peer sends. The text says why."""
+    """The link is broken, or the peer violated the protocol. The text gives the cause."""
 
     def __init__(self, reason: int, text: str) -> None:
         super().__init__(text)
@@ -25,10 +25,10 @@ class ReplyWaiter:
 
     def __init__(self, key: i64, type: i64) -> None:
         self.key: i64 = key
-        self.type: i64 = type  # of the frame that answers it
+        self.type: i64 = type  # of the reply frame
         self.done = False
         self.broken = False
-        self.promoted = False  # it was woken to lead
+        self.promoted = False  # woken to become the leader
         self.event: threading.Lock | None = None
         self.buffer: bytes = b""
         self.start: i64 = 0
@@ -44,18 +44,18 @@ class ReplyWaiter:
 
 @final
 class PayloadStream:
-    """Payloads that come under one request number until it is ended, in order."""
+    """Payloads that arrive under one request number until the stream is closed, in order."""
 
     def __init__(self, key: i64, type: i64, credit: i64) -> None:
         self.key: i64 = key
         self.type: i64 = type
-        self.credit: i64 = credit  # how many more the peer may send
+        self.credit: i64 = credit  # payloads that the peer may still send
         self.broken = False
-        self.rung = False  # who waits for it is wanted elsewhere
+        self.is_interrupted = False  # the wait for it is to end
         self.assembly: IncomingPayload | None = None
         self.waiter: ReplyWaiter | None = None
         self._payloads: list[bytes] = []
-        self._taken: i64 = 0  # of those
+        self._taken: i64 = 0  # index of the next one
 
     def request(self) -> i64:
         return self.key & 0xFFFFFFFF
@@ -67,15 +67,15 @@ class PayloadStream:
         return len(self._payloads) - self._taken
 
     def first(self) -> bytes:
-        """The next payload, which stays; there is one."""
+        """Return the next payload without removing it. The stream must not be empty."""
         return self._payloads[self._taken]
 
     def last(self) -> bytes:
-        """The payload that came last; there is one."""
+        """Return the payload that arrived last. The stream must not be empty."""
         return self._payloads[-1]
 
     def take(self) -> bytes:
-        """The next payload; there is one."""
+        """Remove and return the next payload. The stream must not be empty."""
         at: i64 = self._taken
         payload = self._payloads[at]
         self._payloads[at] = b""

@@ -1,7 +1,8 @@
-"""The sending half of a link: frames go out whole, one thread at a time.
+"""The sending half of a blocking link: frames go out whole, one thread at a time.
 
-A payload of several frames gives the lock up between them, so that other conversations are not held up. What nobody may
-wait for (answers to heartbeats, one-way frames) is owed: whoever sends next, or gives the lock up, sends it.
+A payload of several frames releases the lock between them, so that other conversations are not held up. Frames that no
+thread may wait for (heartbeat replies, one-way frames) go to a backlog, which is sent by the next thread that sends or
+releases the lock.
 """
 
 from __future__ import annotations
@@ -10,71 +11,104 @@ import math
 import select
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from librt.threading import Lock
 from mypy_extensions import i64
 
-from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
+from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.wire.frames import HEADER_BYTES
 from ostler.wire.segments import segment
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
-if TYPE_CHECKING:
-    from ostler.client.link.blocking_link import BlockingLink
-
 DONT_WAIT: Final = int(socket.MSG_DONTWAIT)
-# Nobody needs so many answers of ours before reading any: such a peer is hostile.
-_OWED_MAX: Final = 1000
+# A peer that causes so many replies without reading any is hostile.
+_BACKLOG_FRAMES_MAX: Final = 1000
 _POLL_MS: Final = 1000
 _MILLISECONDS: Final = 1000.0
 
 
 def is_ready(descriptor: i64, event: int, seconds: float) -> bool:
-    """Whether a socket can be read from or written to, or is closed, within this time."""
+    """Return whether a socket becomes readable or writable, or is closed, within this time."""
     poller = select.poll()
     poller.register(descriptor, event)
     return len(poller.poll(max(0, math.ceil(seconds * _MILLISECONDS)))) > 0
 
 
+class WritingLink(ABC):
+    """The link that a writer sends for, as far as the writer knows it."""
+
+    state: Lock
+    peer: str
+    broken: i64
+    segment_bytes: i64
+
+    @abstractmethod
+    def drop(self, waiter: ReplyWaiter) -> None:
+        """Remove a waiter whose request was not sent."""
+
+    @abstractmethod
+    def broken_error(self) -> LinkBroken:
+        """Return the exception with the cause of the failure."""
+
+    @abstractmethod
+    def fail_link(self, reason: i64, text: str) -> None:
+        """Break the link. All that wait on it are woken."""
+
+    @abstractmethod
+    def try_to_lead(self) -> bool:
+        """Become the thread that reads the socket, if there is none."""
+
+    @abstractmethod
+    def read_once(self) -> None:
+        """Read and process what has arrived. The caller leads."""
+
+    @abstractmethod
+    def stop_leading(self) -> None:
+        """Hand the lead to a waiting thread, if there is any."""
+
+
 @final
 class LinkWriter:
-    def __init__(self, link: BlockingLink, connected: socket.socket, tls: TlsStream | None) -> None:
+    """Sends the frames of a link and keeps their backlog."""
+
+    def __init__(self, link: WritingLink, connected: socket.socket, tls: TlsStream | None) -> None:
         self._link = link
         self._socket = connected
         self._descriptor: i64 = connected.fileno()
         self._send: Callable[[bytes, int], int] = connected.send
         self._lock = threading.Lock()
-        self._owed: list[bytes] = []
+        self._backlog: list[bytes] = []
         self._tls = tls
         self.tls_lock = Lock()  # TLS cannot read and write at once
-        self.tls_owes = False
+        self.has_tls_output = False
 
     def try_lock(self) -> bool:
-        """Become the one who sends; `release` ends it."""
+        """Acquire the write lock if it is free; `release` gives it up."""
         return self._lock.acquire(False)
 
     def unlock(self) -> None:
-        """Give the lock up without sending anything."""
+        """Release the write lock without sending anything."""
         self._lock.release()
 
-    def owes(self) -> bool:
-        return self.tls_owes or len(self._owed) > 0
+    def has_backlog(self) -> bool:
+        return self.has_tls_output or len(self._backlog) > 0
 
-    def owes_too_much(self) -> bool:
-        return len(self._owed) > _OWED_MAX
+    def is_backlog_full(self) -> bool:
+        return len(self._backlog) > _BACKLOG_FRAMES_MAX
 
-    def pay(self) -> None:
-        """Send what is owed, unless somebody else sends and will do it."""
-        if self.owes() and self._lock.acquire(False):
+    def flush_backlog(self) -> None:
+        """Send the backlog, unless another thread is sending and will do it."""
+        if self.has_backlog() and self._lock.acquire(False):
             self.release()
 
     def send_frame(self, waiter: ReplyWaiter | None, data: bytes) -> None:
-        """Send a whole frame. Raises LinkBroken; the waiter then waits no longer."""
+        """Send a whole frame. Raises LinkBroken and then drops the waiter."""
         if not self._lock.acquire(False):
             self._wait_for_turn(waiter)
         try:
@@ -87,10 +121,10 @@ class LinkWriter:
             self.release()
 
     def _wait_for_turn(self, waiter: ReplyWaiter | None) -> None:
-        """Take the lock when others have sent. The waiter of one that is interrupted waits no longer."""
+        """Acquire the write lock. Drops the waiter when interrupted."""
         try:
-            while not self._lock.acquire(True, LOOK_UP_SECONDS):
-                notice_signals()
+            while not self._lock.acquire(True, SIGNAL_CHECK_SECONDS):
+                run_signal_handlers()
         except BaseException:
             if waiter is not None:
                 self._link.drop(waiter)
@@ -99,7 +133,7 @@ class LinkWriter:
     def send_segments(
         self, waiter: ReplyWaiter | None, type: i64, conversation: i64, request: i64, parts: list[bytes]
     ) -> None:
-        """Send a payload that is given in parts, as the frames that carry it; others may send in between."""
+        """Send a payload, given in parts, as segments. Other threads may send in between."""
         left: i64 = 0
         for part in parts:
             left += len(part)
@@ -119,52 +153,57 @@ class LinkWriter:
                 if at == len(part):
                     index += 1
                     at = 0
-            # A peer that got the first segments only would wait for the others, so what fails here ends the link.
+            # A peer that got only the first segments would wait for the others, so a failure here ends the link.
             try:
                 self.send_frame(waiter, segment(type, conversation, request, left > 0, b"".join(pieces)))
             except LinkBroken:
                 raise
             except BaseException:
-                self._link.break_off(MQRC_CONNECTION_BROKEN, "A message was interrupted while it was sent.")
+                self._link.fail_link(MQRC_CONNECTION_BROKEN, "A message was interrupted while it was sent.")
                 raise
 
     def post(self, data: bytes) -> None:
-        """Send when nobody else sends: now, or after that. Never blocks for long, and never raises."""
+        """Send a frame now, or after the thread that is sending. Never blocks for long and never raises."""
         if self._link.broken:
             return
-        self.owe(data)
-        if self.owes_too_much():
-            self._link.break_off(MQRC_CONNECTION_BROKEN, f"{self._link.peer} asks for more than it takes.")
+        self.enqueue(data)
+        if self.is_backlog_full():
+            self._link.fail_link(MQRC_CONNECTION_BROKEN, f"{self._link.peer} does not read what is sent to it.")
         elif self._lock.acquire(False):
             self.release()
 
-    def owe(self, data: bytes) -> None:
+    def enqueue(self, data: bytes) -> None:
         self._link.state.acquire()
-        self._owed.append(data)
+        self._backlog.append(data)
         self._link.state.release()
 
     def release(self) -> None:
-        """Give the write lock up. Who could not get it has left its frame: it must not stay behind."""
+        """Release the write lock. Frames that other threads left in the backlog meanwhile are sent first."""
         while True:
             done = True
             try:
-                if self._owed or self.tls_owes:
-                    done = self._send_owed()
+                if self._backlog or self.has_tls_output:
+                    done = self._send_backlog()
             except LinkBroken:
                 pass
             finally:
                 self._lock.release()
-            if not done or not (self._owed or self.tls_owes) or self._link.broken or not self._lock.acquire(False):
+            if (
+                not done
+                or not (self._backlog or self.has_tls_output)
+                or self._link.broken
+                or not self._lock.acquire(False)
+            ):
                 return
 
-    def _send_owed(self) -> bool:
-        """Send what is owed if the socket has room for it; False: later. It is little, and nobody may wait for that."""
+    def _send_backlog(self) -> bool:
+        """Send the backlog if the socket has room for it, else return False: no thread may wait for that."""
         if self._link.broken or not is_ready(self._descriptor, select.POLLOUT, 0.0):
             return False
         self._link.state.acquire()
-        owed = self._owed
-        self._owed = []
-        self.tls_owes = False
+        owed = self._backlog
+        self._backlog = []
+        self.has_tls_output = False
         self._link.state.release()
         self._transmit(b"".join(owed))
         return True
@@ -172,7 +211,7 @@ class LinkWriter:
     def _transmit(self, data: bytes) -> None:
         """Send bytes under the write lock."""
         if self._link.broken:
-            raise self._link.gone()
+            raise self._link.broken_error()
         if self._tls is not None:
             self.tls_lock.acquire()
             try:
@@ -180,8 +219,8 @@ class LinkWriter:
                     self._tls.encrypt(data)
                 data = self._tls.take_output()
             except TlsFailed as failure:
-                self._link.break_off(MQRC_CONNECTION_BROKEN, failure.text)
-                raise self._link.gone() from None
+                self._link.fail_link(MQRC_CONNECTION_BROKEN, failure.text)
+                raise self._link.broken_error() from None
             finally:
                 self.tls_lock.release()
         sent: i64 = 0
@@ -193,15 +232,15 @@ class LinkWriter:
             if sent < len(data):
                 self._transmit_slowly(data, sent)
         except OSError as error:
-            self._link.break_off(MQRC_CONNECTION_BROKEN, f"Sending to {self._link.peer} failed: {error}.")
-            raise self._link.gone() from None
+            self._link.fail_link(MQRC_CONNECTION_BROKEN, f"Sending to {self._link.peer} failed: {error}.")
+            raise self._link.broken_error() from None
         except BaseException:
-            # Nobody knows how much of the frame was sent.
-            self._link.break_off(MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
+            # It is unknown how much of the frame was sent.
+            self._link.fail_link(MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
             raise
 
     def _transmit_slowly(self, data: bytes, sent: i64) -> None:
-        """The peer does not take it as fast as it comes. It may wait for us to read, so that is done meanwhile."""
+        """Send the rest to a peer that reads slowly. It may wait for us to read, so the socket is read meanwhile."""
         view = memoryview(data)
         poller = select.poll()
         while sent < len(data):
@@ -209,13 +248,13 @@ class LinkWriter:
             try:
                 poller.register(self._descriptor, select.POLLOUT | (select.POLLIN if leads else 0))
                 events = poller.poll(_POLL_MS)
-                notice_signals()
+                run_signal_handlers()
                 if leads and events and events[0][1] & ~select.POLLOUT:
                     self._link.read_once()
             finally:
                 if leads:
                     self._link.stop_leading()
             if self._link.broken:
-                raise self._link.gone()
+                raise self._link.broken_error()
             with suppress(BlockingIOError):
                 sent += self._socket.send(view[sent:], DONT_WAIT)

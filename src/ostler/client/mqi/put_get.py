@@ -21,7 +21,7 @@ from librt.threading import Lock
 from librt.vecs import vec
 from mypy_extensions import i32, i64
 
-from ostler.client.link.interrupts import LOOK_UP_SECONDS, notice_signals
+from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
 from ostler.client.mqi import message_handles
 from ostler.engine import get as getting
 from ostler.engine import put as putting
@@ -429,10 +429,10 @@ def wait_for(bound: Bound, request: GetRequest) -> None:
     waits: bool = request.options & MQGMO_WAIT != 0 and request.wait_ms > 0
     left = float(request.wait_ms) / _MILLISECONDS if waits else -1.0
     try:
-        while not bound.waker.acquire(True, LOOK_UP_SECONDS if left < 0 else min(left, LOOK_UP_SECONDS)):
-            notice_signals()
+        while not bound.waker.acquire(True, SIGNAL_CHECK_SECONDS if left < 0 else min(left, SIGNAL_CHECK_SECONDS)):
+            run_signal_handlers()
             if left >= 0:
-                left -= LOOK_UP_SECONDS
+                left -= SIGNAL_CHECK_SECONDS
                 if left <= 0:
                     break
         else:

@@ -65,7 +65,7 @@ class MessagesAhead(ReadAhead):
         self._handle = handle
         self._state = _UNDECIDED
         self._asked = b""  # the GET that the stream was begun with
-        self._agreed: tuple[bytes, bytes] = (b"", b"")  # the structures of a consumer that can be served
+        self._accepted: tuple[bytes, bytes] = (b"", b"")  # the structures of a consumer that can be served
         self._stream: PayloadStream | None = None
         self._is_sending = False  # the queue manager may send more on it
         self._is_ending = False  # it was asked not to
@@ -127,7 +127,7 @@ class MessagesAhead(ReadAhead):
 
         When they cannot be, but messages are here that another get looked for: MQError.
         """
-        if self._state == _ON and self._agreed[0] is md and self._agreed[1] is gmo:
+        if self._state == _ON and self._accepted[0] is md and self._accepted[1] is gmo:
             return True
         if self._state == _UNDECIDED:
             version = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
@@ -141,7 +141,7 @@ class MessagesAhead(ReadAhead):
             if self.count():
                 raise
             return False
-        self._agreed = (md, gmo)
+        self._accepted = (md, gmo)
         return self._state == _ON or self.count() > 0
 
     def has_begun(self) -> bool:
@@ -168,7 +168,7 @@ class MessagesAhead(ReadAhead):
         """Have `consume` return."""
         stream = self._stream
         if stream is not None:
-            remote.conversation.link.ring_stream(stream)
+            remote.conversation.link.interrupt_stream(stream)
 
     def pause(self, remote: RemoteConnection) -> None:
         """Have no more sent until somebody asks again. What has come stays here. Raises LinkBroken."""

@@ -169,7 +169,7 @@ class RemoteQueue(OpenQueue):
             arguments.dynamic_name = self._opened.name
         payload = await joined.link.exchange(joined.conversation, OPEN, arguments.encode())
         try:
-            self._opened = decode_open_reply(check_reply(payload).reader, joined.link.agreed.version)
+            self._opened = decode_open_reply(check_reply(payload).reader, joined.link.negotiated.version)
         except MalformedFrame as error:
             raise protocol_error(error) from None
         except MQError as error:

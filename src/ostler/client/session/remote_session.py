@@ -170,7 +170,7 @@ class RemoteSession(Session, LinkListener):
                 self.check_unit()
             generation = self.generation
             payload = build()
-            if len(payload) > self.link.agreed.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
+            if len(payload) > self.link.negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
                 raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
             if is_doubtful and self._reconnects():
                 # What is not sent to a link that is gone is in no doubt.
@@ -280,7 +280,7 @@ class RemoteSession(Session, LinkListener):
     async def _open(self, arguments: OpenArguments) -> OpenReply:
         replied = check_reply(await self.call(OPEN, arguments.encode))
         try:
-            return decode_open_reply(replied.reader, self.link.agreed.version)
+            return decode_open_reply(replied.reader, self.link.negotiated.version)
         except MalformedFrame as error:
             raise protocol_error(error) from None
 
@@ -330,7 +330,7 @@ class RemoteSession(Session, LinkListener):
             raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
 
     def check_length(self, body: bytes) -> None:
-        limit = self.link.agreed.message_bytes_max
+        limit = self.link.negotiated.message_bytes_max
         if len(body) > limit:
             raise MQError(
                 MQRC_MSG_TOO_BIG_FOR_CHANNEL, f"The message has {len(body)} bytes; the channel takes {limit}."

@@ -35,8 +35,8 @@ _COUNT_MAX = 0x7FFFFFFF
 
 def check_version(link: Link) -> None:
     """MQError when the queue manager does not know of subscriptions and publication levels."""
-    if link.agreed.version < SUBSCRIPTIONS_VERSION:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"It speaks version {link.agreed.version} of the protocol.")
+    if link.negotiated.version < SUBSCRIPTIONS_VERSION:
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"It speaks version {link.negotiated.version} of the protocol.")
 
 
 async def subscribe(

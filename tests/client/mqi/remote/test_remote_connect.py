@@ -18,7 +18,7 @@ from tests.client.session.losing_proxy import Proxy
 
 from ostler import mqi
 from ostler.client.link.control import NotRunningError, control
-from ostler.client.link.keeper import kept_links
+from ostler.client.link.keepalive import open_links
 from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.mqi.remote.connections import FIRST_REMOTE
@@ -108,7 +108,7 @@ def test_the_last_conversation_closes_the_link(site: RemoteSite) -> None:
     link = program.remote.conversation.link
     assert program.leave() == OK
     assert link.is_closed()
-    eventually(lambda: link not in kept_links())
+    eventually(lambda: link not in open_links())
 
 
 def test_who_leaves_without_a_word_is_forgotten(own_site: RemoteSite) -> None:
@@ -344,7 +344,7 @@ def test_a_forked_child_does_not_touch_the_link(site: RemoteSite) -> None:
     child = os.fork()
     if child == 0:
         reason = program.put(hobj, b"by the child")
-        os._exit(0 if reason == mqc.MQRC_HCONN_ERROR and not kept_links() else 1)
+        os._exit(0 if reason == mqc.MQRC_HCONN_ERROR and not open_links() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert program.put(hobj, b"by the parent") == 0
     assert site.depth("FORKED") == 1

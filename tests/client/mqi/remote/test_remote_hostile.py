@@ -13,7 +13,7 @@ from tests.client.remote_site import eventually, structure
 
 from ostler import mqi
 from ostler.client.link.blocking_link import BlockingLink, ClientConversation
-from ostler.client.link.keeper import keep
+from ostler.client.link.keepalive import keep_alive
 from ostler.client.link.waiters import LinkBroken
 from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import ConnectParameters
@@ -83,7 +83,7 @@ class Bench:
 
     def close(self) -> None:
         unregister(self.remote)
-        self.link.break_off(BROKEN, "The test ends.")
+        self.link.fail_link(BROKEN, "The test ends.")
         self.peer.close()
 
 
@@ -216,7 +216,7 @@ def test_heartbeats_are_answered_by_whoever_reads(bench: Bench) -> None:
 
 def test_heartbeats_are_answered_while_nobody_reads(bench: Bench) -> None:
     bench.peer.sendall(frame(wire.HEARTBEAT, 0, 5))
-    bench.link.tend(1)
+    bench.link.on_keepalive(1)
     assert bench.received() == (wire.HEARTBEAT | wire.REPLY, 0, 5)
 
 
@@ -227,8 +227,8 @@ def test_the_keeper_looks_after_links_that_nobody_reads(bench: Bench) -> None:
         raise RuntimeError("a callback that fails")
 
     other.conversation.on_notice = fail
-    keep(other.link)
-    keep(bench.link)
+    keep_alive(other.link)
+    keep_alive(bench.link)
     other.peer.sendall(frame(wire.NOTICE, 0, 0, reason_payload(mqc.MQRC_Q_MGR_QUIESCING, "going")))
     bench.peer.sendall(frame(wire.HEARTBEAT, 0, 5))
     assert bench.received() == (wire.HEARTBEAT | wire.REPLY, 0, 5)
@@ -246,7 +246,7 @@ def test_heartbeats_without_end(bench: Bench) -> None:
         try:
             bench.peer.sendall(beat * 100)
         except BlockingIOError:
-            bench.link.tend(1)
+            bench.link.on_keepalive(1)
         except OSError:
             break
     assert bench.link.broken
@@ -254,7 +254,7 @@ def test_heartbeats_without_end(bench: Bench) -> None:
 
 def test_a_peer_that_has_gone_silent(bench: Bench) -> None:
     for _ in range(4):
-        bench.link.tend(100)
+        bench.link.on_keepalive(100)
     assert bench.received()[0] == wire.HEARTBEAT
     assert bench.link.broken
     assert "no sign of life" in bench.link.broken_text
@@ -262,11 +262,11 @@ def test_a_peer_that_has_gone_silent(bench: Bench) -> None:
 
 def test_a_peer_that_is_only_slow_is_not_given_up(bench: Bench) -> None:
     for _ in range(3):
-        bench.link.tend(100)
+        bench.link.on_keepalive(100)
     assert bench.received()[0] == wire.HEARTBEAT
     bench.peer.sendall(reply_frame(wire.HEARTBEAT, 0, 1, 0, 0))
     for _ in range(3):
-        bench.link.tend(100)
+        bench.link.on_keepalive(100)
     assert not bench.link.broken
 
 
@@ -276,10 +276,10 @@ def test_a_notice_concerns_one_conversation_or_all(bench: Bench) -> None:
     rung: list[int] = []
     second.on_notice = lambda: rung.append(1)
     bench.peer.sendall(frame(wire.NOTICE, 1, 0, reason_payload(mqc.MQRC_CONNECTION_QUIESCING, "going")))
-    bench.link.tend(1)
+    bench.link.on_keepalive(1)
     assert (bench.conversation.notice, second.notice, rung) == (mqc.MQRC_CONNECTION_QUIESCING, 0, [])
     bench.peer.sendall(frame(wire.NOTICE, 0, 0, reason_payload(mqc.MQRC_Q_MGR_QUIESCING, "going")))
-    bench.link.tend(1)
+    bench.link.on_keepalive(1)
     assert (bench.conversation.notice, second.notice, rung) == (
         mqc.MQRC_Q_MGR_QUIESCING,
         mqc.MQRC_Q_MGR_QUIESCING,

@@ -43,7 +43,7 @@ def connected(site: RemoteSite, reconnect: str = "yes") -> Publisher:
 
 
 def break_link(program: Publisher) -> None:
-    remote_connection(program.hconn).conversation.link.break_off(mqc.MQRC_CONNECTION_BROKEN, "The test broke it.")
+    remote_connection(program.hconn).conversation.link.fail_link(mqc.MQRC_CONNECTION_BROKEN, "The test broke it.")
 
 
 def restart(site: RemoteSite, mode: str = "immediate") -> None:

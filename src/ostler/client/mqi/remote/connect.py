@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ostler.client.link.blocking_link import ClientConversation
-from ostler.client.link.dial import CONNECT_SECONDS, Reached, client_conversation, local_conversation
+from ostler.client.link.dial import CONNECT_SECONDS, NewConversation, client_conversation, local_conversation
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, Reconnect
 from ostler.client.locate.endpoints import endpoints, tls_settings
@@ -122,7 +122,9 @@ class Destination:
         reach = partial(client_conversation, endpoint, tls, self._shares)
         return Made(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
 
-    def _join(self, reach: Callable[[], Reached], queue_manager: str) -> tuple[ClientConversation, ConnectReply]:
+    def _join(
+        self, reach: Callable[[], NewConversation], queue_manager: str
+    ) -> tuple[ClientConversation, ConnectReply]:
         """Become a connection on a link that others use already, or else on one of its own.
 
         Nobody may have noticed yet that a link in use is dead. What comes of a fresh one is the truth.
@@ -165,7 +167,7 @@ def _answer_to_connect(conversation: ClientConversation, asked: ConnectArguments
         return decode_connect_reply(answer.reader)
     except MalformedFrame as error:
         text = f"{link.peer} answered nonsense: {error}."
-        link.break_off(MQRC_CONNECTION_BROKEN, text)
+        link.fail_link(MQRC_CONNECTION_BROKEN, text)
         raise MQError(MQRC_CONNECTION_BROKEN, text) from None
 
 
@@ -384,10 +386,10 @@ def _reconnection_status(remote: RemoteConnection, type: int, sts: bytearray) ->
     return MQCC_OK, MQRC_NONE
 
 
-def _forked() -> None:
+def _reset_in_child() -> None:
     _states.clear()
     _lock.release()
 
 
 # A lock that another thread holds while this one forks would never be released in the child.
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forked)
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_reset_in_child)

@@ -156,7 +156,7 @@ class RemoteConnection:
     def nonsense(self, text: str) -> LinkBroken:
         """The queue manager's answer makes no sense: the link is of no use any more."""
         link = self.conversation.link
-        link.break_off(MQRC_CONNECTION_BROKEN, f"{link.peer} answered nonsense: {text}.")
+        link.fail_link(MQRC_CONNECTION_BROKEN, f"{link.peer} answered nonsense: {text}.")
         return LinkBroken(MQRC_CONNECTION_BROKEN, link.broken_text)
 
 

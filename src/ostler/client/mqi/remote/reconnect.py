@@ -251,5 +251,5 @@ def _answer(made: Made, waiter: ReplyWaiter) -> ReplyHead:
 
 
 def _nonsense(made: Made, what: str, error: MalformedFrame) -> LinkBroken:
-    made.conversation.link.break_off(MQRC_CONNECTION_BROKEN, f"An answer to {what} is nonsense: {error}.")
+    made.conversation.link.fail_link(MQRC_CONNECTION_BROKEN, f"An answer to {what} is nonsense: {error}.")
     return LinkBroken(MQRC_CONNECTION_BROKEN, str(error))

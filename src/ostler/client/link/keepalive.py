@@ -1,7 +1,7 @@
-"""Keeps the links of this process while nobody reads them: one thread, once a second, for all.
+"""Keepalive of idle links: one thread serves all links of this process once a second.
 
-It answers heartbeats, hears of notices and of links that broke, and finds peers that are gone without a word. After a
-fork the links stay with the parent: in the child they are closed without a word to the queue manager.
+It answers heartbeats, receives notices, and detects broken links and silent peers. After a fork the links stay with the
+parent: the child closes its copies without sending anything to the queue manager.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ from ostler.model.constants import MQRC_CONNECTION_BROKEN
 _SECONDS: Final = 1.0
 
 
-class LinkKeeper:
+class LinkKeepalive:
+    """The thread that serves idle links, and their registry."""
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._links: list[BlockingLink] = []
-        # One look tells which of thousands of links have something to read. A closed socket leaves it by itself.
+        # One poll finds the readable ones among thousands of links. A closed socket leaves it by itself.
         self._readable: select.epoll | None = None
         self._has_work = threading.Event()
         self._thread: threading.Thread | None = None
 
     def add(self, link: BlockingLink) -> None:
-        """Keep a link until it is closed."""
+        """Serve a link until it is closed."""
         with self._lock:
             self._links.append(link)
             if self._readable is None:
                 self._readable = select.epoll()
-            with suppress(OSError):  # it has broken already
+            with suppress(OSError):  # the link is broken already
                 self._readable.register(link.descriptor(), select.EPOLLIN)
             self._has_work.set()
             if self._thread is None:
@@ -51,49 +53,49 @@ class LinkKeeper:
             self._has_work.wait()
             time.sleep(_SECONDS)
             now = time.monotonic()
-            # After a pause of the whole machine nobody is to be called dead before having been asked.
+            # After a pause of the whole machine a peer must not count as dead before a heartbeat was sent to it.
             seconds = min(2, round(now - before))
             before = now
-            self._tend(self.links(), seconds)
-            self._sweep()
+            self._serve_idle_links(self.links(), seconds)
+            self._drop_closed()
 
-    def _tend(self, links: list[BlockingLink], seconds: int) -> None:
+    def _serve_idle_links(self, links: list[BlockingLink], seconds: int) -> None:
         assert self._readable is not None
         ready = {descriptor for descriptor, _ in self._readable.poll(0, len(links) + 1)}
         for link in links:
             try:
-                link.tend(seconds, link.descriptor() in ready)
+                link.on_keepalive(seconds, link.descriptor() in ready)
             except Exception as error:
-                # What one link does to itself, or a callback to it, is not to cost the others their keeper.
-                link.break_off(MQRC_CONNECTION_BROKEN, f"The link could not be looked after: {error!r}.")
+                # A failure of one link or of its callback must not end the keepalive of the others.
+                link.fail_link(MQRC_CONNECTION_BROKEN, f"The keepalive of the link failed: {error!r}.")
 
-    def _sweep(self) -> None:
+    def _drop_closed(self) -> None:
         with self._lock:
             self._links = [each for each in self._links if not each.is_closed()]
             if not self._links:
                 self._has_work.clear()
 
 
-_keepers: Final = [LinkKeeper()]
+_keepalives: Final = [LinkKeepalive()]
 
 
-def keep(link: BlockingLink) -> None:
-    _keepers[0].add(link)
+def keep_alive(link: BlockingLink) -> None:
+    _keepalives[0].add(link)
 
 
-def kept_links() -> list[BlockingLink]:
-    """The links that are open, and some that have just been closed."""
-    return _keepers[0].links()
+def open_links() -> list[BlockingLink]:
+    """Return the open links, and some that have just been closed."""
+    return _keepalives[0].links()
 
 
-def _forked() -> None:
-    # Locks may be held by threads that are not here, so the parent's keeper is left alone but for its list.
-    parents = _keepers[0]
+def _reset_in_child() -> None:
+    # Locks may be held by threads that do not exist in the child, so only the list of the parent's object is used.
+    parents = _keepalives[0]
     if parents._readable is not None:
         parents._readable.close()
-    _keepers[0] = LinkKeeper()
+    _keepalives[0] = LinkKeepalive()
     for link in parents._links:
-        link.forget_in_child()
+        link.close_in_child()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_reset_in_child)
