@@ -25,7 +25,7 @@ from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.mqi.put_get import bind, bound_connection
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, remote_connection
-from ostler.engine.connection import Handle
+from ostler.engine.handle import Handle
 from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value

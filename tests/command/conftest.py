@@ -23,8 +23,8 @@ from ostler.command.admin.context import (
 )
 from ostler.command.mqsc.interpreter import CommandOutcome, run_command
 from ostler.command.mqsc.script import ScriptCounts, run_script
-from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.pubsub.subscribe import subscribe
 from ostler.engine.pubsub.subscribe_request import SubscribeRequest, SubscribeResult

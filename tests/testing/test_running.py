@@ -133,7 +133,7 @@ def _wait(queue: Queue, reasons: list[int]) -> None:
 
 def waits_on(qm: RunningQueueManager, queue: str) -> bool:
     with qm.manager.lock:
-        return bool(list(qm.manager.engine.queues[queue].waiting.everyone()))
+        return bool(list(qm.manager.engine.queues[queue].waiting.in_service_order()))
 
 
 def test_a_block_may_end_the_queue_manager() -> None:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from tests.world.naive_model import ANY_ID, NaiveMessage, NaiveTwin
 from tests.world.world import World
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.get import cancel
+from ostler.engine.handle import Handle
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.recovery.records import BACK_OUT, GET, PREPARE, PUT
 from ostler.model.constants import (

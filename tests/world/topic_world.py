@@ -7,7 +7,8 @@ import struct
 from tests.world.world import Put, World
 
 from ostler.engine import objects
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.pubsub.subscribe import SubscribeRequest, SubscribeResult, subscribe

@@ -21,9 +21,10 @@ from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world_lives import Visitor, WorldLives
 
 from ostler.engine import objects
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import STOPPING
 from ostler.engine.get import get, give_up_waits, new_request
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
@@ -141,7 +142,7 @@ class World(WorldLives):
 
     def connect(self, application: str = "test") -> Connection:
         engine = self.engine
-        connection = Connection(engine.next_connection, engine, "tester", application, 6)
+        connection = Connection(engine.next_connection, "tester", application, 6)
         engine.next_connection += 1
         connection.identity_context = b"tester".ljust(12) + bytes(32) + b" " * 32
         connection.origin_prefix = struct.pack("<i28s", 6, application.encode().ljust(28))

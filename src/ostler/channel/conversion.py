@@ -11,7 +11,7 @@ from ostler.engine.conversion.conversion import convert_message
 from ostler.engine.core import Engine
 from ostler.engine.events.channel_events import on_channel_conversion_error
 from ostler.engine.message.message import CCSID_AT, ENCODING_AT, FORMAT_AT, patch_i32
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.constants import MQFMT_NONE
 from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 
@@ -46,7 +46,9 @@ def convert_for_partner(engine: Engine, body: bytes, encoding: i64, ccsid: i64) 
 def report_conversion_error(engine: Engine, reason: i64, body: bytes, channel: str, transmission_queue: str) -> None:
     """An event says which data a channel could not convert."""
     described = format_of(body).decode("latin-1").rstrip()
-    send_reports(engine, on_channel_conversion_error(engine, reason, channel, described, transmission_queue, ""), None)
+    send_own_messages(
+        engine, on_channel_conversion_error(engine, reason, channel, described, transmission_queue, ""), None
+    )
 
 
 def format_of(body: bytes) -> bytes:

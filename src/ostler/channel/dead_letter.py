@@ -16,12 +16,13 @@ from typing import Final, final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events import reports
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import PERSISTENCE_AT, PRIORITY_AT, REPORT_AT, Message, patch_i32
 from ostler.engine.open import OpenRequest, close_object, open_object
-from ostler.engine.queue.transfer import admit, deliver, send_reports
+from ostler.engine.queue.delivery import check_admission, deliver, send_own_messages
 from ostler.engine.queue.transmission import transmission_message
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
@@ -110,7 +111,7 @@ def dead_letter_or_discard(
         elif refused in _NOT_OF_THE_MESSAGE or not _may_be_lost(channel, item):
             return refused, NOT_DONE
     message = Message(item.md, b"", item.body, 0)
-    send_reports(engine, reports.on_exception(engine, message, reason), unit)
+    send_own_messages(engine, reports.on_exception(engine, message, reason), unit)
     return 0, done
 
 
@@ -152,7 +153,7 @@ def _place(
             return MQRC_BACKED_OUT
         if len(unit.entries) >= engine.uncommitted_max:
             return MQRC_SYNCPOINT_LIMIT_REACHED
-    reason: i64 = admit(engine, queue, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
+    reason: i64 = check_admission(engine, queue, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
         connection.after_lsn = deliver(engine, queue, md, b"", body, unit)
     return reason

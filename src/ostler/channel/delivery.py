@@ -15,9 +15,10 @@ from mypy_extensions import i32, i64
 
 from ostler.channel.dead_letter import NOT_DONE, DeadLetterCandidate, dead_letter_or_discard
 from ostler.channel.sync_records import SYNC_QUEUE
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import field_text
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import (
     CONTEXT_AT,
     EXPIRY_AT,

@@ -28,8 +28,9 @@ from ostler.channel.refusals import ENDING_REASONS, is_permanent, quote_partner,
 from ostler.channel.send_checks import dead_letter_unsendable, refusal_reason
 from ostler.channel.sync_records import SENDING, SyncRecords, commit_batch
 from ostler.engine import get as getting
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.queue import Queue

@@ -20,9 +20,9 @@ from ostler.channel.batch_limits import BatchLimits
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import own_descriptor
 from ostler.engine.message.message import FORMAT_AT, MESSAGE_TYPE_AT
+from ostler.engine.queue.delivery import check_admission, deliver
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, NONE
-from ostler.engine.queue.transfer import admit, deliver
 from ostler.engine.recovery.records import GET, get_head
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
@@ -172,7 +172,7 @@ class SyncRecords:
         """Put a new record within a unit of work. MQError when the queue does not take it."""
         queue = self._queue()
         body = record.encode()
-        reason: i64 = admit(self.engine, queue, len(body), True)
+        reason: i64 = check_admission(self.engine, queue, len(body), True)
         if reason != 0:
             raise MQError(reason, f"Queue {SYNC_QUEUE} does not take a record of channel {record.channel}.")
         record.seq = queue.next_seq

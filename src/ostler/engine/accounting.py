@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.queue.queue import Queue
 from ostler.model.accounts import DISCONNECTED, LOST, ConnectionAccount, QueueAccount
 from ostler.model.constants import (

@@ -11,13 +11,17 @@ from typing import Final, final
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
+from ostler.engine.connection import Connection
+from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.message.timestamps import PutClock
 from ostler.engine.pubsub.topic_tree import TopicTree
-from ostler.engine.queue.get_request import GetRequest, ScanTurns
+from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.get_waiters import ScanTurns
 from ostler.engine.queue.queue import LongMessages, Queue
 from ostler.engine.queue.queue_file import OpenFiles, QueueFile
 from ostler.engine.recovery.checkpoint_space import CheckpointSpace
+from ostler.engine.selectors.selector import COMPILING_COST, Selector, compile_selector
+from ostler.engine.selectors.selector import cache as selector_cache
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
@@ -105,7 +109,7 @@ class Engine:
         self.queue_statistics: i64 = MQMON_OFF
         self.queue_monitoring: i64 = MQMON_OFF
         self.woken: list[GetRequest] = []
-        # Looking for messages in slices: see `get.go_on_looking`.
+        # Looking for messages in slices: see `get.resume_scans`.
         self.slice_cost: i64 = SLICE_COST
         self.share_cost: i64 = SHARE_COST
         self.work_left: i64 = NO_LIMIT  # of the slice under way
@@ -113,8 +117,8 @@ class Engine:
         self.scans = ScanTurns()
         self.offering: dict[int, Queue] = {}  # queues with offers under way, by their number
         # Its waker is told when there is something to go on with. Without one, nothing is left for later.
-        self.bell = GetRequest(Connection(0, self, "", "", 0), Handle(0, OTHER_OBJECT, "", 0), 0, 0)
-        self._has_rung = False
+        self.owner_signal = GetRequest(Connection(0, "", "", 0), Handle(0, OTHER_OBJECT, "", 0), 0, 0)
+        self._is_owner_signalled = False
         # Messages of the queue manager's own wait here while a request is being answered: delivering one could answer
         # the same request again.
         self.outbox: list[Posting] = []
@@ -184,6 +188,14 @@ class Engine:
         if len(self.notices) < _NOTICES_MAX and text not in self.notices:
             self.notices.append(text)
 
+    def mark_damaged(self, queue: Queue, damage: str) -> None:
+        """Make verbs on a queue fail with MQRC_OBJECT_DAMAGED until it is recovered or deleted."""
+        queue.damaged = damage
+        self.notices.append(
+            f"AMQ7472E: Object {queue.name}, type queue damaged. {damage}. With linear logging, recover it with "
+            "rcrmqobj; otherwise delete the queue and define it again."
+        )
+
     def lacks_log_space(self, size_bytes: i64) -> bool:
         """Return True when the log has no room for so many bytes. The owner makes room and calls again."""
         if self.journal.room_bytes() >= size_bytes:
@@ -206,32 +218,40 @@ class Engine:
         writer.write(self.id_prefix)
         write_i64_le(writer, self.unique)
 
-    def ring(self) -> None:
+    def signal_owner(self) -> None:
         """Have the owner told that a look for messages is to go on."""
-        if not self._has_rung and self.bell.waker is not None:
-            self._has_rung = True
-            self.woken.append(self.bell)
+        if not self._is_owner_signalled and self.owner_signal.waker is not None:
+            self._is_owner_signalled = True
+            self.woken.append(self.owner_signal)
 
-    def ring_again(self) -> None:
+    def signal_new_owner(self) -> None:
         """Another owner goes on from now on: have it told if there is something to go on with."""
-        self._has_rung = False
-        if self.is_looking():
-            self.ring()
+        self._is_owner_signalled = False
+        if self.has_pending_scans():
+            self.signal_owner()
 
     def renew_share(self) -> None:
         """Verbs may do something at once again: others have had their turn."""
-        self._has_rung = False
+        self._is_owner_signalled = False
         self.share_left = self.share_cost
 
-    def is_looking(self) -> bool:
+    def has_pending_scans(self) -> bool:
         """Whether there is something to go on with."""
         return self.scans.count > 0 or len(self.offering) > 0
 
     def first_slice(self) -> i64:
         """What a verb may spend at once on looking for messages."""
-        if self.bell.waker is None:
+        if self.owner_signal.waker is None:
             return self.slice_cost
         return self.slice_cost if self.slice_cost < self.share_left else self.share_left
+
+    def compile_selector(self, text: str) -> Selector:
+        """Compile a selection string for a verb, at the expense of the share for verbs unless it is cached."""
+        known = selector_cache.find(text)
+        if known is None:
+            self.share_left -= len(text) * COMPILING_COST
+            known = compile_selector(text)
+        return known
 
     def unit_of_work_of(self, connection: Connection) -> UnitOfWork:
         """The connection's unit of work, begun when there is none."""

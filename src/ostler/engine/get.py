@@ -6,13 +6,16 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import NO_LIMIT, RUNNING, Engine
 from ostler.engine.events import performance_events as events
 from ostler.engine.groups import groups
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.open import release_lock, unlock
+from ostler.engine.queue.delivery import end_answering, flush_outbox, resume_offers, send_own_messages
 from ostler.engine.queue.get_request import (
+    BROWSE_OPTIONS,
     BY_CORRELATION_ID,
     BY_MESSAGE_ID,
     BY_SCAN,
@@ -21,9 +24,9 @@ from ostler.engine.queue.get_request import (
 )
 from ostler.engine.queue.matching import is_eligible
 from ostler.engine.queue.queue import Queue
+from ostler.engine.queue.retrieval import discard_expired, try_satisfy, try_satisfy_slice
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.engine.queue.slots import NONE
-from ostler.engine.queue.transfer import BROWSE, attempt, attempt_slice, discard_expired, go_on_offering, send_reports
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_get_empty, count_get_failed
 from ostler.model.constants import (
@@ -111,7 +114,7 @@ def new_request(
     request.selector = handle.selector
     if (
         request.match & ~(MQMO_MATCH_MSG_ID | MQMO_MATCH_CORREL_ID)
-        or options & (BROWSE | MQGMO_MSG_UNDER_CURSOR | GROUP_OPTIONS)
+        or options & (BROWSE_OPTIONS | MQGMO_MSG_UNDER_CURSOR | GROUP_OPTIONS)
         or request.selector is not None
         or match & ~_MATCHES
     ):
@@ -132,22 +135,24 @@ def get(engine: Engine, request: GetRequest) -> bool:
         return refuse(engine, request, MQRC_NONE if unlock(engine, queue, request.handle) else MQRC_NO_MSG_LOCKED)
     locked: i64 = request.handle.locked_slot if request.options & _MOVES_CURSOR else NONE
     locked_seq: i64 = request.handle.locked_seq
-    answered: bool = attempt(engine, request, queue)
+    engine.answering += 1
+    answered: bool = try_satisfy(engine, request, queue)
+    end_answering(engine)
     if request.is_scanning:
         request.gives_up_slot = locked
         request.gives_up_seq = locked_seq
-        if _has_too_much(request):
+        if _exceeds_selector_limit(request):
             cancel(engine, request, MQRC_RESOURCE_PROBLEM)
         return request.done
     if locked != NONE:
-        _let_go(engine, request, queue, locked, locked_seq)
+        _release_previous_lock(engine, request, queue, locked, locked_seq)
     if answered:
         return True
     if not request.options & MQGMO_WAIT or request.wait_ms == 0:
         return refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
     queue.waiting.add(request)
     _count_wait(engine, request, queue)
-    if _has_too_much(request):
+    if _exceeds_selector_limit(request):
         cancel(engine, request, MQRC_RESOURCE_PROBLEM)
     return request.done
 
@@ -158,52 +163,54 @@ def _count_wait(engine: Engine, request: GetRequest, queue: Queue) -> None:
     request.connection.counters.waits += 1
 
 
-def _has_too_much(request: GetRequest) -> bool:
+def _exceeds_selector_limit(request: GetRequest) -> bool:
     """Whether an application waits with more selectors than it may have."""
     return request.selector is not None and request.connection.selector_use.bytes > SELECTOR_BYTES_MAX
 
 
-def go_on_looking(engine: Engine) -> None:
-    """Go on with what verbs have left to be looked for, a bounded share of it. `engine.is_looking()`: there is more.
+def resume_scans(engine: Engine) -> None:
+    """Continue scans that verbs have left unfinished, within a bounded cost. Some may be left (`has_pending_scans`).
 
-    The owner calls this again and again, between letting others have their turn, and wakes who is in `engine.woken`.
+    The owner calls this repeatedly, serves others in between, and wakes the requests in `engine.woken`.
     """
     engine.renew_share()
     left: i64 = engine.share_cost
     is_turn_of_offers = True
-    while left > 0 and engine.is_looking():
+    while left > 0 and engine.has_pending_scans():
         given: i64 = engine.slice_cost if engine.slice_cost < left else left
         engine.work_left = given
         if engine.offering and (is_turn_of_offers or engine.scans.count == 0):
-            go_on_offering(engine)
+            resume_offers(engine)
         else:
             request = engine.scans.take()
             if request is not None and request.is_scanning:
-                _go_on_with(engine, request)
+                _resume_scan(engine, request)
         is_turn_of_offers = not is_turn_of_offers
         spent: i64 = given - engine.work_left
         left -= spent if spent > 0 else 1
     engine.work_left = NO_LIMIT
 
 
-def _go_on_with(engine: Engine, request: GetRequest) -> None:
+def _resume_scan(engine: Engine, request: GetRequest) -> None:
     """One more slice of the look of a request through its queue."""
     queue = request.handle.queue
     assert queue is not None
     queue.waiting.end_scan(request)
-    answered: bool = attempt_slice(engine, request, queue)
+    engine.answering += 1
+    answered: bool = try_satisfy_slice(engine, request, queue)
+    end_answering(engine)
     if request.is_scanning:
         return
     locked: i64 = request.gives_up_slot
-    if not answered and request.must_look_again:
-        request.must_look_again = False
+    if not answered and request.must_rescan:
+        request.must_rescan = False
         request.scan_slot = NONE
         queue.waiting.begin_scan(request)
         engine.scans.add(request)
         return
     if locked != NONE:
         request.gives_up_slot = NONE
-        _let_go(engine, request, queue, locked, request.gives_up_seq)
+        _release_previous_lock(engine, request, queue, locked, request.gives_up_seq)
     if answered:
         queue.waiting.remove(request)
     elif request.options & MQGMO_WAIT and request.wait_ms != 0:
@@ -216,7 +223,7 @@ def _go_on_with(engine: Engine, request: GetRequest) -> None:
     engine.woken.append(request)
 
 
-def _let_go(engine: Engine, request: GetRequest, queue: Queue, locked: i64, locked_seq: i64) -> None:
+def _release_previous_lock(engine: Engine, request: GetRequest, queue: Queue, locked: i64, locked_seq: i64) -> None:
     """A browse moved on, or found nothing more: it gives up the lock it had. One that failed keeps it."""
     handle = request.handle
     if request.done and (request.reason == MQRC_TRUNCATED_MSG_FAILED or request.reason == MQRC_OBJECT_DAMAGED):
@@ -252,7 +259,7 @@ def give_up_waits(engine: Engine, connection: Connection, reason: i64) -> None:
     for handle in connection.handles.values():
         queue = handle.queue
         if queue is not None and handle.waits > 0:
-            for request in queue.waiting.everyone():
+            for request in queue.waiting.in_service_order():
                 if request.handle is handle:  # also for a message on approval, in the name of a stand-in
                     cancel(engine, request, reason)
                     engine.woken.append(request)
@@ -262,7 +269,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     handle = request.handle
     queue = handle.queue
     options: i64 = request.options
-    browse: i64 = options & BROWSE
+    browse: i64 = options & BROWSE_OPTIONS
     if queue is None:
         return MQRC_HOBJ_ERROR
     if request.match & ~_MATCHES:
@@ -287,7 +294,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
         return MQRC_OBJECT_CHANGED
     if not queue.get_allowed or not handle.get_allowed_by_alias:
         refused = events.on_refused(engine, request.connection, MQRC_GET_INHIBITED, handle.object_name)
-        send_reports(engine, refused, None)
+        send_own_messages(engine, refused, None)
         return MQRC_GET_INHIBITED
     if queue.damaged:
         return MQRC_OBJECT_DAMAGED
@@ -302,7 +309,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
                 return MQRC_BACKED_OUT
             if len(unit.entries) >= engine.uncommitted_max:
                 return MQRC_SYNCPOINT_LIMIT_REACHED
-    if options & (GROUP_OPTIONS | BROWSE):
+    if options & (GROUP_OPTIONS | BROWSE_OPTIONS):
         return groups.validate_get(request)
     return MQRC_NONE
 
@@ -315,6 +322,7 @@ def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
     can_be_had: bool = is_eligible(engine, request, queue, handle.cursor)
     if engine.expired:
         discard_expired(engine)
+        flush_outbox(engine)
     return can_be_had
 
 
@@ -334,8 +342,8 @@ def check_get_options(options: i64, has_message_handle: bool) -> i64:
         options & ~_ALL_OPTIONS
         or syncpoint & (syncpoint - 1)
         or cursor & (cursor - 1)
-        or (options & BROWSE and options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT))
-        or (options & MQGMO_LOCK and not options & BROWSE)
+        or (options & BROWSE_OPTIONS and options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT))
+        or (options & MQGMO_LOCK and not options & BROWSE_OPTIONS)
         or (options & MQGMO_LOCK and options & MQGMO_UNLOCK)
         or (options & MQGMO_UNLOCK and options & (cursor | MQGMO_WAIT | GROUP_OPTIONS))
         or properties & (properties - 1)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.engine import objects
-from ostler.engine.connection import OTHER_OBJECT, Handle
 from ostler.engine.core import Engine
 from ostler.engine.events import triggers
+from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.open import definition_changed
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.attributes import Attribute, ObjectType, Value, by_pcf, check
 from ostler.model.constants import (
     MQIA_FIRST,
@@ -208,7 +208,7 @@ def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integer
     if changed.object_type == ObjectType.QLOCAL:
         queue = handle.queue
         assert queue is not None
-        send_reports(engine, triggers.on_definition_change(engine, queue, definition), None)
+        send_own_messages(engine, triggers.on_definition_change(engine, queue, definition), None)
     else:
         definition_changed(engine, changed)
     return lsn

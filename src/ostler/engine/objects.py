@@ -8,9 +8,9 @@ from ostler.engine.core import Engine
 from ostler.engine.events import configuration_events as change_events
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE
-from ostler.engine.queue.transfer import send_reports
 from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, refuse_full_disk
 from ostler.engine.recovery.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.model.attributes import ObjectType, Value, valid_name
@@ -102,7 +102,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         queue.snapshot_lsn = lsn
         queue.replay_lsn = lsn
         queue.media_lsn = before  # until an image is recorded, the whole history is the image
-    send_reports(engine, change_events.on_change(engine, None, definition), None)
+    send_own_messages(engine, change_events.on_change(engine, None, definition), None)
     return lsn
 
 
@@ -129,7 +129,7 @@ def change(engine: Engine, definition: Definition) -> i64:
     else:
         apply_define(engine, definition, 0)
     lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
-    send_reports(engine, change_events.on_change(engine, before, definition), None)
+    send_own_messages(engine, change_events.on_change(engine, before, definition), None)
     return lsn
 
 
@@ -171,7 +171,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         if engine.guard is not None:
             engine.guard.deleted(definition)
         deleted_lsn: i64 = engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
-        send_reports(engine, change_events.on_change(engine, definition, None), None)
+        send_own_messages(engine, change_events.on_change(engine, definition, None), None)
         return deleted_lsn
     queue = engine.queues[name]
     _check_free(queue)
@@ -224,13 +224,13 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         for key in [key for key in engine.of_type(ObjectType.AUTHREC) if key.startswith(prefix)]:
             lsn = delete(engine, ObjectType.AUTHREC, key)
     if not queue.is_temporary:
-        send_reports(engine, change_events.on_change(engine, queue.definition, None), None)
+        send_own_messages(engine, change_events.on_change(engine, queue.definition, None), None)
     return lsn
 
 
 def fail_waiting(engine: Engine, queue: Queue, reason: i64, with_option: i64 = 0) -> None:
     """Those who wait cannot be served any more: tell them, or only those with an option."""
-    for request in queue.waiting.everyone():
+    for request in queue.waiting.in_service_order():
         if with_option == 0 or request.options & with_option:
             queue.waiting.remove(request)
             request.reason = reason

@@ -7,20 +7,20 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine import accounting, authority, statistics
-from ostler.engine.connection import OTHER_OBJECT, QUEUE, Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events import configuration_events as change_events
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import triggers
 from ostler.engine.groups import groups
+from ostler.engine.handle import OTHER_OBJECT, QUEUE, Handle
 from ostler.engine.name_resolution import Resolved, resolve
 from ostler.engine.objects import create_dynamic, delete_queue
 from ostler.engine.pubsub.end_subscription import close_subscription
 from ostler.engine.pubsub.open_topic import close_topic, open_topic
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue, is_left_over
 from ostler.engine.queue.slots import LOCKED, NONE
-from ostler.engine.queue.transfer import send_reports
-from ostler.engine.selectors.selector import compile_for
 from ostler.engine.states import check_state
 from ostler.engine.syncpoint import serve_returned
 from ostler.model.attributes import ObjectType
@@ -144,7 +144,7 @@ def _tell_refusal(engine: Engine, connection: Connection, request: OpenRequest, 
         event = events.on_refused(engine, connection, refusal.reason, request.name, request.manager_name)
     else:
         return
-    send_reports(engine, event, None)
+    send_own_messages(engine, event, None)
 
 
 def _check_options(options: i64) -> None:
@@ -219,7 +219,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
     try:
         _check_fit(engine, queue, found, request)
         if request.selection:
-            handle.selector = compile_for(engine, request.selection)
+            handle.selector = engine.compile_selector(request.selection)
         _claim_input(queue, handle, request.options)
     except MQError:
         if is_created:
@@ -292,7 +292,7 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
     if handle.for_input:
         queue.inputs += 1
         queue.exclusive = handle.is_exclusive
-        send_reports(engine, triggers.on_initiation_queue_opened(engine, queue), None)
+        send_own_messages(engine, triggers.on_initiation_queue_opened(engine, queue), None)
     if handle.for_output:
         queue.outputs += 1
     if handle.for_browse:
@@ -365,7 +365,7 @@ def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
     queue = handle.queue
     if queue is None or handle.waits == 0:
         return
-    for request in queue.waiting.everyone():
+    for request in queue.waiting.in_service_order():
         if request.handle is handle:
             queue.waiting.remove(request)
             request.reason = reason
@@ -388,7 +388,7 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
             try:
                 authority.check_delete(engine, connection, handle.name)
             except MQError:
-                send_reports(engine, change_events.on_close_refused(engine, connection, handle.name), None)
+                send_own_messages(engine, change_events.on_close_refused(engine, connection, handle.name), None)
                 raise
     reason: i64 = MQRC_NONE
     if handle.topic is not None:
@@ -436,7 +436,7 @@ def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
         if handle.is_exclusive:
             queue.exclusive = False
         if queue.inputs == 0 and queue.trigger_on and not queue.deleted:
-            send_reports(engine, triggers.on_input_close(engine, queue), None)
+            send_own_messages(engine, triggers.on_input_close(engine, queue), None)
 
 
 def unlock(engine: Engine, queue: Queue, handle: Handle) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, RUNNING, Engine
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import reports
 from ostler.engine.groups import groups
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import (
     FLAGS_AT,
     PERSISTENCE_AT,
@@ -27,8 +28,8 @@ from ostler.engine.put_descriptor import (
     message_context,
     stored_descriptor,
 )
+from ostler.engine.queue.delivery import check_admission, deliver, send_own_messages
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.transfer import admit, deliver, send_reports
 from ostler.engine.queue.transmission import HEADERS_BYTES, transmission_message
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put, count_put1
@@ -93,7 +94,7 @@ def put(
     if not handle.valid:
         return MQRC_OBJECT_CHANGED
     if not queue.put_allowed or not handle.put_allowed_by_alias:
-        send_reports(engine, events.on_refused(engine, connection, MQRC_PUT_INHIBITED, handle.object_name), None)
+        send_own_messages(engine, events.on_refused(engine, connection, MQRC_PUT_INHIBITED, handle.object_name), None)
         return MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
         check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
@@ -159,10 +160,10 @@ def _place(
             engine, handle.remote_queue, handle.remote_manager, stored, properties, body
         )
         properties = b""
-    reason: i64 = admit(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
+    reason: i64 = check_admission(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
     if reason != 0:
         if reason == MQRC_Q_FULL and engine.performance_events:
-            send_reports(engine, events.on_queue_full(engine, queue), None)
+            send_own_messages(engine, events.on_queue_full(engine, queue), None)
         return reason
     lsn: i64 = deliver(engine, queue, placed_md, properties, body, unit)
     if lsn != 0 and _waits_for_answer(handle, queue, options):
@@ -235,7 +236,7 @@ def _put_in_segments(
     if unit is not None and len(unit.entries) + len(pieces) > engine.uncommitted_max:
         return MQRC_SYNCPOINT_LIMIT_REACHED
     is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
-    reason: i64 = admit(engine, queue, min(limit, len(body)), is_persistent)
+    reason: i64 = check_admission(engine, queue, min(limit, len(body)), is_persistent)
     if reason != 0:
         return reason
     if is_persistent and engine.lacks_log_space(len(body) + len(pieces) * JOURNAL_MARGIN_BYTES):

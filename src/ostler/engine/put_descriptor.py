@@ -7,9 +7,10 @@ from typing import Final
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le
 from mypy_extensions import i32, i64
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events import reports
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import (
     BACKOUT_COUNT_AT,
     CCSID_AT,

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import OTHER_OBJECT, Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.message.message import PERSISTENCE_AT, PUT_DATE_AT, Message
 from ostler.engine.message.timestamps import milliseconds_of
 from ostler.engine.queue.get_request import GetRequest

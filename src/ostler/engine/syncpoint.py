@@ -11,10 +11,11 @@ from ostler.engine.core import Engine
 from ostler.engine.groups import groups
 from ostler.engine.objects import delete_queue
 from ostler.engine.pubsub import retained
+from ostler.engine.queue.delivery import end_answering, serve_waiting, trigger_after_arrival
 from ostler.engine.queue.queue import Queue, is_left_over
 from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.retrieval import try_satisfy
 from ostler.engine.queue.slots import AVAILABLE
-from ostler.engine.queue.transfer import after_arrival, attempt, mark_damaged, serve_waiting
 from ostler.engine.recovery.records import BACK_OUT, COMMIT, PREPARE, commit_head, number_head
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
 from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
@@ -91,7 +92,7 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
         try:
             _publish(engine, queue, entry, lsn)
         except QueueFileDamaged as damage:
-            mark_damaged(engine, queue, str(damage))
+            engine.mark_damaged(queue, str(damage))
         except (MQError, MemoryError):
             serve_all(engine, queue)  # the message is there, but cannot be read now: who waits for it is told so
     _delete_left_over(engine, unit)
@@ -119,7 +120,7 @@ def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
         if not queue.has_available(slot, entry.seq):
             return
     if queue.trigger_on:
-        after_arrival(engine, queue, queue.load(slot).md)
+        trigger_after_arrival(engine, queue, queue.load(slot).md)
 
 
 def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
@@ -139,7 +140,7 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
         try:
             _give_back(engine, queue, entry)
         except QueueFileDamaged as damage:
-            mark_damaged(engine, queue, str(damage))
+            engine.mark_damaged(queue, str(damage))
     for entry in unit.entries:
         if not entry.is_put:
             serve_returned(engine, entry.queue, entry.slot, entry.seq)
@@ -164,21 +165,25 @@ def serve_returned(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
     try:
         serve_waiting(engine, queue, slot, queue.load(slot))
     except QueueFileDamaged as damage:
-        mark_damaged(engine, queue, str(damage))
+        engine.mark_damaged(queue, str(damage))
     except (MQError, MemoryError):
         serve_all(engine, queue)
 
 
 def serve_all(engine: Engine, queue: Queue) -> None:
     """The queue was changed: let everybody who waits look again. Long looks go on later."""
-    for request in queue.waiting.everyone():
+    for request in queue.waiting.in_service_order():
         if queue.slots.first() < 0:
             return
         if request.is_scanning:
-            request.must_look_again = True
-        elif not request.done and attempt(engine, request, queue):
-            queue.waiting.remove(request)
-            engine.woken.append(request)
+            request.must_rescan = True
+        elif not request.done:
+            engine.answering += 1
+            is_satisfied: bool = try_satisfy(engine, request, queue)
+            end_answering(engine)
+            if is_satisfied:
+                queue.waiting.remove(request)
+                engine.woken.append(request)
 
 
 def _end(engine: Engine, unit: UnitOfWork) -> None:
@@ -217,7 +222,7 @@ def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | 
 def _fail_waiting(engine: Engine, unit: UnitOfWork) -> None:
     """A get that waits to become part of a unit must not be answered into it once it is backed out."""
     for queue in engine.queues_by_id.values():
-        for request in queue.waiting.everyone():
+        for request in queue.waiting.in_service_order():
             if request.connection.unit_of_work is unit and request.options & _INTO_UNIT:
                 queue.waiting.remove(request)
                 request.reason = MQRC_BACKED_OUT

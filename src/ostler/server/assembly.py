@@ -560,7 +560,7 @@ class Server(ReactorHandler):
         commits = reader.integer() != 0
         reader.check_end()
         link = conversation.link
-        conversation.connection.has_said_goodbye = True
+        conversation.connection.has_disconnected = True
         reason = conversation.close(commits)
         link.conversations.pop(conversation.number, None)
         if number:

@@ -18,7 +18,7 @@ from ostler.engine.events import triggers
 from ostler.engine.get import give_up_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.recovery.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MANIFEST_PATH, Manifest, write_instance
 from ostler.engine.recovery.replay import JournalInconsistent, Replay
 from ostler.engine.recovery.snapshot import replace_file
@@ -227,15 +227,15 @@ class QueueManager(ManagerCore):
         with self.lock:
             engine.space.hold(engine)
             events.after_restart(engine)
-            send_reports(engine, triggers.after_restart(engine), None)
-            send_reports(engine, events.on_start(engine), None)
+            send_own_messages(engine, triggers.after_restart(engine), None)
+            send_own_messages(engine, events.on_start(engine), None)
             self.wake()
         self.running = True
         self.started_at = time.time()
         self.statistics_writer.begin()
         self.housekeeping.start()
         self.search = SearchThread(self)
-        engine.bell.waker = self.search.ring
+        engine.owner_signal.waker = self.search.ring
         self.collect_notices()
         report = self.log.restart_report
         if report.dropped_bytes:
@@ -371,7 +371,7 @@ class QueueManager(ManagerCore):
                 else:
                     fail_waiting(self.engine, queue, MQRC_Q_MGR_STOPPING)
             self.wake()
-            send_reports(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
+            send_own_messages(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
         while mode == "quiesce" and self.engine.connections and time.monotonic() < self._end_deadline:
             time.sleep(0.01)
         if mode == "quiesce" and self.engine.connections:
@@ -400,7 +400,7 @@ class QueueManager(ManagerCore):
             raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
         if engine.state != 0:
             raise MQError(MQRC_CONNECTION_QUIESCING)
-        connection = Connection(engine.next_connection, engine, user, application, application_type)
+        connection = Connection(engine.next_connection, user, application, application_type)
         engine.next_connection += 1
         connection.identity_context = user.encode("utf-8")[:12].ljust(12) + bytes(32) + b" " * 32
         name = application.encode("utf-8")[-28:].ljust(28)
@@ -416,7 +416,7 @@ class QueueManager(ManagerCore):
         with self.lock:
             engine = self.engine
             self.clock.update(engine)
-            connection.has_said_goodbye = True
+            connection.has_disconnected = True
             reason = self.release(connection, commit_work)
             self.wake()
             lsn = connection.after_lsn
@@ -435,7 +435,7 @@ class QueueManager(ManagerCore):
         if connection.unit_of_work is not None:
             reason = commit(engine, connection) if commit_work else back_out(engine, connection)
         self._drop(connection, MQRC_CONNECTION_BROKEN)
-        self.statistics_writer.disconnected(connection, DISCONNECTED if connection.has_said_goodbye else LOST)
+        self.statistics_writer.disconnected(connection, DISCONNECTED if connection.has_disconnected else LOST)
         return reason
 
     def _drop(self, connection: Connection, reason: int) -> None:

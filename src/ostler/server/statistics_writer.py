@@ -14,8 +14,8 @@ from ostler.engine import accounting
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing, own_descriptor
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.transfer import send_reports
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQFMT_ADMIN, MQMON_NONE, MQMON_OFF, MQQT_LOCAL
 from ostler.model.counters import Counts, queue_counts, verb_counts
@@ -263,7 +263,7 @@ class StatisticsWriter:
                 persistence if isinstance(persistence, int) else 0,
             )
             outgoing.append(Outgoing(queue_name, "", md, message, False))
-        send_reports(engine, outgoing, None)
+        send_own_messages(engine, outgoing, None)
 
 
 def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:

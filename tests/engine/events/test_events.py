@@ -63,7 +63,7 @@ class World:
         return self.engine.add_queue(definition, self.engine.next_queue_id)
 
     def connection(self) -> Connection:
-        return Connection(1, self.engine, "alice", "payroll", mq.MQAT_UNIX)
+        return Connection(1, "alice", "payroll", mq.MQAT_UNIX)
 
     def put(self, count: int = 1) -> list[Outgoing]:
         made: list[Outgoing] = []

@@ -15,7 +15,7 @@ from ostler.engine.events import reports
 from ostler.engine.message.message import Message
 from ostler.engine.properties.properties import Property
 from ostler.engine.properties.property_block import decode_block, encode_block
-from ostler.engine.queue import transfer
+from ostler.engine.queue import delivery
 from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
@@ -433,7 +433,7 @@ def test_arrival_is_reported_to_the_reply_queue() -> None:
     queue = add_queue(engine, "APP.QUEUE")
     replies = add_queue(engine, "REPLIES")
     md = descriptor(Report=mq.MQRO_COA_WITH_FULL_DATA, ReplyToQMgr="QM1", Persistence=0, MsgFlags=0)
-    transfer.deliver(engine, queue, md, b"", b"hello", None)
+    delivery.deliver(engine, queue, md, b"", b"hello", None)
     assert bodies(queue) == bodies(replies) == [b"hello"]
     assert MQMD.read(replies.load(replies.slots.first()).md, "Feedback") == mq.MQFB_COA
 
@@ -444,7 +444,7 @@ def test_a_report_without_a_queue_becomes_a_dead_letter_or_is_discarded(options:
     queue = add_queue(engine, "APP.QUEUE")
     dead = add_queue(engine, "DEAD.LETTERS")
     md = descriptor(Report=mq.MQRO_COA | options, ReplyToQMgr="QM1", Persistence=0, MsgFlags=0)
-    transfer.deliver(engine, queue, md, b"", b"hello", None)
+    delivery.deliver(engine, queue, md, b"", b"hello", None)
     assert dead.depth == expected
     for body in bodies(dead):
         assert MQDLH.read(body, "Reason") == mq.MQRC_UNKNOWN_OBJECT_NAME

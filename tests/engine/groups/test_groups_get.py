@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import pytest
 from tests.world.simulated_disk import SimulatedDisk
 
-from ostler.engine.connection import QUEUE, Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.groups import groups
+from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
 from ostler.engine.message.message import Message
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
@@ -109,7 +110,7 @@ class World:
         self.engine.now_ms = 1000
         self.queue = self.engine.add_queue(Definition(ObjectType.QLOCAL, "Q", {"MSGDLVSQ": 0}), 1)
         self.queue.buffer_bytes_nonpersistent = 1 << 20
-        self.connection = Connection(1, self.engine, "user", "test", 0)
+        self.connection = Connection(1, "user", "test", 0)
         self.handle = Handle(2, QUEUE, "Q", 0)
         self.handle.queue = self.queue
         self.queue.browsers.append(self.handle)

@@ -7,9 +7,9 @@ import struct
 import pytest
 from tests.world.simulated_disk import SimulatedDisk
 
-from ostler.engine.connection import QUEUE, Handle
 from ostler.engine.core import Engine
 from ostler.engine.groups import groups
+from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
 from ostler.engine.message.message import FLAGS_AT, GROUP_ID_AT, MESSAGE_TYPE_AT, NULL_ID, OFFSET_AT, SEQUENCE_NUMBER_AT
 from ostler.model.attributes import ObjectType

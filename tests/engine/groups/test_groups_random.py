@@ -101,7 +101,7 @@ class Manager:
         self.engine.buffer_bytes_nonpersistent = self.buffer_bytes
         self.engine.buffer_bytes_persistent = self.buffer_bytes
         self.engine.add_queue(new_definition(ObjectType.QLOCAL, "Q", {"MAXMSGL": self.message_bytes_max}), 1)
-        self.connection = Connection(1, self.engine, "user", "test", 0)
+        self.connection = Connection(1, "user", "test", 0)
         self.connection.identity_context = bytes(76)
         self.connection.origin_prefix = bytes(32)
         options = MQOO_INPUT_SHARED | MQOO_OUTPUT | MQOO_BROWSE

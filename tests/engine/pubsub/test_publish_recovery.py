@@ -14,7 +14,7 @@ from tests.world.audit import audit_engine
 from tests.world.topic_world import TopicWorld
 from tests.world.world_lives import SMALL_LOG
 
-from ostler.engine.connection import Handle
+from ostler.engine.handle import Handle
 from ostler.engine.open import close_object
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.end_subscription import delete_orphaned_queues, remove_subscription

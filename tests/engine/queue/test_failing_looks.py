@@ -6,8 +6,9 @@ import pytest
 from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World
 
-from ostler.engine.connection import Connection, Handle
-from ostler.engine.get import get, go_on_looking, new_request
+from ostler.engine.connection import Connection
+from ostler.engine.get import get, new_request, resume_scans
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
 from ostler.engine.selectors.selector import compile_selector
@@ -65,7 +66,7 @@ class Site:
         settings = LogSettings(primary_files=3, secondary_files=2, file_pages=1024)
         self.world = World.create(disk=self.disk, buffer_bytes=4_096, settings=settings)
         self.engine = self.world.engine
-        self.engine.bell.waker = lambda: None
+        self.engine.owner_signal.waker = lambda: None
         self.queue = self.world.define_queue("Q")
         self.application: Connection = self.world.connect()
         self.handle: Handle = self.world.open(self.application, "Q", 0x12)
@@ -116,8 +117,8 @@ def test_a_look_that_cannot_go_on_fails(site: Site, failure: Exception, reason: 
     assert request.is_scanning
     site.forget()
     site.disk.failure = failure
-    while site.engine.is_looking():
-        go_on_looking(site.engine)
+    while site.engine.has_pending_scans():
+        resume_scans(site.engine)
     assert (request.done, request.reason) == (True, reason)
     assert request in site.engine.woken
     assert site.queue.waiting.count == 0
@@ -131,15 +132,15 @@ def test_a_message_that_cannot_be_read_is_offered_later(site: Site, failure: Exc
     site.engine.share_left = 0
     site.put(b"a")
     site.put(b"b")
-    assert site.engine.is_looking()
+    assert site.engine.has_pending_scans()
     site.forget()
     site.disk.failure = failure
     for _ in range(3):
-        go_on_looking(site.engine)
+        resume_scans(site.engine)
     assert (site.engine.answering, request.done, site.queue.depth) == (0, False, 2)
     site.disk.failure = None
-    while site.engine.is_looking():
-        go_on_looking(site.engine)
+    while site.engine.has_pending_scans():
+        resume_scans(site.engine)
     assert request.body.rstrip() == b"a"
     assert request.reason != reason
 

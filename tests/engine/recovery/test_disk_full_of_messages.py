@@ -7,7 +7,8 @@ from tests.world.audit import audit_engine
 from tests.world.simulated_disk import SimulatedDisk
 from tests.world.world import World
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
+from ostler.engine.handle import Handle
 from ostler.engine.recovery.checkpoint_space import RESERVE_PATH, needed_bytes
 from ostler.log import LogSettings
 from ostler.model.constants import (

@@ -7,8 +7,9 @@ from tests.world.audit import audit_engine
 from tests.world.simulated_disk import PowerLost
 from tests.world.world import World, damage
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import JOURNAL_MARGIN_BYTES
+from ostler.engine.handle import Handle
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.log import LogSettings, LogType
 from ostler.model.constants import (

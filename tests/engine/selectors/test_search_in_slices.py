@@ -12,8 +12,9 @@ from tests.searching import examples
 from tests.world.world import World
 
 from ostler.engine import put as putting
-from ostler.engine.connection import Connection, Handle
-from ostler.engine.get import SELECTOR_BYTES_MAX, cancel, get, go_on_looking, new_request
+from ostler.engine.connection import Connection
+from ostler.engine.get import SELECTOR_BYTES_MAX, cancel, get, new_request, resume_scans
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.properties.properties import PropertySet
 from ostler.engine.properties.property_block import encode_block
@@ -42,7 +43,7 @@ class Site:
         self.engine.slice_cost = slice_cost
         self.engine.share_cost = slice_cost
         self.rung = 0
-        self.engine.bell.waker = self._ring
+        self.engine.owner_signal.waker = self._ring
         self.queue = self.world.define_queue("Q", {"MAXDEPTH": 1_000_000, "PROPCTL": mq.MQPROP_NONE})
         self.application, self.handle = self.join()
 
@@ -92,13 +93,13 @@ class Site:
         return request
 
     def step(self) -> None:
-        go_on_looking(self.engine)
+        resume_scans(self.engine)
         self.engine.woken = []
 
     def finish(self) -> int:
         """Until nothing is left to go on with; in how many steps."""
         steps = 0
-        while self.engine.is_looking():
+        while self.engine.has_pending_scans():
             self.step()
             steps += 1
             assert steps < 1_000_000
@@ -179,7 +180,7 @@ def test_a_look_does_a_bounded_amount_of_work_at_a_time(site: Site) -> None:
     assert not request.done
     assert 0 < per_slice < 10
     assert site.rung == 0
-    assert site.engine.woken[-1] is site.engine.bell  # the owner is told
+    assert site.engine.woken[-1] is site.engine.owner_signal  # the owner is told
     site.step()
     assert 0 < selector.evaluations - before - per_slice < 10
     assert site.finish() > 40
@@ -414,7 +415,7 @@ def test_messages_are_offered_in_their_order(site: Site) -> None:
     wait = DESTRUCTIVE | mq.MQGMO_WAIT
     for number in range(100):
         site.ask(f"j = 'x' AND k > {1000 + number}", wait, -1)
-    go_on_looking(site.engine)
+    resume_scans(site.engine)
     last = site.ask("k > 5", wait, -1)
     # The first one is asked about for long; the second one would be known to fit at once.
     site.put(b"first", j="x", k=6)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ostler.command.mqsc.script import ScriptCounts, run_script
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
+from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType

@@ -15,7 +15,7 @@ from tests.world.wire_bench import WireBench, get, numbers, put
 
 import ostler
 from ostler import aio
-from ostler.engine.get import go_on_looking
+from ostler.engine.get import resume_scans
 from ostler.engine.selectors.selector import cache, compile_selector
 from ostler.model.constants import (
     MQCC_OK,
@@ -60,7 +60,7 @@ def deep_bench(wire_bench: WireBench) -> WireBench:
 
 
 def looking(bench: WireBench) -> bool:
-    return bool(bench.manager.engine.is_looking())
+    return bool(bench.manager.engine.has_pending_scans())
 
 
 def test_others_are_served_between_the_slices_of_a_hostile_look(wire_bench: WireBench) -> None:
@@ -192,8 +192,8 @@ def test_a_message_that_a_look_has_just_taken_is_sent_although_it_is_cancelled(d
     deep_bench.turn()
     # Another thread goes on with the look, and the reactor has not been told of its end when the application cancels.
     with manager.lock:
-        while manager.engine.is_looking():
-            go_on_looking(manager.engine)
+        while manager.engine.has_pending_scans():
+            resume_scans(manager.engine)
         manager.wake()
     peer.send(wire.frame(wire.CANCEL, 1, 0, numbers(10)))
     assert peer.answer(10).payload.endswith(b"last")
@@ -292,7 +292,7 @@ def test_without_sockets_a_thread_goes_on(embedded: QueueManager) -> None:
             return list(await asyncio.gather(*[opened.get(selector=f"colour = '{number}'") for number in range(5)]))
 
     assert asyncio.run(together()) == [None] * 5
-    assert not embedded.engine.is_looking()
+    assert not embedded.engine.has_pending_scans()
 
 
 def test_links_that_have_many_selectors_compiled_are_put_off(wire_bench: WireBench) -> None:

@@ -11,13 +11,13 @@ from ostler.client.api.property_types import PropertyValue, property_values
 from ostler.client.api.transaction import takes_part
 from ostler.client.session.session import Session, Taken
 from ostler.engine import get as getting
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.conversion.conversion import convert_message
+from ostler.engine.handle import Handle
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block
 from ostler.engine.properties.property_control import properties_on_get, starts_with_rfh2
 from ostler.engine.pubsub import publication_properties
-from ostler.engine.queue.get_request import BY_SCAN, UNLIMITED, GetRequest
-from ostler.engine.queue.transfer import BROWSE
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, UNLIMITED, GetRequest
 from ostler.engine.selectors.selector import compile_selector
 from ostler.model.constants import (
     MQENC_NATIVE,
@@ -118,7 +118,7 @@ def terms_of(session: Session, asked: GetOptions, browse: int) -> Terms:
     options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
     if wait != 0:
         options |= MQGMO_WAIT
-    if not options & (_SYNCPOINTS | BROWSE):
+    if not options & (_SYNCPOINTS | BROWSE_OPTIONS):
         in_unit = takes_part(session, asked.get("syncpoint"))
         options |= MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT
     message_id = asked.get("message_id")

@@ -17,8 +17,8 @@ from ostler.client.mqi.consumer_port import Answers, ConsumerPort
 from ostler.client.mqi.consumers import BROWSE, Consumer, Delivery
 from ostler.client.mqi.put_get import Bound, get_request, returned_options
 from ostler.engine import get as getting
-from ostler.engine.connection import OTHER_OBJECT, Handle
 from ostler.engine.core import QUIESCING, RUNNING, STOPPING, Engine
+from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.queue.get_request import UNLIMITED, GetRequest
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.model.constants import (

@@ -16,8 +16,9 @@ from ostler.client.mqi.put_get import Bound, Result, completion, failed, publish
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
-from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Handle
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.model.constants import (
     MQCC_FAILED,

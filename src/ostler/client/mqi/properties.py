@@ -96,8 +96,9 @@ def _owner(hconn: int, reason: int) -> _Owner:
     if hconn >= FIRST_REMOTE:
         remote = usable_remote(hconn)
         return _Owner(remote.message_handles, len(remote.handles), remote.handles_max)
-    connection = usable(hconn).connection
-    return _Owner(connection.message_handles, len(connection.handles), connection.engine.handles_max)
+    bound = usable(hconn)
+    connection = bound.connection
+    return _Owner(connection.message_handles, len(connection.handles), bound.engine.handles_max)
 
 
 def _properties(hconn: int, hmsg: int) -> PropertySet:

@@ -26,8 +26,9 @@ from ostler.client.mqi import message_handles
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
-from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection, Handle
+from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.message.mqmde import PLAIN_TAIL, without_extension
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest

@@ -26,14 +26,14 @@ from ostler.command.admin.objects import Given
 from ostler.engine import get as getting
 from ostler.engine import objects, statistics, syncpoint
 from ostler.engine import put as putting
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties.property_block import encode_block
 from ostler.engine.pubsub import subscribe as subscribing
 from ostler.engine.pubsub.subscribe import SubscribeResult
-from ostler.engine.queue.get_request import GetRequest
-from ostler.engine.queue.transfer import BROWSE
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.undo_get import put_back
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
@@ -414,7 +414,7 @@ class LocalSession(Session, EndListener):
                     event = self.runtime.new_event()
                     request.waker = event.wake
                     self._waiting.add(request)
-                    if not request.options & (_IN_UNIT | BROWSE) and self.runtime.may_be_cancelled():
+                    if not request.options & (_IN_UNIT | BROWSE_OPTIONS) and self.runtime.may_be_cancelled():
                         stand_in = self._lend(engine, request)
             if event is not None:
                 # One that does not wait is answered when it has looked through the queue.
@@ -430,7 +430,7 @@ class LocalSession(Session, EndListener):
             raise MQError(request.reason)
         await self._shown(request)
         stored = request.properties
-        block = encode_block(stored.properties) if stored is not None else request.block
+        block = encode_block(stored.properties) if stored is not None else request.properties_bytes
         return Taken(request.md, request.body, block, request.returned_token, request.reason)
 
     def _lend(self, engine: Engine, request: GetRequest) -> Connection:
@@ -439,7 +439,7 @@ class LocalSession(Session, EndListener):
         if self._stand_ins:
             stand_in = self._stand_ins.pop()
         else:
-            stand_in = Connection(own.number, engine, own.user, own.application, own.application_type)
+            stand_in = Connection(own.number, own.user, own.application, own.application_type)
             stand_in.counters = own.counters
         request.connection = stand_in
         request.options = request.options | MQGMO_SYNCPOINT
@@ -469,7 +469,7 @@ class LocalSession(Session, EndListener):
                 self._stand_ins.append(request.connection)
                 if unit is not None and not unit.backed_out_by_system:
                     back_out_unit(engine, unit)
-            elif request.md and request.reason != MQRC_TRUNCATED_MSG_FAILED and not request.options & BROWSE:
+            elif request.md and request.reason != MQRC_TRUNCATED_MSG_FAILED and not request.options & BROWSE_OPTIONS:
                 self._spoil(engine, unit)
 
     def _spoil(self, engine: Engine, unit: UnitOfWork | None) -> None:
@@ -520,7 +520,7 @@ class LocalSession(Session, EndListener):
 
     async def _unseen(self, request: GetRequest) -> None:
         """A message was taken off the queue and will not be shown to anybody: it goes back."""
-        if request.options & BROWSE or not self._manager.running:
+        if request.options & BROWSE_OPTIONS or not self._manager.running:
             return
         if request.connection is self.connection and request.options & _IN_UNIT:
             with self.turn(checked=False) as engine:

@@ -11,7 +11,7 @@ from ostler.client.locate.routes import Joined
 from ostler.client.session.session import BackoutRules, OpenQueue, Put, Taken
 from ostler.engine.message.message import MESSAGE_ID_AT, PERSISTENCE_AT
 from ostler.engine.open import OpenRequest
-from ostler.engine.queue.transfer import BROWSE
+from ostler.engine.queue.get_request import BROWSE_OPTIONS
 from ostler.model.attributes import ObjectType, Value, require, to_text
 from ostler.model.constants import (
     MQCA_BACKOUT_REQ_Q_NAME,
@@ -203,7 +203,7 @@ class RemoteQueue(OpenQueue):
         terms = terms_of(session, asked, browse)
         in_unit = bool(terms.options & _IN_UNIT)
         held = 0
-        if not terms.options & (_IN_UNIT | BROWSE):
+        if not terms.options & (_IN_UNIT | BROWSE_OPTIONS):
             held = HELD if session.runtime.may_be_cancelled() else HELD_IF_PERSISTENT
         selector = (asked.get("selector") or "").encode("utf-8", "replace")
         if len(selector) > SELECTOR_BYTES_MAX:

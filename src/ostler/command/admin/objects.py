@@ -16,7 +16,7 @@ from ostler.engine.core import Engine
 from ostler.engine.events import triggers
 from ostler.engine.inquire import identifier
 from ostler.engine.open import definition_changed
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.syncpoint import serve_all
 from ostler.model.attributes import (
     Attribute,
@@ -148,7 +148,7 @@ def apply_definition(engine: Engine, definition: Definition, replace: bool) -> i
     before = queue.definition if queue is not None else None
     lsn = objects.define(engine, definition, replace)
     if queue is not None and before is not None:
-        send_reports(engine, triggers.on_definition_change(engine, queue, before), None)
+        send_own_messages(engine, triggers.on_definition_change(engine, queue, before), None)
         serve_all(engine, queue)
     elif definition.object_type in (ObjectType.QALIAS, ObjectType.QREMOTE):
         definition_changed(engine, definition)

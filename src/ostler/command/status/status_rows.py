@@ -7,8 +7,9 @@ from typing import Final
 
 from ostler.command.admin.context import ApplicationStatus, ListenerStatus, ManagerStatus, ServiceStatus
 from ostler.command.admin.objects import date_and_time
-from ostler.engine.connection import QUEUE, Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.queue.queue import Queue
 from ostler.engine.statistics import QueueMonitoring, queue_monitoring
 from ostler.engine.unit_of_work import PREPARED

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from mypy_extensions import i64
 
-from ostler.engine.connection import Handle
 from ostler.engine.groups.puts import PutPlan as PutPlan
 from ostler.engine.groups.puts import is_plain as is_plain
 from ostler.engine.groups.puts import prepare_put as prepare_put
@@ -18,6 +17,7 @@ from ostler.engine.groups.segmentation import split as split
 from ostler.engine.groups.selection import BROWSE, UNDER_CURSOR, goes_on, message_of, state_of
 from ostler.engine.groups.selection import select as select
 from ostler.engine.groups.state import GroupState
+from ostler.engine.handle import Handle
 from ostler.engine.message.descriptor_numbers import field as field
 from ostler.engine.message.descriptor_numbers import two_numbers as two_numbers
 from ostler.engine.message.descriptor_numbers import with_field

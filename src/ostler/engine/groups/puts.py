@@ -27,9 +27,9 @@ from typing import Final, final
 from librt.strings import read_i64_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
 from ostler.engine.groups.state import GroupState
+from ostler.engine.handle import Handle
 from ostler.engine.message.descriptor_numbers import field, four_bytes
 from ostler.engine.message.message import (
     FLAGS_AT,

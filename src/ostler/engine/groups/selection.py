@@ -156,7 +156,7 @@ def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
         room.add(request)
     room.begin_scan(request)
     engine.scans.add(request)
-    engine.ring()
+    engine.signal_owner()
     return PAUSED
 
 

@@ -8,8 +8,9 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine import statistics
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.objects import delete, delete_queue
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.queue.queue import Queue

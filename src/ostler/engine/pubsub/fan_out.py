@@ -29,8 +29,8 @@ from ostler.engine.pubsub.publication_properties import copy_block, without_addi
 from ostler.engine.pubsub.publish_record import COPY_BYTES, IDENTITY_BYTES, Copy
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_settings import TopicSettings
+from ostler.engine.queue.delivery import check_admission
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.transfer import admit
 from ostler.engine.queue.transmission import HEADERS_BYTES
 from ostler.engine.recovery.checkpoint_space import MESSAGE_BYTES, QUEUE_BYTES, refuse_full_disk
 from ostler.engine.selectors.selector import Selector
@@ -201,7 +201,7 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
     if not queue.put_allowed:
         return MQRC_PUT_INHIBITED
     is_remote: bool = subscription.remote_manager != ""
-    reason = admit(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
+    reason = check_admission(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
     if reason != 0:
         return reason
     if queue.depth + queue.reserved >= queue.depth_max:
@@ -245,7 +245,7 @@ def plan_dead_letter(
     if queue is subscription.queue or queue.is_temporary or not queue.put_allowed:
         return False
     size: i64 = len(plan.body) + DEAD_LETTER_BYTES
-    if queue.depth + queue.reserved >= queue.depth_max or admit(engine, queue, size, False) != 0:
+    if queue.depth + queue.reserved >= queue.depth_max or check_admission(engine, queue, size, False) != 0:
         return False
     md = plan.template.descriptor(engine, subscription, queue, 1 if plan.is_persistent else 0)
     item = SeparateCopy(subscription, None, md, plan.block, plan.body)

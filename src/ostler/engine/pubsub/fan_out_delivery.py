@@ -10,9 +10,9 @@ from ostler.engine.events.reports import Outgoing
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message
 from ostler.engine.pubsub.fan_out import FanOutPlan, SeparateCopy
 from ostler.engine.pubsub.publish_record import Copy, publication_head
+from ostler.engine.queue.delivery import deliver, enqueue, put_on_dead_letter_queue
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import PERSISTENT
-from ostler.engine.queue.transfer import deliver, enter, to_dead_letter_queue
 from ostler.engine.queue.transmission import transmission_message
 from ostler.engine.recovery.records import PUBLISH
 from ostler.engine.syncpoint import commit_unit
@@ -65,7 +65,7 @@ def _make_copies(engine: Engine, copies: list[Copy], plan: FanOutPlan, unit: Uni
     for copy in copies:
         visible: i64 = lsn if copy.flags & PERSISTENT else 0
         message = Message(copy.md, copy.properties, plan.body, copy.seq)
-        enter(engine, copy.queue, message, copy.flags, copy.expiry_ms, unit, visible)
+        enqueue(engine, copy.queue, message, copy.flags, copy.expiry_ms, unit, visible)
     return lsn
 
 
@@ -76,7 +76,7 @@ def _deliver_separate(engine: Engine, item: SeparateCopy, unit: UnitOfWork | Non
         outgoing = Outgoing(
             subscription.destination, subscription.destination_manager, item.md, item.body, True, item.properties
         )
-        to_dead_letter_queue(engine, outgoing, item.reason, unit)
+        put_on_dead_letter_queue(engine, outgoing, item.reason, unit)
         return
     md = item.md
     properties = item.properties

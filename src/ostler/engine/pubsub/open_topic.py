@@ -7,8 +7,9 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine import authority
-from ostler.engine.connection import TOPIC, Connection, Handle, OpenTopic
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import TOPIC, Handle, OpenTopic
 from ostler.engine.pubsub.publication_properties import topic_block
 from ostler.engine.pubsub.topic_strings import check_published, check_topic, full_topic
 from ostler.engine.pubsub.topic_tree import TopicNode

@@ -11,13 +11,15 @@ from typing import Final
 from librt.strings import read_i32_le
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection, Handle, OpenTopic
+from ostler.engine.connection import Connection
 from ostler.engine.core import RUNNING, Engine
 from ostler.engine.events.reports import REPLY_OPTIONS
+from ostler.engine.handle import Handle, OpenTopic
 from ostler.engine.message.message import (
     CORRELATION_ID_AT,
     EXPIRY_AT,
     FLAGS_AT,
+    GROUP_FLAGS,
     MESSAGE_ID_AT,
     PERSISTENCE_AT,
     PRIORITY_AT,
@@ -38,8 +40,8 @@ from ostler.engine.put_descriptor import (
     message_context,
     stored_descriptor,
 )
+from ostler.engine.queue.delivery import check_admission
 from ostler.engine.queue.queue import Queue
-from ostler.engine.queue.transfer import GROUP_FLAGS, admit
 from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put
 from ostler.engine.unit_of_work import UnitOfWork
@@ -206,7 +208,7 @@ def _returned_descriptor(stored: bytes, md: bytes, options: i64) -> bytes:
 def _queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Queue | None:
     """Return the queue of retained publications; None if it cannot take this one."""
     queue = retained.retained_queue(engine)
-    if queue is None or not queue.put_allowed or admit(engine, queue, size_bytes, is_persistent) != 0:
+    if queue is None or not queue.put_allowed or check_admission(engine, queue, size_bytes, is_persistent) != 0:
         return None
     return queue
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mypy_extensions import i64
 
 from ostler.engine import authority, statistics
-from ostler.engine.connection import QUEUE, SUBSCRIPTION, Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import QUEUE, SUBSCRIPTION, Handle
 from ostler.engine.objects import change
 from ostler.engine.open import close_object, open_managed
 from ostler.engine.pubsub.open_topic import named_topic, require_on_topic

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mypy_extensions import i64
 
 from ostler.engine import authority
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.objects import create_dynamic, define, delete_queue
 from ostler.engine.pubsub import resume_subscription
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, MANAGED_NON_DURABLE, end_subscription
@@ -20,7 +21,6 @@ from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.pubsub.topic_strings import CharacterPattern
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.engine.queue.queue import Queue
-from ostler.engine.selectors.selector import compile_for
 from ostler.engine.states import check_state
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import SUB
@@ -103,7 +103,7 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
     require_on_topic(engine, user, topic, SUB)
     check_node_limit(engine, topic)
     if request.selection:
-        compile_for(engine, request.selection)
+        engine.compile_selector(request.selection)
     managed: Queue | None = None
     if options & MQSO_MANAGED:
         managed = managed_queue(engine, settings, is_durable, user)

@@ -6,8 +6,9 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions

@@ -7,8 +7,9 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
+from ostler.engine.queue.delivery import flush_outbox
+from ostler.engine.queue.retrieval import discard_if_expired
 from ostler.engine.queue.slots import AVAILABLE
-from ostler.engine.queue.transfer import discard_if_expired
 
 _SLOTS_PER_STEP: Final = 5_000
 _QUEUES_PER_STEP: Final = 500
@@ -42,6 +43,7 @@ class ExpiryScan:
             slot: i64 = self._slot
             if slots.expiries[slot] != 0 and slots.state(slot) == AVAILABLE:
                 discard_if_expired(self._engine, queue, slot, slots.seqs[slot])
+                flush_outbox(self._engine)
             self._slot = slot + 1
             left -= 1
         return len(self._queues) > 0

@@ -10,10 +10,11 @@ from mypy_extensions import i64
 
 from ostler.engine.core import JOURNAL_MARGIN_BYTES, Engine
 from ostler.engine.message.message import EXPIRY_AT, PERSISTENCE_AT, PRIORITY_AT, Message, patch_i32
+from ostler.engine.queue.delivery import flush_outbox
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
+from ostler.engine.queue.retrieval import discard_if_expired
 from ostler.engine.queue.slots import GOT_UNCOMMITTED, GROUPED, LOCKED, NONE, PERSISTENT, PUT_UNCOMMITTED
-from ostler.engine.queue.transfer import discard_if_expired, mark_damaged
 from ostler.engine.recovery.records import GET, PUT, get_head, put_head
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import Entry, UnitOfWork
@@ -52,7 +53,7 @@ def move_messages(engine: Engine, source: Queue, target: Queue, target_must_be_e
         _move_all(engine, source, target, unit)
     except QueueFileDamaged as damage:
         back_out_unit(engine, unit)
-        mark_damaged(engine, source, str(damage))
+        engine.mark_damaged(source, str(damage))
         raise MQError(MQRC_OBJECT_DAMAGED, f"The queue {source.name} is damaged.") from None
     except DiskFull:
         back_out_unit(engine, unit)
@@ -75,6 +76,7 @@ def _discard_expired(engine: Engine, queue: Queue) -> None:
     while slot != NONE:
         after: i64 = queue.slots.following(slot)
         discard_if_expired(engine, queue, slot, queue.slots.seqs[slot])
+        flush_outbox(engine)
         slot = after
 
 

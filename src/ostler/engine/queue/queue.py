@@ -10,7 +10,7 @@ from mypy_extensions import i64
 from ostler.engine.groups import members as group_members
 from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group
 from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Message, hash_id
-from ostler.engine.queue.get_request import Offer, WaitingRoom
+from ostler.engine.queue.get_waiters import GetWaiters, Offer
 from ostler.engine.queue.performance import PerformanceState
 from ostler.engine.queue.queue_file import QueueFile, QueueFileDamaged
 from ostler.engine.queue.slots import (
@@ -39,7 +39,7 @@ from ostler.model.counters import Counts, QueueCounters, queue_counts
 from ostler.model.definitions import Definition
 
 if TYPE_CHECKING:
-    from ostler.engine.connection import Handle
+    from ostler.engine.handle import Handle
 
 # Messages beyond the buffers are written to the file in batches of about this size.
 SPILL_BATCH_BYTES: Final = 256 * 1024
@@ -72,7 +72,7 @@ class Queue:
         self.slots = Slots()
         self.file = file
         self.space = space
-        self.waiting = WaitingRoom()
+        self.waiting = GetWaiters()
         self.offers: deque[Offer] = deque()  # messages that not all who wait with selectors were asked about, in order
         self.counters = QueueCounters()
         self.groups: dict[bytes, Group] = {}  # by group id, of the messages that are available

@@ -12,6 +12,7 @@ from ostler.engine.message.message import (
     BACKOUT_COUNT_AT,
     EXPIRY_AT,
     FLAGS_AT,
+    GROUP_FLAGS,
     PERSISTENCE_AT,
     PRIORITY_AT,
     REPLY_QUEUE_AT,
@@ -22,9 +23,6 @@ from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.slots import AVAILABLE, BACKOUT_SHIFT, GROUPED, PERSISTENT
 from ostler.engine.recovery.records import PUT, put_head
 from ostler.engine.syncpoint import serve_returned
-from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
-
-_GROUPED = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
 
 
 def put_back(engine: Engine, request: GetRequest) -> None:
@@ -33,10 +31,10 @@ def put_back(engine: Engine, request: GetRequest) -> None:
     if queue is None or queue.deleted or not request.returned_token:
         return
     md = request.md
-    block = encode_block(request.properties.properties) if request.properties is not None else request.block
+    block = encode_block(request.properties.properties) if request.properties is not None else request.properties_bytes
     seq = int.from_bytes(request.returned_token[:8], "little")
     flags = queue.order_flags(_number(md, PRIORITY_AT)) | _number(md, BACKOUT_COUNT_AT) << BACKOUT_SHIFT
-    if _number(md, FLAGS_AT) & _GROUPED:
+    if _number(md, FLAGS_AT) & GROUP_FLAGS:
         flags |= GROUPED
     tenths = _number(md, EXPIRY_AT)
     expiry_ms = engine.now_ms + tenths * 100 if tenths > 0 else 0

@@ -20,7 +20,6 @@ from ostler.engine.pubsub.publish_record import read_publication
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import AVAILABLE, GOT_UNCOMMITTED, PUT_UNCOMMITTED
-from ostler.engine.queue.transfer import mark_damaged
 from ostler.engine.recovery.checkpoint import (
     CATALOGUE_PATH,
     CATALOGUE_VERSION,
@@ -171,7 +170,7 @@ class Replay:
                 raise SnapshotDamaged(f"{slots_path(queue)}: damaged already at checkpoint {manifest.number}")
             load(self.engine.disk, self.engine.identity, queue, listed, manifest.number, manifest.orderly)
         except (SnapshotDamaged, QueueFileDamaged) as damage:
-            mark_damaged(self.engine, queue, str(damage))
+            self.engine.mark_damaged(queue, str(damage))
         if queue.snapshot_number > self.engine.checkpoint_number:
             self.engine.checkpoint_number = queue.snapshot_number
 

@@ -6,7 +6,7 @@ that evaluations can be charged to a budget.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from mypy_extensions import i64
 
@@ -18,10 +18,7 @@ from ostler.engine.selectors.parser import Parser
 from ostler.model.constants import MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR, MQRC_SELECTOR_SYNTAX_ERROR
 from ostler.model.errors import MQError
 
-if TYPE_CHECKING:
-    from ostler.engine.core import Engine
-
-__all__ = ["COST_MAX", "PropertySource", "Selector", "Value", "compile_for", "compile_selector", "compile_stored"]
+__all__ = ["COMPILING_COST", "COST_MAX", "PropertySource", "Selector", "Value", "compile_selector", "compile_stored"]
 
 # Limit of the cost of one evaluation, in units of about a tenth of a microsecond: about 800 comparisons of a property
 # with a value.
@@ -29,7 +26,7 @@ COST_MAX: Final = 4096
 # Fixed cost of access to a message and its properties.
 _SOURCE_COST: Final = 16
 # Cost of compiling a selector, per character.
-_COMPILING_COST: Final = 4
+COMPILING_COST: Final = 4
 _NODE_BYTES: Final = 48
 _SELECTOR_BYTES: Final = 256
 # Size limit of each of the two generations of the cache.
@@ -147,15 +144,6 @@ def compile_selector(text: str) -> Selector:
         selector = Selector(text, root, parser.names)
     cache.add(selector)
     return selector
-
-
-def compile_for(engine: Engine, text: str) -> Selector:
-    """Compile a selector for an MQI call; compiling is charged to the current share of the engine."""
-    known = cache.find(text)
-    if known is None:
-        engine.share_left -= len(text) * _COMPILING_COST
-        known = compile_selector(text)
-    return known
 
 
 def compile_stored(text: str) -> Selector:

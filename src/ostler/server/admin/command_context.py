@@ -26,7 +26,7 @@ from ostler.command.admin.objects import matches
 from ostler.engine import objects
 from ostler.engine.core import QUIESCING, RUNNING, Engine
 from ostler.engine.events import configuration_events as change_events
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.log.errors import LogRefused
 from ostler.log.stream_format import extent_number
 from ostler.model.attributes import ObjectType
@@ -163,7 +163,7 @@ class ManagerCommandContext(CommandContext):
                 engine.actor, engine.actor_origin = self.user, self.origin
                 for definition in found[first : first + _EVENTS_AT_ONCE]:
                     if altered_at(definition) >= since:
-                        send_reports(engine, change_events.on_refresh(engine, definition), None)
+                        send_own_messages(engine, change_events.on_refresh(engine, definition), None)
                 engine.actor, engine.actor_origin = "", 0
                 manager.wake()
 
@@ -179,7 +179,7 @@ class ManagerCommandContext(CommandContext):
             engine = manager.engine
             self._manager.clock.update(engine)
             made = change_events.on_command(engine, self.user, self.origin, command, is_display, text, parameters)
-            send_reports(engine, made, None)
+            send_own_messages(engine, made, None)
             manager.wake()
 
     def write_not_authorized_event(self, command: int) -> None:
@@ -187,7 +187,7 @@ class ManagerCommandContext(CommandContext):
         with manager.lock:
             engine = manager.engine
             self._manager.clock.update(engine)
-            send_reports(engine, change_events.on_command_refused(engine, self.user, command), None)
+            send_own_messages(engine, change_events.on_command_refused(engine, self.user, command), None)
             manager.wake()
 
     def log_extent_of(self, lsn: int) -> str:

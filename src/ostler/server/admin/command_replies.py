@@ -12,12 +12,13 @@ import time
 from typing import Final
 
 from ostler.engine import put as putting
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing, on_exception
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import Message
 from ostler.engine.open import OpenRequest, close_object, open_object
-from ostler.engine.queue.transfer import send_reports, to_dead_letter_queue
+from ostler.engine.queue.delivery import put_on_dead_letter_queue, send_own_messages
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCFC_LAST,
@@ -223,9 +224,9 @@ class Replies:
             manager.clock.update(engine)
             if not request.may_be_discarded:
                 item = Outgoing(request.reply_queue, request.reply_manager, self._stamped(engine, md), reply, True)
-                to_dead_letter_queue(engine, item, reason, None)
+                put_on_dead_letter_queue(engine, item, reason, None)
             original = Message(request.bytes, b"", self._body, 0)
-            send_reports(engine, on_exception(engine, original, reason), None)
+            send_own_messages(engine, on_exception(engine, original, reason), None)
             manager.wake()
 
     def _stamped(self, engine: Engine, md: bytes) -> bytes:
@@ -246,7 +247,7 @@ def bury(manager: QueueManager, request: RequestDescriptor, body: bytes, reason:
         manager.clock.update(engine)
         name = engine.manager.attributes.get("COMMANDQ", "")
         item = Outgoing(str(name), engine.name, request.bytes, body, True)
-        is_kept = to_dead_letter_queue(engine, item, reason, None)
+        is_kept = put_on_dead_letter_queue(engine, item, reason, None)
         manager.wake()
     became = "put on the dead-letter queue" if is_kept else "discarded: no dead-letter queue takes it"
     who = f"with message id {request.message_id.hex()} of user {printable(request.user)}"

@@ -17,7 +17,8 @@ from ostler.command.admin.context import CommandContext
 from ostler.command.pcf.dispatch import answer, reply_ccsid
 from ostler.engine import get as getting
 from ostler.engine import syncpoint
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.queue.get_request import GetRequest

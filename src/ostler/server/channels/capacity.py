@@ -14,7 +14,7 @@ from ostler.channel.negotiation import number_of, text_of
 from ostler.channel.states import INACTIVE, STARTING, STOPPED
 from ostler.command.admin.context import CommandRefused
 from ostler.engine.events import channel_events
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
@@ -65,7 +65,7 @@ class ChannelCapacity:
             return
         engine = self._channels.engine
         made = channel_events.on_channel_not_available(engine, shortage.qualifier, name, host_of(link), shortage.most)
-        send_reports(engine, made, None)
+        send_own_messages(engine, made, None)
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, shortage.text)
 
     # -- those who call by themselves ----------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ class ChannelCapacity:
         queue, address = _whereto(instance)
         engine = self._channels.engine
         made = channel_events.on_channel_not_activated(engine, instance.name, queue, address)
-        send_reports(engine, made, None)
+        send_own_messages(engine, made, None)
         self.release()  # others may have left a place a moment ago
         return False
 
@@ -107,7 +107,7 @@ class ChannelCapacity:
             queue, address = _whereto(instance)
             engine = self._channels.engine
             made = channel_events.on_channel_activated(engine, instance.name, queue, address)
-            send_reports(engine, made, None)
+            send_own_messages(engine, made, None)
             self._channels.manager.note(f"AMQ9002I: Channel '{instance.name}' is starting: it has its place now.")
             self._connect(instance)
 

@@ -20,7 +20,7 @@ from ostler.command.admin.context import CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE, Com
 from ostler.command.status.channel_status import ChannelStatus
 from ostler.engine.core import Engine
 from ostler.engine.events import channel_events
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
@@ -299,7 +299,7 @@ def stop_channel(
         if kind in CALLER_TYPES and name not in channels.outbound_instances:
             channels.outbound_instances[name] = ChannelInstance(definition, False)
             concerned.append(channels.outbound_instances[name])
-        send_reports(channels.engine, channel_events.on_channel_stopped_by_user(channels.engine, name), None)
+        send_own_messages(channels.engine, channel_events.on_channel_stopped_by_user(channels.engine, name), None)
     elif is_whole:
         channels.records.forget(sync_records.DESIRED_STATE, name)
         channels.stopped.discard(name)

@@ -17,8 +17,9 @@ from mypy_extensions import i64
 
 from ostler.channel.negotiation import text_of
 from ostler.engine import get as getting
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.message.message import FORMAT_AT, NULL_ID
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.queue.get_request import UNLIMITED, GetRequest
@@ -174,7 +175,7 @@ class InitiationQueueReader(Timer):
         if request is not None:
             request.waker = None
         if connection is not None and self._manager.running:
-            connection.has_said_goodbye = True
+            connection.has_disconnected = True
             self._manager.release(connection, False)
 
     def _fail(self, error: Exception) -> None:

@@ -41,7 +41,7 @@ from ostler.command.admin.context import CHANNEL_ACTIVE, ApplicationStatus, Comm
 from ostler.engine.connection import Connection
 from ostler.engine.events import channel_events
 from ostler.engine.open import OpenRequest, open_object
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.attributes import ObjectType, subtype_of, valid_name
 from ostler.model.connection_names import parse_connection_names, parse_local_addresses
 from ostler.model.constants import (
@@ -407,7 +407,7 @@ class ChannelService(ChannelAgentHandler):
         instance.is_start_reported = True
         start_monitoring(instance, self.engine, self.manager.statistics_writer.message_channels)
         queue = text_of(instance.definition, "XMITQ")
-        send_reports(
+        send_own_messages(
             self.engine, channel_events.on_channel_started(self.engine, instance.name, queue, instance.address), None
         )
 
@@ -433,7 +433,7 @@ class ChannelService(ChannelAgentHandler):
         qualifier = MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else MQRQ_SSL_HANDSHAKE_ERROR
         queue = text_of(instance.definition, "XMITQ")
         made = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
-        send_reports(self.engine, made, None)
+        send_own_messages(self.engine, made, None)
 
     def _on_ended(self, instance: ChannelInstance, end_reason: EndReason, text: str) -> None:
         """A channel is over, well or not: say so, and see what comes next."""
@@ -513,7 +513,7 @@ class ChannelService(ChannelAgentHandler):
         made = channel_events.on_channel_stopped(
             self.engine, _QUALIFIERS[end_reason], instance.name, queue, instance.address, number
         )
-        send_reports(self.engine, made, None)
+        send_own_messages(self.engine, made, None)
 
     def note_channel(self, text: str) -> None:
         self.note_rate_limited(text[:_NOTE_LENGTH_MAX], text)

@@ -14,12 +14,11 @@ from mypy_extensions import i64, mypyc_attr
 from ostler.engine import get as getting
 from ostler.engine import put as putting
 from ostler.engine import syncpoint
-from ostler.engine.connection import Connection, Handle
+from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
-from ostler.engine.queue.get_request import BY_SCAN, GetRequest
-from ostler.engine.queue.transfer import BROWSE
-from ostler.engine.selectors.selector import compile_for
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, GetRequest
 from ostler.engine.statistics import put_failed
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
@@ -196,7 +195,7 @@ class ServerConversation:
         self.reactor: Reactor = link.reactor
         self.number: i64 = number
         self.connection = connection
-        self.engine: Engine = connection.engine
+        self.engine: Engine = link.reactor.engine
         self.waiting: dict[int, WaitingRequest] = {}
         self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
         self.spare: Connection | None = None  # for the next one that is held
@@ -364,7 +363,7 @@ class ServerConversation:
             self.check_crowd()
             request = self.new_request(handle, buffer, start, end)
             flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
-            if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE):
+            if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE_OPTIONS):
                 if len(self.held) >= self.engine.uncommitted_max:
                     raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held and not settled.")
                 self._hold(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
@@ -418,7 +417,7 @@ class ServerConversation:
         request.wants_extension = flags & VERSION_1 != 0
         if end - start > GET_FIXED_BYTES:
             text = buffer[start + GET_FIXED_BYTES : end].decode("utf-8", "replace")
-            request.selector = compile_for(self.engine, text)
+            request.selector = self.engine.compile_selector(text)
             request.kind = BY_SCAN
         if request.kind == BY_SCAN:
             request.group_id = buffer[start + GET_GROUP_ID : start + GET_SEQUENCE]
@@ -539,7 +538,7 @@ class ServerConversation:
         properties = request.properties
         if properties is not None:
             return encode_block(properties.properties)
-        block = request.block
+        block = request.properties_bytes
         if block and block[0] == PUBLICATION_LAYOUT and self.link.version == 1:
             return b"\1" + block[1:]  # a layout that the first version does not know; it says no more
         return block
@@ -552,7 +551,7 @@ class ServerConversation:
         self.spare = None
         if stand_in is None:
             own = self.connection
-            stand_in = Connection(own.number, self.engine, own.user, own.application, own.application_type)
+            stand_in = Connection(own.number, own.user, own.application, own.application_type)
             stand_in.counters = own.counters
             stand_in.selector_use = own.selector_use
         request.connection = stand_in

@@ -19,7 +19,7 @@ from librt.threading import Lock
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
-from ostler.engine.get import go_on_looking
+from ostler.engine.get import resume_scans
 from ostler.log.recovery_log import RecoveryLog
 from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
@@ -124,8 +124,8 @@ class Reactor:
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
         # From now on long looks for messages go on in the passes, also those of programs in this process.
-        self._looked_before: object = engine.bell.waker
-        engine.bell.waker = self.wake
+        self._looked_before: object = engine.owner_signal.waker
+        engine.owner_signal.waker = self.wake
 
     # -- from other threads --------------------------------------------------------------------------------------------
 
@@ -484,7 +484,7 @@ class Reactor:
                 sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
                 rest_ms: i64 = self.slow.rest_ms(now_ns)
                 sleep_ms = rest_ms if rest_ms < sleep_ms else sleep_ms
-            elif not self._put_off and not self.engine.is_looking():
+            elif not self._put_off and not self.engine.has_pending_scans():
                 sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
         events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
         now_ns = monotonic_ns()
@@ -497,7 +497,7 @@ class Reactor:
             if self.engine.share_left < self.engine.share_cost:
                 self.engine.renew_share()
             self._serve(events, now_ns)
-            if has_slow_turn and (self._is_slow_ready or self._put_off or self.engine.is_looking()):
+            if has_slow_turn and (self._is_slow_ready or self._put_off or self.engine.has_pending_scans()):
                 self._serve_slow()
             self._finish_serving()
         finally:
@@ -583,8 +583,8 @@ class Reactor:
             if events:
                 self.counters.events += len(events)
                 events = self.slow.poll()
-        if self.engine.is_looking():
-            go_on_looking(self.engine)
+        if self.engine.has_pending_scans():
+            resume_scans(self.engine)
             self.counters.looks += 1
             now_ns = monotonic_ns()
         self.slow.rest(began_ns, now_ns)
@@ -726,8 +726,8 @@ class Reactor:
         """The last thing: no link stays. The thread has ended."""
         self.close_links()
         self.lock.acquire()
-        self.engine.bell.waker = self._looked_before
-        self.engine.ring_again()
+        self.engine.owner_signal.waker = self._looked_before
+        self.engine.signal_new_owner()
         self.lock.release()
         self.slow.close()
         self.epoll.close()

@@ -19,7 +19,7 @@ from mypy_extensions import i64
 
 from ostler.engine import authority
 from ostler.engine.events import configuration_events as change_events
-from ostler.engine.queue.transfer import send_reports
+from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CONNECT as CONNECT_AUTHORITY
 from ostler.model.constants import (
@@ -334,7 +334,7 @@ class Admission:
         made = change_events.on_channel_blocked(
             engine, not decision.refused, qualifier, channel, address, user, peer, partner
         )
-        send_reports(engine, made, None)
+        send_own_messages(engine, made, None)
 
     def _send_refused_event(self, pending: AdmissionRequest, user: str, wrong_user: str = "") -> None:
         engine = self._manager.engine
@@ -344,4 +344,4 @@ class Admission:
         made = change_events.on_connect_refused(
             engine, user, asked.application_type, asked.application, address, link.channel, wrong_user
         )
-        send_reports(engine, made, None)
+        send_own_messages(engine, made, None)

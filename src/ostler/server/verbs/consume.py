@@ -9,9 +9,8 @@ from mypy_extensions import i64
 
 from ostler.engine import get as getting
 from ostler.engine.message.message import PERSISTENCE_AT
-from ostler.engine.queue.get_request import UNLIMITED, GetRequest
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, UNLIMITED, GetRequest
 from ostler.engine.queue.selection import GROUP_OPTIONS
-from ostler.engine.queue.transfer import BROWSE
 from ostler.model.constants import (
     MQCC_FAILED,
     MQGMO_BROWSE_FIRST,
@@ -382,7 +381,9 @@ class MessageStream(WaitingRequest):
             self._fail(MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
             return False
         # What is on its way can be lost: behind a persistent message nothing is sent before the application asks again.
-        is_at_risk: bool = read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE
+        is_at_risk: bool = (
+            read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE_OPTIONS
+        )
         self.room_tries = 0
         self.credit = 0 if is_at_risk else self.credit - 1
         lsn: i64 = self.in_order(request.after_lsn)

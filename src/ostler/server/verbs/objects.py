@@ -9,7 +9,8 @@ from mypy_extensions import i64
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
-from ostler.engine.connection import AsyncStatus, Handle
+from ostler.engine.connection import AsyncStatus
+from ostler.engine.handle import Handle
 from ostler.engine.open import close_object, open_object
 from ostler.engine.properties.property_block import decode_block
 from ostler.model.constants import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostler.engine.connection import Handle
 from ostler.engine.core import Engine
+from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest
 from ostler.engine.pubsub.publish import refresh_open_topic
 from ostler.model.attributes import valid_name

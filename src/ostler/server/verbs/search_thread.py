@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 
-from ostler.engine.get import go_on_looking
+from ostler.engine.get import resume_scans
 from ostler.server.manager_core import ManagerCore
 from ostler.server.supervised_thread import SupervisedThread
 
@@ -61,6 +61,6 @@ class SearchThread:
                 return False
             engine = manager.engine
             manager.clock.update(engine)
-            go_on_looking(engine)
+            resume_scans(engine)
             manager.wake()
-            return engine.is_looking()
+            return engine.has_pending_scans()
