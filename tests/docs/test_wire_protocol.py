@@ -516,7 +516,7 @@ LIMITS: dict[str, list[int]] = {
     "consumers": [put_get_frames.CONSUMERS_MAX],
     "credit": [looks._CREDIT_MAX],
     "waiting": [link_limits.PENDING_MAX],
-    "unfinished": [server_link._ASSEMBLIES_MAX],
+    "unfinished": [server_link._PARTIAL_PAYLOADS_MAX],
     "kept": [reactor.LINK_MEMORY_BYTES_MAX],
     "standing still": [link_limits.PROGRESS_BYTES],
     "greeting": [link_limits.HELLO_TIMEOUT_MS],

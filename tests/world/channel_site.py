@@ -246,7 +246,7 @@ class ChannelSite(World):
         agent.is_over = True
         self.agents.remove(agent)
 
-    def tell_woken(self) -> None:
+    def answer_woken(self) -> None:
         """Wake those whose gets were answered."""
         woken, self.engine.woken = self.engine.woken, []
         for request in woken:

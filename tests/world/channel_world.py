@@ -145,7 +145,7 @@ class ChannelWorld:
         for agent in site.agents:
             choices += self._agent_steps(site, agent)
         if site.engine.woken:
-            choices.append((2 * pace["pump"], "wake", site.tell_woken))
+            choices.append((2 * pace["pump"], "wake", site.answer_woken))
         weights = [each[0] for each in choices]
         _, what, step = self._chance.choices(choices, weights)[0]
         return what, step
@@ -363,7 +363,7 @@ class ChannelWorld:
         site.force()
         site.housekeep()
         self.connect(number)
-        site.tell_woken()
+        site.answer_woken()
         busy = False
         for agent in list(site.agents):
             for _, _, step in self._agent_steps(site, agent):

@@ -289,7 +289,7 @@ class WireBench:
         assert all(queue.waiting.count == 0 for queue in engine.queues.values())
         assert all((queue.inputs, queue.outputs) == (0, 0) for queue in engine.queues.values())
         assert self.reactor.wheel.count() == 0
-        assert self.reactor.kept_bytes() == 0
+        assert self.reactor.segmented_bytes() == 0
 
 
 def put(hobj: int, body: bytes, options: int = 0, persistent: bool = False) -> bytes:

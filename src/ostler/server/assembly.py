@@ -117,7 +117,7 @@ class Server(ReactorHandler):
         self._by_fd: dict[int, ListenerSocket] = {}
         self._stopped_channels: set[str] = set()
         self._instances = ClientInstances()
-        self._newcomers = Acceptor(self)
+        self._acceptor = Acceptor(self)
         self.notes = RateLimitedLog(manager.note)
         self._is_ending = False
         self._thread = SupervisedThread(
@@ -134,7 +134,7 @@ class Server(ReactorHandler):
 
     def start(self, with_listeners: bool = True) -> None:
         """Let applications in: over the queue manager's own socket, and the listeners that start with it."""
-        self._newcomers.open()
+        self._acceptor.open()
         own = bind_local(self.manager.directory)
         own.setblocking(False)
         self._listen(ListenerSocket("", own, str(socket_path(self.manager.directory)), 0, 0, is_local=True))
@@ -224,7 +224,7 @@ class Server(ReactorHandler):
 
     def _farewell(self, told: threading.Event) -> None:
         for link in list(self.reactor.links.values()):
-            link.farewell(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
+            link.send_farewell(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
         told.set()
 
     def _close(self) -> None:
@@ -240,7 +240,7 @@ class Server(ReactorHandler):
         self._by_fd.clear()
         # While the instance lock is still held: the next instance makes its own.
         unlink_local(self.manager.directory)
-        self._newcomers.close()
+        self._acceptor.close()
 
     def _reactor_failed(self, why: str) -> None:
         last = why.strip().splitlines()[-1]
@@ -340,7 +340,7 @@ class Server(ReactorHandler):
                 link.notice(MQRC_CONNECTION_QUIESCING, text)
                 link.is_quiescing = True
             else:
-                link.farewell(MQRC_CONNECTION_BROKEN, text)
+                link.send_farewell(MQRC_CONNECTION_BROKEN, text)
 
     def _channel(self, name: str) -> Definition:
         with self.manager.lock:
@@ -419,7 +419,7 @@ class Server(ReactorHandler):
         self.manager.break_connection_locked(number)
         link = conversation.link
         if len(link.conversations) <= 1:
-            link.farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
+            link.send_farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
         told.set()
 
     def refresh_security(self, what: str) -> None:
@@ -451,9 +451,9 @@ class Server(ReactorHandler):
     def accept(self, fd: int) -> None:
         listener = self._by_fd.get(fd)
         if listener is not None:
-            self._newcomers.accept(listener)
+            self._acceptor.accept(listener)
 
-    def greet(self, link: ServerLink, hello: Hello) -> Hello:
+    def on_hello(self, link: ServerLink, hello: Hello) -> Hello:
         if self._is_ending and not link.is_local:
             raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} is ending.")
         channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
@@ -469,7 +469,7 @@ class Server(ReactorHandler):
         except MQError as error:
             self.note_link(link, error.detail)
             if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
-                self._newcomers.drop_strangers()
+                self._acceptor.evict_idle()
             raise
         link.channel_user = text_attribute(channel, "MCAUSER")
         self._instances.add(agreed.channel, link)
@@ -485,13 +485,13 @@ class Server(ReactorHandler):
     def client_channel_counts(self) -> ChannelCounts:
         return self._instances.channel_counts(self._stopped_channels)
 
-    def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
+    def on_channel_hello(self, link: ServerLink, request: int, payload: bytes) -> None:
         self.channels.inbound.handle_hello(link, request, payload)
 
-    def new_tls(self, link: ServerLink) -> TlsStream:
+    def new_tls_stream(self, link: ServerLink) -> TlsStream:
         return self._tls.stream()
 
-    def converse(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
+    def on_connect(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         manager = self.manager
         wanted = asked.queue_manager
         if wanted and not wanted.startswith("*") and wanted != manager.name:
@@ -532,7 +532,7 @@ class Server(ReactorHandler):
         told.user = user
         link.send(frame(CONNECT | REPLY, number, request, bytes(8) + told.encode()))
 
-    def handle(
+    def handle_request(
         self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
     ) -> None:
         if object_verb(conversation, type, number, buffer, start, end):
@@ -551,7 +551,7 @@ class Server(ReactorHandler):
         elif type == UNSTREAM:
             end_stream(conversation, number, payload)
         elif type == COMMAND:
-            self.command(conversation.link, int(conversation.number), number, payload)
+            self.run_command(conversation.link, int(conversation.number), number, payload)
         else:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
 
@@ -567,23 +567,23 @@ class Server(ReactorHandler):
             data = reply_frame(DISCONNECT, conversation.number, number, completion_code(reason), reason)
             conversation.reply(conversation.connection.after_lsn, data)
         if link.is_quiescing and not link.conversations:
-            link.farewell(MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
+            link.send_farewell(MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
 
-    def leave(self, conversation: ServerConversation, commits: bool) -> int:
+    def release_connection(self, conversation: ServerConversation, commits: bool) -> int:
         return self.manager.release(conversation.connection, commits)
 
-    def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
+    def run_command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
         self._executor.submit(link, conversation, request, payload)
 
-    def closed(self, link: ServerLink) -> None:
+    def on_link_closed(self, link: ServerLink) -> None:
         self.admission.forget(link)
-        self._newcomers.forget(link)
+        self._acceptor.forget(link)
         self._partners.forget(link)
         if link.channel:
             self._instances.remove(link.channel, link)
             self.channels.capacity.release()
             self.manager.statistics_writer.channels.link_closed(link)
-        log.debug("Link %s closed: %s", link.address, link.why)
+        log.debug("Link %s closed: %s", link.address, link.close_reason)
 
     def note_link(self, link: ServerLink, why: str) -> None:
         number = "" if why.startswith("AMQ") else "AMQ9999E: "

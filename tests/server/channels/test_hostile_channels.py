@@ -463,7 +463,7 @@ def test_who_only_pings_makes_way_for_others(bench: ChannelBench) -> None:
     bench.reactor.ahead_ms += 120_000
     bench.turn()
     with bench.manager.lock:
-        Acceptor(bench.server).drop_strangers()
+        Acceptor(bench.server).evict_idle()
     bench.turn(3)
     answers, closed = read_all(pinging)
     assert closed

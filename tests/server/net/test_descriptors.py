@@ -47,7 +47,7 @@ for line in sys.stdin:
             os.close(fd)
         del taken[-3:]
     elif line.strip() == "take all":
-        server._newcomers.close()
+        server._acceptor.close()
         try:
             while True:
                 taken.append(os.open(os.devnull, os.O_RDONLY))

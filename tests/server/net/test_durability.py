@@ -140,7 +140,7 @@ def test_a_link_that_breaks_while_its_replies_wait(wire_bench: WireBench) -> Non
         peer.send(wire.frame(wire.PUT, 1, 8, put(2, b"x", persistent=True)))
         peer.send(wire.frame(wire.GET, 1, 9, get(2)))
         assert peer.answers(5) == []
-        assert wire_bench.reactor.kept_bytes() == LONG
+        assert wire_bench.reactor.segmented_bytes() == LONG
         peer.close()
         assert wire_bench.reactor.links == {}
     other = wire_bench.peer("Q")
@@ -206,12 +206,12 @@ def test_what_a_failing_log_does_not_hold_is_never_promised(wire_bench: WireBenc
         peer.send(wire.frame(wire.COMMIT, 1, 9), wire.frame(wire.GET, 1, 10, get(2)))
         wire_bench.turn(3)
         with wire_bench.manager.lock:
-            link.farewell(2009, "the end")
+            link.send_farewell(2009, "the end")
         assert peer.answers(10) == []
         wire_bench.manager.fail("the disk is gone")
         assert [answer.type for answer in peer.answers(10)] == [wire.FAREWELL]
         assert peer.closed
-    assert wire_bench.reactor.kept_bytes() == 0
+    assert wire_bench.reactor.segmented_bytes() == 0
 
 
 def test_replies_that_wait_count_as_unsent(wire_bench: WireBench) -> None:
@@ -259,7 +259,7 @@ def test_a_long_message_on_its_way_to_the_log_holds_up_only_other_long_ones(tmp_
         second.send(*segments.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[:1])
         bench.turn(5)
         assert links[1].waits_for_log
-        assert bench.reactor.kept_bytes() == 0
+        assert bench.reactor.segmented_bytes() == 0
     assert writer.answer(9).completion == MQCC_OK
     second.send(*segments.frames_of(wire.PUT, 1, 9, long, wire.SEGMENT_BYTES)[1:])
     assert second.answer(9).completion == MQCC_OK

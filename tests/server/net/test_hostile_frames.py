@@ -224,7 +224,7 @@ def test_segments_that_grow_without_end_are_cut_off(bench: Bench) -> None:
     assert answers[-1][0] == wire.FAREWELL
     bench.settle()
     check_nothing_left(bench)
-    assert bench.reactor.memory.held_bytes() == 0
+    assert bench.reactor.memory.used_bytes() == 0
 
 
 def test_mutated_frames_harm_nobody(bench: Bench) -> None:

@@ -103,7 +103,7 @@ def test_who_reads_nothing_has_one_reply_made_when_memory_is_not_plentiful(wire_
         browse(each, 20)
         wire_bench.turn(3)
     # The first ones may have up to their own limit; then each has one that it has not read.
-    assert wire_bench.reactor.kept_bytes() <= 50 * MEGABYTE + 4 * MEGABYTE * 12
+    assert wire_bench.reactor.segmented_bytes() <= 50 * MEGABYTE + 4 * MEGABYTE * 12
     held = [int(link.outgoing_bytes) for link in wire_bench.reactor.links.values()]
     assert max(held) <= LARGE_HIGH_BYTES + 4 * MEGABYTE
     assert sorted(held)[1] == 4 * MEGABYTE
@@ -125,21 +125,21 @@ def test_long_replies_of_all_links_stay_below_the_limit(wire_bench: WireBench) -
     for each in greedy:
         browse(each, 5)
         wire_bench.turn(2)
-        assert wire_bench.reactor.memory.held_bytes() <= limit
+        assert wire_bench.reactor.memory.used_bytes() <= limit
     assert len(wire_bench.reactor.memory.waiting) > 5
     # They all stand still: one after the other is ended, so that those who wait are served.
     wire_bench.later(300)
     wire_bench.later(NO_PROGRESS_MS + 300)
     for _ in range(20):
         wire_bench.later(NO_PROGRESS_MS + 300)
-        assert wire_bench.reactor.memory.held_bytes() <= limit
+        assert wire_bench.reactor.memory.used_bytes() <= limit
     assert len(wire_bench.reactor.links) < 21
     assert any("stands still" in note for note in wire_bench.manager.notices)
     for each in greedy:
         each.close()
     writer.close()
     wire_bench.check_nothing_left()
-    assert wire_bench.reactor.memory.held_bytes() == 0
+    assert wire_bench.reactor.memory.used_bytes() == 0
 
 
 def test_links_that_read_a_little_at_a_time_do_not_hold_others_up(wire_bench: WireBench) -> None:
@@ -192,7 +192,7 @@ def test_puts_that_came_in_part_do_not_wait_for_one_another(wire_bench: WireBenc
                 del left[number]
         wire_bench.turn()
         waited = max(waited, len(wire_bench.reactor.memory.waiting))
-        assert wire_bench.reactor.memory.held_bytes() <= 8 * MEGABYTE
+        assert wire_bench.reactor.memory.used_bytes() <= 8 * MEGABYTE
         if not left:
             break
     assert waited >= 4

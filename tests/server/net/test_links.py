@@ -107,7 +107,7 @@ def test_heartbeats_keep_a_link_and_their_absence_ends_it(wire_bench: WireBench)
     wire_bench.later(20_100)
     assert peer.answers() == []
     assert peer.closed
-    assert "no sign of life" in link.why
+    assert "no sign of life" in link.close_reason
     wire_bench.check_nothing_left()
 
 
@@ -150,7 +150,7 @@ def test_a_last_word_that_nobody_takes(wire_bench: WireBench) -> None:
     peer.send(*(wire.frame(wire.GET, 1, 100 + number, get(2)) for number in range(40)))
     wire_bench.turn(5)
     with wire_bench.manager.lock:
-        link.farewell(MQRC_CONNECTION_ERROR, "enough")
+        link.send_farewell(MQRC_CONNECTION_ERROR, "enough")
     wire_bench.turn(3)
     assert link.fd in wire_bench.reactor.links
     wire_bench.later(FAREWELL_TIMEOUT_MS + 100)
@@ -237,7 +237,7 @@ def test_a_peer_that_is_gone_in_the_middle_of_segments(wire_bench: WireBench) ->
     pieces = segments.frames_of(wire.PUT, 1, 9, payload, wire.SEGMENT_BYTES)
     peer.send(*pieces[:-1])
     wire_bench.turn(10)
-    assert wire_bench.reactor.kept_bytes() > 300_000
+    assert wire_bench.reactor.segmented_bytes() > 300_000
     peer.close()
     wire_bench.check_nothing_left()
     assert wire_bench.manager.engine.queues["Q"].depth == 0
@@ -277,12 +277,12 @@ def test_a_peer_that_says_farewell(wire_bench: WireBench) -> None:
 class BrokenServer(Server):
     """One whose code fails on a request that is harmless otherwise."""
 
-    def handle(
+    def handle_request(
         self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
     ) -> None:
         if type == wire.BEGIN:
             raise ZeroDivisionError("what nobody foresaw")
-        super().handle(conversation, type, number, buffer, start, end)
+        super().handle_request(conversation, type, number, buffer, start, end)
 
 
 def test_a_breakdown_ends_one_link_only(tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_breakdown_ends_one_link_only(tmp_path: Path) -> None:
     reason, text = farewell(peer)
     assert (reason, peer.closed) == (MQRC_UNEXPECTED_ERROR, True)
     assert "ZeroDivisionError" in text
-    assert bench.reactor.counters.breakdowns == 1
+    assert bench.reactor.counters.internal_errors == 1
     assert any("could not be handled" in note for note in manager.notices)
     assert bystander.ask(wire.PUT, put(2, b"still here")).completion == MQCC_OK
     bystander.close()
@@ -362,7 +362,7 @@ def test_empty_segments_are_counted(wire_bench: WireBench) -> None:
     peer = wire_bench.peer("Q")
     peer.send(segments.segment(wire.PUT, 1, 9, True, b"") * 1000)
     wire_bench.turn(3)
-    assert wire_bench.reactor.kept_bytes() == 1000 * segments.SEGMENT_COST_BYTES
+    assert wire_bench.reactor.segmented_bytes() == 1000 * segments.SEGMENT_COST_BYTES
     peer.close()
     wire_bench.check_nothing_left()
 
@@ -373,7 +373,7 @@ def test_a_reply_that_fails_on_the_way_is_let_go(wire_bench: WireBench) -> None:
     peer.answer(9)
     peer.send(wire.frame(wire.GET, 1, 10, get(2)))
     wire_bench.turn()
-    assert wire_bench.reactor.kept_bytes() == 3 * MEGABYTE
+    assert wire_bench.reactor.segmented_bytes() == 3 * MEGABYTE
     peer.close()
     wire_bench.turn(3)
     wire_bench.check_nothing_left()
@@ -397,7 +397,7 @@ def test_a_slow_reader_of_a_stream_costs_no_passes(wire_bench: WireBench) -> Non
     peer.send(wire.frame(wire.STREAM, 1, 50, (30).to_bytes(4, "little") + get(2, MQGMO_NO_SYNCPOINT)))
     wire_bench.turn(10)
     assert link.backlog_bytes() > OUT_LOW_BYTES
-    assert link.stalled
+    assert link.awaiting_drain
     assert wire_bench.reactor.resuming == []
     bodies = 0
     for _ in range(1000):
@@ -423,7 +423,7 @@ def test_the_longest_message_between_short_ones(wire_bench: WireBench) -> None:
         if number % 200 == 100:
             assert peer.ask(wire.PUT, put(3, b"between"), 20).completion == MQCC_OK
     assert peer.answer(9).completion == MQCC_OK
-    assert wire_bench.reactor.kept_bytes() == 0
+    assert wire_bench.reactor.segmented_bytes() == 0
     peer.send(wire.frame(wire.GET, 1, 10, get(2)))
     between = 0
     peer.frames_seen.clear()

@@ -47,7 +47,7 @@ class Full:
         for number in range(1, 1_000):
             self.filler.send(wire.frame(wire.PUT, 1, number, put(2, BODY, persistent=True)))
             self.bench.turn(2)
-            if self.bench.reactor.counters.parked:
+            if self.bench.reactor.counters.stalled:
                 return number
             assert self.filler.answer(number).completion == MQCC_OK
         raise AssertionError("the log never fills")
@@ -96,7 +96,7 @@ def test_others_go_on_meanwhile(full: Full) -> None:
     # A second one that finds no room waits for the same room.
     other.send(wire.frame(wire.PUT, 1, 9, put(2, BODY, persistent=True)))
     assert answers_of(other) == {}
-    assert full.bench.reactor.counters.parked == 2
+    assert full.bench.reactor.counters.stalled == 2
     full.make_room()
     assert answers_of(other) == {9: 0}
     assert answers_of(full.filler) == {full.parked: 0}
@@ -139,9 +139,9 @@ def test_a_link_that_breaks_while_its_request_is_parked(full: Full) -> None:
 
 def test_a_link_that_is_told_farewell_while_its_request_is_parked(full: Full) -> None:
     before = full.depth()
-    (link,) = [link for link in full.bench.reactor.links.values() if link.is_parked]
+    (link,) = [link for link in full.bench.reactor.links.values() if link.is_deferred]
     with full.bench.manager.lock:
-        link.farewell(2009, "enough")
+        link.send_farewell(2009, "enough")
     assert [answer.type for answer in full.filler.answers()] == [wire.FAREWELL]
     full.make_room()
     assert full.depth() == before - 1
@@ -170,7 +170,7 @@ def test_room_is_made_by_a_thread_of_its_own(tmp_path: Path) -> None:
     for number in range(200):
         peer.send(wire.frame(wire.PUT, 1, 10 + number, put(2, BODY, persistent=True)))
     assert {peer.answer(10 + number).reason for number in range(200)} == {0}
-    assert bench.reactor.counters.parked > 0
+    assert bench.reactor.counters.stalled > 0
     peer.close()
     bench.check_nothing_left()
     assert manager.engine.queues["Q"].depth == 200
@@ -179,9 +179,9 @@ def test_room_is_made_by_a_thread_of_its_own(tmp_path: Path) -> None:
 
 def test_a_get_waits_for_room_when_the_reserve_of_the_log_is_used_up(full: Full) -> None:
     other = full.bench.peer("Q")
-    parked_before = full.bench.reactor.counters.parked
+    parked_before = full.bench.reactor.counters.stalled
     number = 0
-    while full.bench.reactor.counters.parked == parked_before:
+    while full.bench.reactor.counters.stalled == parked_before:
         number += 1
         other.send(wire.frame(wire.GET, 1, number, get(2)))
         found = answers_of(other)

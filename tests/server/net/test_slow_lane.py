@@ -39,7 +39,7 @@ def test_a_link_that_is_quick_moves_to_the_fast_lane(wire_bench: WireBench) -> N
 def test_one_slow_request_brings_a_link_back(wire_bench: WireBench) -> None:
     peer = quick_peer(wire_bench)
     (link,) = wire_bench.reactor.links.values()
-    wire_bench.reactor.slow.served(link, wire_bench.reactor.slow.quick_ns + 1)
+    wire_bench.reactor.slow.update_lane(link, wire_bench.reactor.slow.quick_ns + 1)
     assert fast_links(wire_bench) == [False]
     for _ in range(15):
         assert peer.ask(wire.GET, get(2)).reason == 2033
@@ -113,4 +113,4 @@ def test_many_requests_at_once_are_done_in_slices_and_in_order(wire_bench: WireB
         assert turns < 1000
     assert answered == [100 + number for number in range(asked)]
     assert turns > 3
-    assert wire_bench.reactor.counters.put_off > 0
+    assert wire_bench.reactor.counters.deferred > 0

@@ -265,7 +265,7 @@ def test_whatever_they_do_each_request_is_answered_once(wire_bench: WireBench, s
                 wire_bench.later(100)
     for application in applications:
         application.finish()
-    assert wire_bench.reactor.counters.breakdowns == 0
+    assert wire_bench.reactor.counters.internal_errors == 0
     for application in applications:
         application.peer.close()
     wire_bench.turn(3)

@@ -45,7 +45,7 @@ print(json.dumps({"path": str(socket_path(manager.directory))}), flush=True)
 for line in sys.stdin:
     with manager.lock:
         found = {"alive": server.is_serving() and not manager.writer.failure, "notes": manager.notices,
-                 "held": int(server.reactor.memory.held_bytes()), "limit": int(server.reactor.memory.bytes_max),
+                 "held": int(server.reactor.memory.used_bytes()), "limit": int(server.reactor.memory.bytes_max),
                  "links": len(server.reactor.links), "refused": int(server.reactor.counters.refused),
                  "depth": int(manager.engine.queues["Q"].depth), "topics": len(manager.engine.topics.nodes)}
     print(json.dumps(found), flush=True)

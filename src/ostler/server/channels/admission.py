@@ -131,7 +131,7 @@ class ChannelAdmission:
             self._answer(wanted)
         except Exception as error:
             # Nobody brings the queue manager down by what they say of themselves.
-            link.broke_down(error)
+            link.internal_error(error)
 
     def _answer(self, wanted: Partner) -> None:
         try:

@@ -58,7 +58,7 @@ class InboundChannels:
     def _reject(self, link: ServerLink, request: int, error: MQError) -> None:
         text = error.detail or str(error)
         link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, text))
-        link.last_word(f"refused: {text}")
+        link.close_after_flush(f"refused: {text}")
 
     def _admitted(self, link: ServerLink, request: int, hello: ChannelHello, user: str) -> None:
         """A partner may use the channel, in the name of a user."""
@@ -198,7 +198,7 @@ class InboundChannels:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
         if kind == "SDR":
             link.send(frame(CHANNEL_END, 0, request))
-            link.last_word("the requester is called back")
+            link.close_after_flush("the requester is called back")
             self._channels.call_requester_back(name)
             return
         if before is not None:

@@ -72,7 +72,7 @@ class ChannelAgent(LinkAgent):
     def on_negotiated(self, agreed: ChannelHello) -> None:
         """Both ends have agreed."""
         longest: i64 = agreed.message_bytes_max + XQH_BYTES
-        self.link.agreed_on(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
+        self.link.apply_negotiated(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
 
     def has_instance(self) -> bool:
         return self.instance is not None
@@ -145,7 +145,7 @@ class ChannelAgent(LinkAgent):
         link.agent = None
         self.owner.on_agent_ended(self, end_reason, reason, text)
         if link.state < CLOSING:
-            link.last_word(text or "the channel ended")
+            link.close_after_flush(text or "the channel ended")
         # Their ports lead back here: nobody should have to look for such a circle.
         self.sending = None
         self.receiving = None
@@ -166,10 +166,10 @@ class LinkChannelPort(ChannelPort):
     def send_after(self, lsn: i64, data: bytes) -> None:
         # Nothing overtakes those that are durable and about to be released.
         reactor = self.reactor
-        if lsn <= reactor.released_lsn or (self.link.held == 0 and lsn <= reactor.durable_lsn()):
+        if lsn <= reactor.released_lsn or (self.link.gated == 0 and lsn <= reactor.durable_lsn()):
             self.link.send(data)
         else:
-            reactor.hold(lsn, self.link, data)
+            reactor.send_when_durable(lsn, self.link, data)
 
     def backlog_bytes(self) -> i64:
         backlog: i64 = self.link.backlog_bytes()
@@ -186,12 +186,12 @@ class LinkChannelPort(ChannelPort):
 
     def pause(self, is_paused: bool) -> None:
         link = self.link
-        link.is_parked = is_paused
-        link.last_heard_ms = self.reactor.now_ms  # what the partner said meanwhile was not read
-        self.reactor.watch(link)
+        link.is_deferred = is_paused
+        link.last_received_ms = self.reactor.now_ms  # what the partner said meanwhile was not read
+        self.reactor.update_interest(link)
 
     def make_room(self) -> None:
-        self.reactor.policy.make_room(self.agent.on_room_made)
+        self.reactor.handler.make_room(self.agent.on_room_made)
 
     def rekey(self) -> None:
         rekey(self.link)
@@ -203,7 +203,7 @@ class LinkChannelPort(ChannelPort):
         return link.sent_bytes + link.received_bytes - link.keyed_bytes
 
     def silence_ms(self) -> i64:
-        return self.reactor.now_ms - self.link.last_heard_ms
+        return self.reactor.now_ms - self.link.last_received_ms
 
     def now_us(self) -> i64:
         return i64(monotonic() * _MICROSECONDS)

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 _ACCEPTS_MAX: Final = 64  # in one pass
 _ACCEPT_NS_MAX: Final = 1_000_000
 _QUEUE_FILES_KEPT: Final = 512
-_STRANGERS_SHARE: Final = 4
-_STRANGERS_MIN: Final = 4
-_STRANGERS_MAX: Final = 1024
-_STRANGERS_SEEN_MAX: Final = 64  # looked at to find one that makes way
-_SAYS_NOTHING_MS: Final = 100
+_UNADMITTED_SHARE: Final = 4
+_UNADMITTED_MIN: Final = 4
+_UNADMITTED_MAX: Final = 1024
+_EVICTION_CANDIDATES_MAX: Final = 64  # looked at to find one that makes way
+_SILENT_MS: Final = 100
 _PAUSE_MS: Final = 50  # before connections are taken again by a listener that could not
-_STRANGER_MS: Final = 60_000  # by then a client has connected
-_LOOK_MS: Final = 1_000  # between two looks at all links
+_IDLE_MS: Final = 60_000  # by then a client has connected
+_EVICTION_PAUSE_MS: Final = 1_000  # between two looks at all links
 
 
 class Acceptor:
@@ -54,10 +54,10 @@ class Acceptor:
         self._borrowed = 0
         self.local_max = self.links_max + budget.local
         self._commands_above = self.local_max - max(budget.local // 2, 1)
-        self.strangers_max = min(max(self.links_max // _STRANGERS_SHARE, _STRANGERS_MIN), _STRANGERS_MAX)
-        self._strangers: dict[ServerLink, None] = {}  # the oldest first
+        self.unadmitted_max = min(max(self.links_max // _UNADMITTED_SHARE, _UNADMITTED_MIN), _UNADMITTED_MAX)
+        self._unadmitted: dict[ServerLink, None] = {}  # the oldest first
         self._reserve = -1
-        self._next_look_ms = 0
+        self._next_eviction_ms = 0
         self._next_purge_ms = 0
 
     def open(self) -> None:
@@ -74,7 +74,7 @@ class Acceptor:
         for number in range(_ACCEPTS_MAX):
             if number > 0 and monotonic_ns() > end_ns:
                 return
-            if not listener.is_local and self._is_crowded() and not self._evict_stranger():
+            if not listener.is_local and self._is_unadmitted_full() and not self._evict_one():
                 self._pause(listener)  # those who came before are being served
                 return
             try:
@@ -87,8 +87,8 @@ class Acceptor:
             if isinstance(address, tuple) and self._is_blocked(address[0]):
                 sock.close()
                 continue
-            if not self._has_place(listener):
-                self.drop_strangers()
+            if not self._has_slot(listener):
+                self.evict_idle()
                 self._refuse(
                     sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
                 )
@@ -96,11 +96,11 @@ class Acceptor:
             try:
                 link = new_link(self.reactor, listener, sock, address, self._server.manager.users.is_administrator)
                 self.reactor.add(link)
-                self._borrow()
+                self._borrow_descriptors()
                 if listener.is_local:
                     link.is_for_commands = len(self.reactor.links) > self._commands_above
                 else:
-                    self._strangers[link] = None
+                    self._unadmitted[link] = None
             except OSError as error:
                 # It may be gone already, or the kernel is short of something.
                 self._server.notes.write(
@@ -109,7 +109,7 @@ class Acceptor:
                 self.reactor.links.pop(sock.fileno(), None)
                 sock.close()
 
-    def _borrow(self) -> None:
+    def _borrow_descriptors(self) -> None:
         """Have queue files closed whose descriptors links use now."""
         borrowed = max(min(len(self.reactor.links), self.links_max) - self._budget.links, 0)
         if borrowed != self._borrowed:
@@ -119,44 +119,44 @@ class Acceptor:
             while len(files.open) > files.limit and files.make_room():
                 pass
 
-    def _has_place(self, listener: ListenerSocket) -> bool:
+    def _has_slot(self, listener: ListenerSocket) -> bool:
         """Whether there is a descriptor for one more, if need be that of a stranger who says nothing."""
         most = self.local_max if listener.is_local else self.links_max
         while len(self.reactor.links) >= most:
-            if not self._evict_stranger():
+            if not self._evict_one():
                 return False
         return True
 
-    def _is_crowded(self) -> bool:
+    def _is_unadmitted_full(self) -> bool:
         """Whether as many strangers are there as there may be."""
-        if len(self._strangers) < self.strangers_max:
+        if len(self._unadmitted) < self.unadmitted_max:
             return False
         now = self.reactor.now_ms
         if now >= self._next_purge_ms:
             # Those who were let in meanwhile are found out now and then, and not for each newcomer.
             self._next_purge_ms = now + _PAUSE_MS
-            for link in [each for each in self._strangers if not _is_stranger(each)]:
-                del self._strangers[link]
-        return len(self._strangers) >= self.strangers_max
+            for link in [each for each in self._unadmitted if not _is_unadmitted(each)]:
+                del self._unadmitted[link]
+        return len(self._unadmitted) >= self.unadmitted_max
 
     def forget(self, link: ServerLink) -> None:
         """A link is closed."""
-        self._strangers.pop(link, None)
+        self._unadmitted.pop(link, None)
 
-    def _evict_stranger(self) -> bool:
+    def _evict_one(self) -> bool:
         """Let the oldest stranger go of those whose turn it is to say something. False when there is none."""
-        before = self.reactor.now_ms - _SAYS_NOTHING_MS
+        before = self.reactor.now_ms - _SILENT_MS
         looked_at = 0
-        for link in list(islice(self._strangers, _STRANGERS_SEEN_MAX)):
-            if looked_at >= _STRANGERS_SEEN_MAX or link.started_ms > before:
+        for link in list(islice(self._unadmitted, _EVICTION_CANDIDATES_MAX)):
+            if looked_at >= _EVICTION_CANDIDATES_MAX or link.started_ms > before:
                 return False
-            if not _is_stranger(link):
-                del self._strangers[link]
+            if not _is_unadmitted(link):
+                del self._unadmitted[link]
                 continue
             looked_at += 1
-            if not self._server.is_considering(link) and _says_nothing(link):
-                del self._strangers[link]
-                link.lost("others needed its place, and nothing had come from it")
+            if not self._server.is_considering(link) and _is_silent(link):
+                del self._unadmitted[link]
+                link.close("others needed its place, and nothing had come from it")
                 self._server.notes.write(
                     "evicted", "AMQ9513E: Connections that say nothing are ended: others need their places."
                 )
@@ -168,19 +168,19 @@ class Acceptor:
         fd = listener.sock.fileno()
         if fd in self.reactor.listening:
             self.reactor.unlisten(fd)
-            self.reactor.wheel.add(_ListenAgain(self, listener), self.reactor.now_ms + _PAUSE_MS)
+            self.reactor.wheel.add(_ResumeListener(self, listener), self.reactor.now_ms + _PAUSE_MS)
 
-    def drop_strangers(self) -> None:
+    def evict_idle(self) -> None:
         """There is no room: those who came some time ago and are nobody's connection make way for others."""
         now = self.reactor.now_ms
-        if now < self._next_look_ms:
+        if now < self._next_eviction_ms:
             return
-        self._next_look_ms = now + _LOOK_MS
-        before = now - _STRANGER_MS
+        self._next_eviction_ms = now + _EVICTION_PAUSE_MS
+        before = now - _IDLE_MS
         for link in list(self.reactor.links.values()):
-            is_stranger = not link.conversations and _does_nothing(link) and not self._server.is_considering(link)
-            if is_stranger and not link.is_local and link.started_ms < before:
-                link.farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
+            is_idle = not link.conversations and _has_no_channel(link) and not self._server.is_considering(link)
+            if is_idle and not link.is_local and link.started_ms < before:
+                link.send_farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
 
     def _is_blocked(self, address: str) -> bool:
         """Whether BLOCKADDR turns an address away before it has said anything."""
@@ -194,7 +194,7 @@ class Acceptor:
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
         if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
             return
-        self.drop_strangers()
+        self.evict_idle()
         if self._reserve < 0:
             self._server.notes.write(
                 "reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left."
@@ -227,26 +227,26 @@ class Acceptor:
         sock.close()
 
 
-class _ListenAgain(Timer):
+class _ResumeListener(Timer):
     """The end of a listener's pause."""
 
-    def __init__(self, newcomers: Acceptor, listener: ListenerSocket) -> None:
+    def __init__(self, acceptor: Acceptor, listener: ListenerSocket) -> None:
         super().__init__()
-        self._newcomers = newcomers
+        self._acceptor = acceptor
         self._listener = listener
 
     def fire(self, now_ms: int) -> None:
         fd = self._listener.sock.fileno()
-        if fd >= 0 and fd not in self._newcomers.reactor.listening:
-            self._newcomers.reactor.listen(fd)
+        if fd >= 0 and fd not in self._acceptor.reactor.listening:
+            self._acceptor.reactor.listen(fd)
 
 
-def _is_stranger(link: ServerLink) -> bool:
+def _is_unadmitted(link: ServerLink) -> bool:
     """Whether nobody was let in by a link that is there, neither an application nor a channel."""
-    return link.state < CLOSING and not link.is_admitted and _does_nothing(link)
+    return link.state < CLOSING and not link.is_admitted and _has_no_channel(link)
 
 
-def _says_nothing(link: ServerLink) -> bool:
+def _is_silent(link: ServerLink) -> bool:
     """Whether nothing has come by a link that is not read yet."""
     try:
         return not link.sock.recv(1, socket.MSG_PEEK)
@@ -254,7 +254,7 @@ def _says_nothing(link: ServerLink) -> bool:
         return True
 
 
-def _does_nothing(link: ServerLink) -> bool:
+def _has_no_channel(link: ServerLink) -> bool:
     """Whether no channel runs by a link. One that only answers pings does not."""
     agent = link.agent
     return agent is None or not agent.has_instance()

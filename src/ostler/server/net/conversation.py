@@ -130,10 +130,10 @@ class WaitingRequest(Timer):
         reactor.answered.append(self)
         reactor.wake()
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         raise AssertionError("a wait without a purpose")
 
-    def give_up(self, reason: i64) -> None:
+    def cancel(self, reason: i64) -> None:
         """End the wait; what it is answered with is for `answered`, or nobody hears it if the conversation is over."""
         raise AssertionError("a wait without a purpose")
 
@@ -144,11 +144,11 @@ class WaitingGet(WaitingRequest):
         super().__init__(conversation, number)
         self.request = request
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         conversation = self.conversation
         if conversation.waiting.get(self.number) is self:
             self.request.waker = None  # nothing is left to the garbage collector
-            conversation.forget(self)
+            conversation.remove_waiting(self)
             conversation.answer_get(self.number, self.request)
 
     def withdraw(self) -> None:
@@ -165,19 +165,19 @@ class WaitingGet(WaitingRequest):
             return
         if conversation.connection.broken:
             getting.cancel(conversation.engine, request, conversation.connection.broken)
-            self.answered()
+            self.on_answer()
             return
         try:
             done: bool = getting.get(conversation.engine, request)
         except MQError as error:
-            conversation.forget(self)
+            conversation.remove_waiting(self)
             conversation.held.pop(self.number, None)
-            conversation.fail(GET, self.number, error.completion, error.reason, error.detail)
+            conversation.reply_failure(GET, self.number, error.completion, error.reason, error.detail)
             return
         if done:
-            self.answered()
+            self.on_answer()
 
-    def give_up(self, reason: i64) -> None:
+    def cancel(self, reason: i64) -> None:
         self.request.waker = None
         if not self.request.done:
             getting.cancel(self.conversation.engine, self.request, reason)
@@ -185,7 +185,7 @@ class WaitingGet(WaitingRequest):
     def fire(self, now_ms: i64) -> None:
         if not self.request.done:
             getting.cancel(self.conversation.engine, self.request, MQRC_NO_MSG_AVAILABLE)
-        self.answered()
+        self.on_answer()
 
 
 @final
@@ -198,41 +198,41 @@ class ServerConversation:
         self.engine: Engine = link.reactor.engine
         self.waiting: dict[int, WaitingRequest] = {}
         self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
-        self.spare: Connection | None = None  # for the next one that is held
+        self.spare_holder: Connection | None = None  # for the next one that is held
         self.is_over = False
         self.are_gets_withdrawn = False
 
     def handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         """One request, whole. MalformedFrame closes the link."""
         if self.connection.broken:
-            self.fail(type, number, MQCC_FAILED, self.connection.broken, "")
+            self.reply_failure(type, number, MQCC_FAILED, self.connection.broken, "")
             return
         try:
             self._handle(type, number, buffer, start, end)
         except MemoryError:
-            self.out_of_memory(type, number)
+            self.reply_out_of_memory(type, number)
 
     def put_long(self, number: i64, head: bytes, body: bytes) -> None:
         """A PUT whose message came in segments: what stands before its data, and the data."""
         if self.connection.broken:
-            self.fail(PUT, number, MQCC_FAILED, self.connection.broken, "")
+            self.reply_failure(PUT, number, MQCC_FAILED, self.connection.broken, "")
             return
         try:
             self.put(PUT, number, head, 0, 0, len(head), body)
         except MemoryError:
-            self.out_of_memory(PUT, number)
+            self.reply_out_of_memory(PUT, number)
 
-    def out_of_memory(self, type: i64, number: i64) -> None:
+    def reply_out_of_memory(self, type: i64, number: i64) -> None:
         """A request found no memory, and has changed nothing. It fails; the application and others go on."""
-        self.reactor.give_ballast()
-        self.reactor.policy.note_link(self.link, f"AMQ6118E: {NO_MEMORY}")
+        self.reactor.release_ballast()
+        self.reactor.handler.note_link(self.link, f"AMQ6118E: {NO_MEMORY}")
         if type == PUT:
             self._put_failed(type, number, MQRC_STORAGE_NOT_AVAILABLE, None, NO_MEMORY)
         else:
-            stand_in = self.held.pop(number, None) if type == GET else None
-            if stand_in is not None:
-                self._give_back(stand_in)  # its message may be off the queue already
-            self.fail(type, number, MQCC_FAILED, MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+            holder = self.held.pop(number, None) if type == GET else None
+            if holder is not None:
+                self._back_out_held(holder)  # its message may be off the queue already
+            self.reply_failure(type, number, MQCC_FAILED, MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
 
     def _handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         if type == PUT:
@@ -248,7 +248,7 @@ class ServerConversation:
         elif type == SETTLE:
             self._settle(number, PayloadReader(buffer, start, end))
         else:
-            self.reactor.policy.handle(self, type, number, buffer, start, end)
+            self.reactor.handler.handle_request(self, type, number, buffer, start, end)
 
     # -- replies -------------------------------------------------------------------------------------------------------
 
@@ -257,24 +257,24 @@ class ServerConversation:
         if lsn == 0 or lsn <= self.reactor.durable_lsn():
             self.link.send(data)
         else:
-            self.reactor.hold(lsn, self.link, data)
+            self.reactor.send_when_durable(lsn, self.link, data)
 
     def reply_long(self, type: i64, number: i64, payload: bytes) -> None:
         """Send a reply that may be longer than a frame may be."""
         if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
             self.link.send(frame(type | REPLY, self.number, number, payload))
         else:
-            self.reactor.hold_large(0, self.link, type | REPLY, self.number, number, payload, b"")
+            self.reactor.send_large_when_durable(0, self.link, type | REPLY, self.number, number, payload, b"")
 
-    def promise_long(self, lsn: i64, type: i64, number: i64, payload: bytes) -> None:
+    def reply_long_when_durable(self, lsn: i64, type: i64, number: i64, payload: bytes) -> None:
         """Send a reply that may be longer than a frame may be, when the log is durable up to an LSN."""
         if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
             self.reply(lsn, frame(type | REPLY, self.number, number, payload))
         else:
             after: i64 = lsn if lsn > self.reactor.durable_lsn() else 0
-            self.reactor.hold_large(after, self.link, type | REPLY, self.number, number, payload, b"")
+            self.reactor.send_large_when_durable(after, self.link, type | REPLY, self.number, number, payload, b"")
 
-    def fail(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
+    def reply_failure(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
         if number != 0:
             self.link.send(failure_frame(type, self.number, number, completion_code, reason, detail))
 
@@ -326,7 +326,7 @@ class ServerConversation:
             return
         if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
             is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
-            if is_full and self.reactor.park(self, type, number, buffer[whole:end] + long_body):
+            if is_full and self.reactor.stall(self, type, number, buffer[whole:end] + long_body):
                 return
             self._put_failed(type, number, reason, handle, "")
             return
@@ -347,47 +347,47 @@ class ServerConversation:
             else:
                 status.fail(MQCC_FAILED, reason, handle.name)
         else:
-            self.fail(type, number, MQCC_FAILED, reason, detail)
+            self.reply_failure(type, number, MQCC_FAILED, reason, detail)
 
     # -- GET -----------------------------------------------------------------------------------------------------------
 
     def _get(self, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         if check_get(buffer, start, end) != end - start:
             raise MalformedFrame("bytes behind a GET")
-        self.check_number(number)
+        self.check_request_number(number)
         handle = self.connection.handles.get(i64(read_i32_le(buffer, start + GET_HOBJ)))
         if handle is None:
-            self.fail(GET, number, MQCC_FAILED, MQRC_HOBJ_ERROR, "")
+            self.reply_failure(GET, number, MQCC_FAILED, MQRC_HOBJ_ERROR, "")
             return
         try:
-            self.check_crowd()
+            self.check_waiting_limit()
             request = self.new_request(handle, buffer, start, end)
             flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
             if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE_OPTIONS):
                 if len(self.held) >= self.engine.uncommitted_max:
                     raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held and not settled.")
-                self._hold(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
+                self._hold_message(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
             done: bool = getting.get(self.engine, request)
         except MQError as error:
             self.held.pop(number, None)
-            self.fail(GET, number, error.completion, error.reason, error.detail)
+            self.reply_failure(GET, number, error.completion, error.reason, error.detail)
             return
         if done:
             if request.reason == MQRC_RESOURCE_PROBLEM and len(request.md) == 0:
                 # The log's reserve is used up: a checkpoint makes room.
                 self.held.pop(number, None)
-                if self.reactor.park(self, GET, number, buffer[start:end]):
+                if self.reactor.stall(self, GET, number, buffer[start:end]):
                     return
             self.answer_get(number, request)
         else:
-            self.wait(WaitingGet(self, number, request), request)
+            self.add_waiting(WaitingGet(self, number, request), request)
 
-    def check_number(self, number: i64) -> None:
+    def check_request_number(self, number: i64) -> None:
         """A request that may wait needs a number nobody else has."""
         if number == 0 or number in self.waiting or number in self.held:
             raise MalformedFrame(f"request {number} cannot wait: its number is in use or 0")
 
-    def check_crowd(self) -> None:
+    def check_waiting_limit(self) -> None:
         """So many requests of one link may wait; who is one too many is told, and the link goes on."""
         if self.link.pending >= PENDING_MAX:
             raise MQError(MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of one link wait already.")
@@ -426,7 +426,7 @@ class ServerConversation:
             request.token = buffer[start + GET_TOKEN : start + GET_TOKEN + 16]
         return request
 
-    def wait(self, waiting: WaitingRequest, request: GetRequest) -> None:
+    def add_waiting(self, waiting: WaitingRequest, request: GetRequest) -> None:
         """Leave a request waiting on its queue, for as long as it says; one that does not wait, until it has looked."""
         request.waker = waiting
         self.waiting[waiting.number] = waiting
@@ -434,7 +434,7 @@ class ServerConversation:
         if request.wait_ms > 0 and request.options & MQGMO_WAIT:
             self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
 
-    def forget(self, waiting: WaitingRequest) -> None:
+    def remove_waiting(self, waiting: WaitingRequest) -> None:
         del self.waiting[waiting.number]
         self.link.pending -= 1
         self.reactor.wheel.remove(waiting)
@@ -463,17 +463,17 @@ class ServerConversation:
         if len(request.md) == 0:
             self.held.pop(number, None)
             if reason == MQRC_BACKED_OUT:
-                self.fail(GET, number, MQCC_FAILED, reason, "")
+                self.reply_failure(GET, number, MQCC_FAILED, reason, "")
             else:
                 self.link.send(reply_frame(GET, self.number, number, completion_code(reason), reason))
             return
-        stand_in = self.held.get(number)
-        if stand_in is not None and stand_in.unit_of_work is None:
+        holder = self.held.get(number)
+        if holder is not None and holder.unit_of_work is None:
             # It stays on the queue, too long for its buffer; or it is not persistent, and need not be held.
             del self.held[number]
-            self.spare = stand_in
+            self.spare_holder = holder
         if self.is_too_long(request):
-            self.fail(GET, number, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request))
+            self.reply_failure(GET, number, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request))
             return
         after: i64 = request.after_lsn
         self.send_message(GET | REPLY, number, request, b"", after if after > self.reactor.durable_lsn() else 0)
@@ -512,11 +512,11 @@ class ServerConversation:
                 body,
             )
             if type == MESSAGE:
-                self.reactor.hold_behind(lsn, self.link, self.number, number, data)
+                self.reactor.send_behind_when_durable(lsn, self.link, self.number, number, data)
             elif lsn == 0:
                 self.link.send(data)
             else:
-                self.reactor.hold(lsn, self.link, data)
+                self.reactor.send_when_durable(lsn, self.link, data)
             return
         head = get_reply_head(
             code,
@@ -531,7 +531,7 @@ class ServerConversation:
         )
         if extra:
             head = head[:8] + extra + head[8:]
-        self.reactor.hold_large(lsn, self.link, type, self.number, number, head, body)
+        self.reactor.send_large_when_durable(lsn, self.link, type, self.number, number, head, body)
 
     def _block(self, request: GetRequest) -> bytes:
         """The properties that go with a message."""
@@ -545,18 +545,18 @@ class ServerConversation:
 
     # -- messages on approval ------------------------------------------------------------------------------------------
 
-    def _hold(self, number: i64, request: GetRequest, syncpoint_option: i64) -> None:
+    def _hold_message(self, number: i64, request: GetRequest, syncpoint_option: i64) -> None:
         """Have a message taken in a unit of work of its own, until the application has settled it."""
-        stand_in = self.spare
-        self.spare = None
-        if stand_in is None:
+        holder = self.spare_holder
+        self.spare_holder = None
+        if holder is None:
             own = self.connection
-            stand_in = Connection(own.number, own.user, own.application, own.application_type)
-            stand_in.counters = own.counters
-            stand_in.selector_use = own.selector_use
-        request.connection = stand_in
+            holder = Connection(own.number, own.user, own.application, own.application_type)
+            holder.counters = own.counters
+            holder.selector_use = own.selector_use
+        request.connection = holder
         request.options = request.options & ~MQGMO_NO_SYNCPOINT | syncpoint_option
-        self.held[number] = stand_in
+        self.held[number] = holder
 
     def _settle(self, number: i64, reader: PayloadReader) -> None:
         settled: i64 = reader.integer()
@@ -564,14 +564,14 @@ class ServerConversation:
         reader.check_end()
         settled &= 0xFFFFFFFF
         # Of a get that still waits there is nothing to settle, and what it may take yet is held.
-        stand_in = self.held.pop(settled, None) if settled not in self.waiting else None
-        unit: UnitOfWork | None = stand_in.unit_of_work if stand_in is not None else None
-        if stand_in is None or unit is None:
+        holder = self.held.pop(settled, None) if settled not in self.waiting else None
+        unit: UnitOfWork | None = holder.unit_of_work if holder is not None else None
+        if holder is None or unit is None:
             if number != 0:
                 self.link.send(reply_frame(SETTLE, self.number, number, MQCC_OK, MQRC_NONE))
             return
-        stand_in.unit_of_work = None
-        self.spare = stand_in
+        holder.unit_of_work = None
+        self.spare_holder = holder
         lsn: i64 = 0
         reason: i64 = MQRC_NONE
         if unit.backed_out_by_system:
@@ -583,9 +583,9 @@ class ServerConversation:
         if number != 0:
             self.reply(lsn, reply_frame(SETTLE, self.number, number, completion_code(reason), reason))
 
-    def _give_back(self, stand_in: Connection) -> None:
-        unit = stand_in.unit_of_work
-        stand_in.unit_of_work = None
+    def _back_out_held(self, holder: Connection) -> None:
+        unit = holder.unit_of_work
+        holder.unit_of_work = None
         if unit is not None and not unit.backed_out_by_system:
             syncpoint.back_out_unit(self.engine, unit)
 
@@ -596,8 +596,8 @@ class ServerConversation:
         reader.check_end()
         waiting = self.waiting.get(number)
         if waiting is not None:
-            waiting.give_up(MQRC_NO_MSG_AVAILABLE)
-            waiting.answered()
+            waiting.cancel(MQRC_NO_MSG_AVAILABLE)
+            waiting.on_answer()
 
     def _end_unit(self, type: i64, number: i64, start: i64, end: i64) -> None:
         if start != end:
@@ -609,7 +609,7 @@ class ServerConversation:
             else:
                 reason = syncpoint.back_out(self.engine, connection)
         except MQError as error:
-            self.fail(type, number, error.completion, error.reason, error.detail)
+            self.reply_failure(type, number, error.completion, error.reason, error.detail)
             return
         if number != 0:
             self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion_code(reason), reason))
@@ -618,11 +618,11 @@ class ServerConversation:
         """The application leaves, or has gone: 0 or the reason. Its unit of work is committed only when it says so."""
         self.is_over = True
         for waiting in list(self.waiting.values()):
-            self.forget(waiting)
-            waiting.give_up(MQRC_CONNECTION_BROKEN)
-        for stand_in in self.held.values():
-            self._give_back(stand_in)
+            self.remove_waiting(waiting)
+            waiting.cancel(MQRC_CONNECTION_BROKEN)
+        for holder in self.held.values():
+            self._back_out_held(holder)
         self.held = {}
-        reason: i64 = self.reactor.policy.leave(self, commits)
+        reason: i64 = self.reactor.handler.release_connection(self, commits)
         self.connection.owner = None
         return reason

@@ -28,13 +28,13 @@ class HostResolver:
     def __init__(
         self,
         answer: Answer,
-        look: Callable[[str], list[HostAddress]] = resolve_host,
+        resolve: Callable[[str], list[HostAddress]] = resolve_host,
         note: Callable[[str], None] = log.error,
     ) -> None:
         """`note` hears of what goes wrong with the threads."""
         self._answer = answer
         self._note = note
-        self._look = look
+        self._resolve = resolve
         self._turn = threading.Lock()
         self._asked: set[str] = set()
         self._questions: SimpleQueue[str | None] = SimpleQueue()
@@ -70,7 +70,7 @@ class HostResolver:
             found: list[HostAddress] = []
             why = "it has no address"
             try:
-                found = self._look(host)
+                found = self._resolve(host)
             except OSError as error:
                 why = error_text(error)
             except Exception as error:

@@ -27,11 +27,11 @@ class GatedReply:
 
     def release(self) -> None:
         link = self.link
-        link.held -= 1
+        link.gated -= 1
         if self.type != 0:
             link.send_large(self.type, self.conversation, self.request, self.data, self.body)
             return
-        link.held_bytes -= len(self.data)
+        link.gated_bytes -= len(self.data)
         if self.request != 0:
             link.send_behind(self.conversation, self.request, self.data)
         else:
@@ -42,12 +42,12 @@ class GatedReply:
         if self.is_last:
             self.release()
             return
-        self.link.held -= 1
+        self.link.gated -= 1
         if self.type != 0:
             self.link.large_bytes -= len(self.data) + len(self.body)
-            self.link.reply_gone(len(self.body))
+            self.link.remove_large_reply(len(self.body))
         else:
-            self.link.held_bytes -= len(self.data)
+            self.link.gated_bytes -= len(self.data)
 
 
 @final

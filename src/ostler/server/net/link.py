@@ -87,7 +87,7 @@ _TLS_RECORD: Final = 0x16
 _HANDLED_BETWEEN: Final = 3  # requests of one link between two looks at the time, less one
 # Requests whose answers may be messages.
 _MESSAGES_FOLLOW: Final = frozenset({GET, GET_ANY, STREAM, CREDIT})
-_ASSEMBLIES_MAX: Final = 64
+_PARTIAL_PAYLOADS_MAX: Final = 64
 
 
 @final
@@ -117,45 +117,45 @@ class ServerLink(Timer):
         self.agent: LinkAgent | None = None  # of a message channel, instead of conversations
         self.reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self.tls: TlsStream | None = None
-        self.assemblies: dict[tuple[int, int], IncomingPayload] = {}
+        self.partial_payloads: dict[tuple[int, int], IncomingPayload] = {}
         self.out: list[bytes] = []
         self.out_bytes: i64 = 0
         self.unsent: bytes = b""  # on its way to the socket, under TLS encrypted
         self.large: list[OutgoingPayload] = []
         self.large_bytes: i64 = 0  # still to be cut into segments, those that wait for the log included
-        self.long_replies: i64 = 0  # that are kept until they are sent, those that wait for the log included
+        self.large_replies: i64 = 0  # that are kept until they are sent, those that wait for the log included
         self.outgoing_bytes: i64 = 0  # of their bodies
         self.incoming_bytes: i64 = 0  # of payloads that have come in part
         self.counted_bytes: i64 = 0  # of single frames both ways, as counted last
-        self.is_held_off = False  # its waiting gets take nothing until it has read what it was sent
+        self.is_throttled = False  # its waiting gets take nothing until it has read what it was sent
         self.waits_for_memory = False  # a request of it waits until others hold less
         self.waits_for_log = False  # the long message that it brings waits until others are written
-        self.moved_bytes: i64 = 0  # sent and received in all, when it was last seen to move
-        self.moved_ms: i64 = 0
-        self.held: i64 = 0  # replies that wait for the log
-        self.held_bytes: i64 = 0  # of those in one frame
-        self.stalled: list[WaitingRequest] = []  # streams that wait for the application to read
+        self.progress_bytes: i64 = 0  # sent and received in all, when it was last seen to move
+        self.progress_ms: i64 = 0
+        self.gated: i64 = 0  # replies that wait for the log
+        self.gated_bytes: i64 = 0  # of those in one frame
+        self.awaiting_drain: list[WaitingRequest] = []  # streams that wait for the application to read
         self.is_dirty = False
         self.is_waiting = False  # for the socket to take more
         self.is_paused = False  # nothing is read from it
         self.is_admitted = is_local  # somebody was let in by it
         self.is_for_commands = False  # it took a place that is kept for runmqsc, endmqm and the like
         self.is_quiescing = False  # its channel was stopped; it ends with its last conversation
-        self.is_parked = False  # a request of it waits for log space; what comes behind it has to wait too
+        self.is_deferred = False  # a request of it waits for log space; what comes behind it has to wait too
         self.is_costly = False  # its requests take long: it has them done as far as the share of a pass goes
         self.is_fast = False  # it is in the fast lane (`slow_lane`)
         self.quick_in_a_row: i64 = 0  # so often its requests were handled quickly
         self.mask: i64 = 0  # what the reactor's epoll watches
         self.pending: i64 = 0
-        self.last_heard_ms: i64 = 0
-        self.heartbeat_sent = False
-        self.asked_life_ms: i64 = 0
+        self.last_received_ms: i64 = 0
+        self.is_heartbeat_pending = False
+        self.heartbeat_sent_ms: i64 = 0
         self.receive_bytes: i64 = RECEIVE_BYTES
         self.received_bytes: i64 = 0
         self.sent_bytes: i64 = 0
         self.calls: i64 = 0
         self.sent_frames: i64 = 0
-        self.why: str = ""
+        self.close_reason: str = ""
         self.is_rekeying = False  # TLS begins anew: nothing goes out between the two
         self.keyed_bytes: i64 = 0  # sent and received before the last TLS handshake
         self._recv: Callable[[int], bytes] = sock.recv
@@ -163,7 +163,7 @@ class ServerLink(Timer):
 
     # -- receiving -----------------------------------------------------------------------------------------------------
 
-    def readable(self) -> None:
+    def on_readable(self) -> None:
         """Bytes are there, or the peer has gone."""
         try:
             data = self._recv(self.receive_bytes)
@@ -173,14 +173,14 @@ class ServerLink(Timer):
             self.receive_bytes = RECEIVE_BYTES  # what was to be received is still there
             return
         except OSError as error:
-            self.lost(error.strerror or "the connection failed")
+            self.close(error.strerror or "the connection failed")
             return
         if not data:
             if self.reactor.is_gathering:
                 return  # it may still listen: what it was promised is sent first, and then this is found again
-            self.lost(f"the {'application' if self.agent is None else 'partner'} closed the connection")
+            self.close(f"the {'application' if self.agent is None else 'partner'} closed the connection")
             return
-        self.last_heard_ms = self.reactor.now_ms
+        self.last_received_ms = self.reactor.now_ms
         size: i64 = len(data)
         self.received_bytes += size
         # A buffer is allocated for each read: small ones for those who send little.
@@ -191,55 +191,57 @@ class ServerLink(Timer):
         if self.state >= CLOSING:
             return
         try:
-            self.take(data)
+            self.receive(data)
         except MalformedFrame as error:
-            self._broke(error)
+            self._protocol_error(error)
         except TlsFailed as error:
             self._tls_failed(error)
         except Exception as error:
-            self.broke_down(error)
+            self.internal_error(error)
 
-    def take_up(self) -> None:
+    def resume(self) -> None:
         """Go on with what came behind a request that had to wait."""
         try:
-            if self.is_held_off:
-                self.is_held_off = False
+            if self.is_throttled:
+                self.is_throttled = False
                 for conversation in list(self.conversations.values()):
                     conversation.wait_again()
             self.dispatch()
         except MalformedFrame as error:
-            self._broke(error)
+            self._protocol_error(error)
         except Exception as error:
-            self.broke_down(error)
+            self.internal_error(error)
 
-    def broke_down(self, error: Exception) -> None:
+    def internal_error(self, error: Exception) -> None:
         """Something is wrong on this side. This link ends with it; others go on."""
-        self.reactor.counters.breakdowns += 1
+        self.reactor.counters.internal_errors += 1
         if isinstance(error, MemoryError):
-            self.reactor.give_ballast()
+            self.reactor.release_ballast()
             try:
-                self.reactor.policy.note_link(self, f"AMQ6118E: {NO_MEMORY}")
-                self.farewell(MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+                self.reactor.handler.note_link(self, f"AMQ6118E: {NO_MEMORY}")
+                self.send_farewell(MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
             except MemoryError:
-                self.fail(NO_MEMORY)  # without a word: whoever is told of something after this link must not miss it
+                self.schedule_close(
+                    NO_MEMORY
+                )  # without a word: whoever is told of something after this link must not miss it
             return
         text = f"A request could not be handled: {type(error).__name__}: {error}."
-        self.reactor.policy.note_link(self, f"AMQ6109E: {text}")
-        self.farewell(MQRC_UNEXPECTED_ERROR, text)
+        self.reactor.handler.note_link(self, f"AMQ6109E: {text}")
+        self.send_farewell(MQRC_UNEXPECTED_ERROR, text)
 
-    def _broke(self, error: MalformedFrame) -> None:
+    def _protocol_error(self, error: MalformedFrame) -> None:
         self.reactor.counters.malformed += 1
-        self.farewell(MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
+        self.send_farewell(MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
 
-    def take(self, data: bytes) -> None:
+    def receive(self, data: bytes) -> None:
         if self.state == NEW and self.tls is None and self.received_bytes == len(data) and data[0] == _TLS_RECORD:
-            self.tls = self.reactor.policy.new_tls(self)
+            self.tls = self.reactor.handler.new_tls_stream(self)
         tls = self.tls
         if tls is not None:
             data = tls.received(data)
-            self.encrypted()
+            self.queue_tls_output()
             if self.out:
-                self._mark()  # the handshake may be what it waited for
+                self._mark_dirty()  # the handshake may be what it waited for
             if not data:
                 renew(self, tls)
                 return
@@ -258,11 +260,11 @@ class ServerLink(Timer):
         share: i64 = engine.share_left
         handled: i64 = 0
         end_ns: i64 = 0
-        while self.state < CLOSING and not self.is_parked and not self.is_paused:
+        while self.state < CLOSING and not self.is_deferred and not self.is_paused:
             if share - engine.share_left > COSTLY_UNITS:
                 self.is_costly = True
             if self.is_costly and engine.share_left <= 0:
-                self.reactor.put_off(self)
+                self.reactor.defer(self)
                 return
             if not reader.next():
                 self.is_costly = self.is_costly and share != engine.share_left
@@ -275,20 +277,20 @@ class ServerLink(Timer):
                     end_ns = now_ns + self.reactor.slow.quick_ns
                 elif now_ns > end_ns:
                     reader.put_back()
-                    self.reactor.put_off(self)
+                    self.reactor.defer(self)
                     return
-            is_short: bool = memory.long_bytes + memory.short_bytes > memory.free_bytes
+            is_short: bool = memory.segmented_bytes + memory.single_frame_bytes > memory.free_bytes
             if is_short and reader.type in _MESSAGES_FOLLOW and not memory.may_reply(self):
                 reader.put_back()
                 return
             self.calls += 1
-            if reader.flags & MORE or self.assemblies:
+            if reader.flags & MORE or self.partial_payloads:
                 if self.reactor.is_log_behind():
                     reader.put_back()
                     self.calls -= 1
                     self.reactor.wait_for_log(self)
                     return
-                self._segment(reader)
+                self._receive_segment(reader)
                 continue
             if self.agent is not None:
                 self._agent_frame(reader.type, reader.request, reader.buffer, reader.start, reader.end)
@@ -305,48 +307,48 @@ class ServerLink(Timer):
                     reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end
                 )
 
-    def _segment(self, reader: FrameReader) -> None:
+    def _receive_segment(self, reader: FrameReader) -> None:
         key = (reader.conversation, reader.request)
-        assembly = self.assemblies.get(key)
-        if assembly is None:
+        payload = self.partial_payloads.get(key)
+        if payload is None:
             if not reader.flags & MORE:
-                self._whole(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
+                self._deliver(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
                 return
             is_command: bool = reader.type == COMMAND and self.is_local and self.is_owner and self.state == OPEN
             # A channel sends its long messages one at a time.
-            is_message: bool = self.agent is not None and reader.type == CHANNEL_MESSAGE and not self.assemblies
+            is_message: bool = self.agent is not None and reader.type == CHANNEL_MESSAGE and not self.partial_payloads
             is_expected: bool = is_command or is_message or reader.conversation in self.conversations
-            if not is_expected or len(self.assemblies) >= _ASSEMBLIES_MAX:
+            if not is_expected or len(self.partial_payloads) >= _PARTIAL_PAYLOADS_MAX:
                 raise MalformedFrame("segments where none are expected")
-            assembly = IncomingPayload(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
-            self.assemblies[key] = assembly
-        if assembly.type != reader.type:
+            payload = IncomingPayload(reader.type, self.message_bytes_max + PAYLOAD_OVERHEAD_BYTES)
+            self.partial_payloads[key] = payload
+        if payload.type != reader.type:
             raise MalformedFrame("segments of different types under one request")
         part = reader.buffer[reader.start : reader.end]
-        self.reactor.memory.take_part(self, len(part) + SEGMENT_COST_BYTES)
-        is_begin: bool = assembly.size == 0 and reader.type == PUT and self.agent is None
-        assembly.add(part, put_head_bytes(part) if is_begin else 0)
+        self.reactor.memory.add_part(self, len(part) + SEGMENT_COST_BYTES)
+        is_begin: bool = payload.size == 0 and reader.type == PUT and self.agent is None
+        payload.add(part, put_head_bytes(part) if is_begin else 0)
         if not reader.flags & MORE:
-            del self.assemblies[key]
-            self.reactor.memory.part_done(self, assembly.cost_bytes)
-            self._assembled(assembly, reader.conversation, reader.request)
+            del self.partial_payloads[key]
+            self.reactor.memory.remove_parts(self, payload.cost_bytes)
+            self._deliver_assembled(payload, reader.conversation, reader.request)
 
-    def _assembled(self, assembly: IncomingPayload, number: i64, request: i64) -> None:
+    def _deliver_assembled(self, payload: IncomingPayload, number: i64, request: i64) -> None:
         """A payload has come whole."""
         conversation = self.conversations.get(number) if self.agent is None else None
         try:
-            whole = assembly.whole()
-            if assembly.head:
+            whole = payload.whole()
+            if payload.head:
                 if conversation is not None:
-                    conversation.put_long(request, assembly.head, whole)
+                    conversation.put_long(request, payload.head, whole)
                     return
-                whole = assembly.head + whole
+                whole = payload.head + whole
         except MemoryError:
             if conversation is None:
                 raise
-            conversation.out_of_memory(assembly.type, request)
+            conversation.reply_out_of_memory(payload.type, request)
             return
-        self._whole(assembly.type, number, request, whole, 0, len(whole))
+        self._deliver(payload.type, number, request, whole, 0, len(whole))
 
     def _agent_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         """A frame of a message channel. Heartbeats are the link's concern, whatever it is used for."""
@@ -359,7 +361,7 @@ class ServerLink(Timer):
             heart_answered(self)
         agent.receive_frame(type, request, buffer, start, end)
 
-    def _whole(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
+    def _deliver(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         if self.agent is not None:
             self._agent_frame(type, request, buffer, start, end)
             return
@@ -374,11 +376,11 @@ class ServerLink(Timer):
     def _link_frame(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
         if self.state == NEW:
             if type == CHANNEL_HELLO and number == 0 and not self.is_local:
-                self.reactor.policy.greet_channel(self, request, buffer[start:end])
+                self.reactor.handler.on_channel_hello(self, request, buffer[start:end])
                 return
             if type != HELLO or number != 0:
                 raise MalformedFrame("the first frame is no HELLO")
-            self._greet(request, buffer[start:end])
+            self._hello(request, buffer[start:end])
         elif type == HEARTBEAT and number == 0:
             self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
         elif type == HEARTBEAT | REPLY and number == 0:
@@ -386,9 +388,9 @@ class ServerLink(Timer):
         elif type == CONNECT and number != 0:
             self._connect(number, request, buffer[start:end])
         elif type == COMMAND:
-            self.reactor.policy.command(self, number, request, buffer[start:end])
+            self.reactor.handler.run_command(self, number, request, buffer[start:end])
         elif type == FAREWELL:
-            self.lost("the application said farewell")
+            self.close("the application said farewell")
         elif type == HELLO or number == 0 or type not in TYPE_NAMES:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
         elif type != CANCEL and request != 0:
@@ -397,18 +399,18 @@ class ServerLink(Timer):
                 failure_frame(type, number, request, MQCC_FAILED, MQRC_HCONN_ERROR, "There is no such conversation.")
             )
 
-    def _greet(self, request: i64, payload: bytes) -> None:
+    def _hello(self, request: i64, payload: bytes) -> None:
         hello = decode_hello(payload)
         try:
             if hello.version < 1:
                 raise MQError(
                     MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of the protocol is not spoken here."
                 )
-            agreed = self.reactor.policy.greet(self, hello)
+            agreed = self.reactor.handler.on_hello(self, hello)
         except MQError as error:
             connect_failed(self.reactor.engine)
             self.send(failure_frame(HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
-            self.last_word(f"refused: {error.detail}")
+            self.close_after_flush(f"refused: {error.detail}")
             return
         if agreed.version > PROTOCOL_VERSION:
             agreed.version = PROTOCOL_VERSION
@@ -416,9 +418,9 @@ class ServerLink(Timer):
         self.channel = agreed.channel
         self.conversations_max = agreed.conversations_max
         self.send(frame(HELLO | REPLY, 0, request, bytes(8) + agreed.encode()))
-        self.agreed_on(agreed.segment_bytes, agreed.message_bytes_max, agreed.heartbeat_seconds)
+        self.apply_negotiated(agreed.segment_bytes, agreed.message_bytes_max, agreed.heartbeat_seconds)
 
-    def agreed_on(self, segment_bytes: i64, message_bytes_max: i64, heartbeat_seconds: i64) -> None:
+    def apply_negotiated(self, segment_bytes: i64, message_bytes_max: i64, heartbeat_seconds: i64) -> None:
         """Both sides know what they keep to."""
         self.state = OPEN
         self.segment_bytes = segment_bytes
@@ -426,7 +428,7 @@ class ServerLink(Timer):
         self.heartbeat_ms = heartbeat_seconds * 1000
         is_stranger: bool = not self.is_admitted and self.agent is None
         self.reader.frame_bytes_max = UNADMITTED_FRAME_BYTES if is_stranger else segment_bytes
-        self.last_heard_ms = self.reactor.now_ms
+        self.last_received_ms = self.reactor.now_ms
         watch_heart(self)
 
     def admit(self) -> None:
@@ -441,7 +443,7 @@ class ServerLink(Timer):
         if len(self.conversations) >= self.conversations_max:
             raise MalformedFrame(f"more than {self.conversations_max} conversations on one connection")
         try:
-            self.reactor.policy.converse(self, number, request, asked)
+            self.reactor.handler.on_connect(self, number, request, asked)
         except MQError as error:
             connect_failed(self.reactor.engine)
             self.send(failure_frame(CONNECT, number, request, error.completion, error.reason, error.detail))
@@ -460,26 +462,26 @@ class ServerLink(Timer):
             self.reactor.dirty.append(self)
         if self.out_bytes > SEGMENT_BYTES:
             self.reactor.memory.recount(self)
-            if self.out_bytes > OUT_HIGH_BYTES and not self.is_held_off:
-                self.reactor.hold_off(self)
+            if self.out_bytes > OUT_HIGH_BYTES and not self.is_throttled:
+                self.reactor.throttle(self)
 
-    def keep_reply(self, head_bytes: i64, body_bytes: i64) -> None:
+    def add_large_reply(self, head_bytes: i64, body_bytes: i64) -> None:
         """Count a reply in segments that is kept from now on until it is sent."""
         self.large_bytes += head_bytes + body_bytes
-        self.long_replies += 1
+        self.large_replies += 1
         self.outgoing_bytes += body_bytes
         self.reactor.memory.add(body_bytes)
 
-    def reply_gone(self, body_bytes: i64) -> None:
+    def remove_large_reply(self, body_bytes: i64) -> None:
         """A reply in segments is sent, or dropped."""
-        self.long_replies -= 1
+        self.large_replies -= 1
         self.outgoing_bytes -= body_bytes
-        self.reactor.memory.take_off(body_bytes)
+        self.reactor.memory.remove(body_bytes)
 
-    def has_too_many_long_replies(self) -> bool:
+    def has_too_many_large_replies(self) -> bool:
         """Whether no further one is to be made before the application has read of those there are."""
         most: i64 = self.reactor.memory.reply_bytes_max()
-        return self.large_bytes > most and (self.long_replies > 1 or most <= OUT_LOW_BYTES)
+        return self.large_bytes > most and (self.large_replies > 1 or most <= OUT_LOW_BYTES)
 
     def memory_bytes(self) -> i64:
         """All that it makes the queue manager hold."""
@@ -490,21 +492,21 @@ class ServerLink(Timer):
 
         The reactor has counted it in `large_bytes`, and its body among what it keeps.
         """
-        self._queue(OutgoingPayload(type, conversation, request, head, body), request)
+        self._enqueue_large(OutgoingPayload(type, conversation, request, head, body), request)
 
     def send_behind(self, conversation: i64, request: i64, data: bytes) -> None:
         """Have a frame sent behind the long messages of a request, if any are on their way."""
         for reply in self.large:
             if reply.conversation == conversation and reply.request == request:
                 self.large_bytes += len(data)
-                self.long_replies += 1
-                self._queue(OutgoingPayload(READY_FRAME, conversation, request, data, b""), request)
+                self.large_replies += 1
+                self._enqueue_large(OutgoingPayload(READY_FRAME, conversation, request, data, b""), request)
                 return
         self.send(data)
 
-    def _queue(self, reply: OutgoingPayload, request: i64) -> None:
+    def _enqueue_large(self, reply: OutgoingPayload, request: i64) -> None:
         if self.state == CLOSED:
-            self.reply_gone(len(reply.body))
+            self.remove_large_reply(len(reply.body))
             return
         for other in self.large:
             if other.conversation == reply.conversation and other.request == request:
@@ -512,9 +514,9 @@ class ServerLink(Timer):
                 break
         else:
             self.large.append(reply)
-        self._mark()
-        if not self.is_held_off and self.has_too_many_long_replies():
-            self.reactor.hold_off(self)
+        self._mark_dirty()
+        if not self.is_throttled and self.has_too_many_large_replies():
+            self.reactor.throttle(self)
 
     def flush(self) -> None:
         """Send what the socket takes. The rest is sent when there is room again."""
@@ -523,8 +525,8 @@ class ServerLink(Timer):
         try:
             self._flush()
         except MemoryError:
-            self.reactor.give_ballast()
-            self.fail(NO_MEMORY)  # part of a reply may be lost: what follows would not be understood
+            self.reactor.release_ballast()
+            self.schedule_close(NO_MEMORY)  # part of a reply may be lost: what follows would not be understood
 
     def _flush(self) -> None:
         data = self.unsent
@@ -538,12 +540,12 @@ class ServerLink(Timer):
             except BlockingIOError:
                 sent = 0
             except OSError as error:
-                self.fail(error.strerror or "the connection failed")
+                self.schedule_close(error.strerror or "the connection failed")
                 return
             self.sent_bytes += sent
             left -= sent
             if sent and self.is_waiting:
-                self.last_heard_ms = self.reactor.now_ms  # what was in the way was read by somebody
+                self.last_received_ms = self.reactor.now_ms  # what was in the way was read by somebody
             if sent < len(data):
                 data = data[sent:] if sent else data
                 break
@@ -553,14 +555,14 @@ class ServerLink(Timer):
         if waits or self.counted_bytes != 0:
             self.reactor.memory.recount(self)
         if not waits and self.state == CLOSING:
-            if self.held == 0:
+            if self.gated == 0:
                 self.reactor.failing.append(self)
         elif waits != self.is_waiting or self.is_paused:
             self.is_waiting = waits
-            self.reactor.watch(self)
-        if self.stalled and self.backlog_bytes() <= OUT_LOW_BYTES:
-            self.reactor.resuming.extend(self.stalled)
-            self.stalled = []
+            self.reactor.update_interest(self)
+        if self.awaiting_drain and self.backlog_bytes() <= OUT_LOW_BYTES:
+            self.reactor.resuming.extend(self.awaiting_drain)
+            self.awaiting_drain = []
         agent = self.agent
         if agent is not None and agent.wants_room and self.backlog_bytes() <= OUT_LOW_BYTES:
             agent.wants_room = False
@@ -579,7 +581,7 @@ class ServerLink(Timer):
             if not reply.is_sent():
                 self.large.append(reply)
             else:
-                self.reply_gone(len(reply.body))
+                self.remove_large_reply(len(reply.body))
                 if reply.following is not None:
                     self.large.append(reply.following)
         out = self.out
@@ -596,27 +598,27 @@ class ServerLink(Timer):
                 tls.encrypt(data)
                 data = tls.take_output()
             except TlsFailed as error:
-                self.fail(str(error))
+                self.schedule_close(str(error))
                 return b""
         return data
 
-    def encrypted(self) -> None:
+    def queue_tls_output(self) -> None:
         """What TLS itself has to say goes out as it is."""
         tls = self.tls
         if tls is not None:
             data = tls.take_output()
             if data:
                 self.unsent += data
-                self._mark()
+                self._mark_dirty()
 
-    def _mark(self) -> None:
+    def _mark_dirty(self) -> None:
         if not self.is_dirty:
             self.is_dirty = True
             self.reactor.dirty.append(self)
 
     def unsent_bytes(self) -> i64:
         """What is to be sent in single frames."""
-        return self.out_bytes + len(self.unsent) + self.held_bytes
+        return self.out_bytes + len(self.unsent) + self.gated_bytes
 
     def backlog_bytes(self) -> i64:
         """All that the application has not been sent yet."""
@@ -627,71 +629,71 @@ class ServerLink(Timer):
         for reply in self.large:
             each: OutgoingPayload | None = reply
             while each is not None:
-                self.reply_gone(len(each.body))
+                self.remove_large_reply(len(each.body))
                 each = each.following
         self.large = []
         self.out = []
         self.out_bytes = 0
         self.unsent = b""
-        self.stalled = []
+        self.awaiting_drain = []
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def _tls_failed(self, error: TlsFailed) -> None:
         self.reactor.counters.malformed += 1
-        self.encrypted()
+        self.queue_tls_output()
         tls = self.tls
         if self.agent is None:  # an agent has its own say
-            self.reactor.policy.note_link(self, str(error))
+            self.reactor.handler.note_link(self, str(error))
         else:
             self.out, self.out_bytes = [], 0  # what a channel had to say is not for this partner
         if tls is not None and tls.can_tell:
-            self.farewell(error.reason, error.text)
+            self.send_farewell(error.reason, error.text)
         else:
-            self.last_word(str(error))
+            self.close_after_flush(str(error))
 
     def notice(self, reason: i64, text: str) -> None:
         """Tell the application something it did not ask for."""
         if self.state == OPEN:
             self.send(frame(NOTICE, 0, 0, reason_payload(reason, text)))
 
-    def farewell(self, reason: i64, text: str) -> None:
+    def send_farewell(self, reason: i64, text: str) -> None:
         """Say why, and close when that is sent."""
         if self.state < CLOSING:
             data = frame(FAREWELL, 0, 0, reason_payload(reason, text))
-            if self.held:
-                self.reactor.hold_last(self, data)  # what was promised before is said before
+            if self.gated:
+                self.reactor.send_behind_gated(self, data)  # what was promised before is said before
             else:
                 self.send(data)
-            self.last_word(text)
+            self.close_after_flush(text)
 
-    def last_word(self, why: str) -> None:
+    def close_after_flush(self, why: str) -> None:
         """Close when all that was said is sent, or nobody takes it for some seconds."""
         if self.state < CLOSING:
-            self.why = why
+            self.close_reason = why
             self.state = CLOSING
             self.reactor.end_conversations(self)
-            self._mark()
+            self._mark_dirty()
             self.reactor.wheel.add(self, self.reactor.now_ms + FAREWELL_TIMEOUT_MS)
 
-    def lost(self, why: str) -> None:
+    def close(self, why: str) -> None:
         """The peer is not there any more."""
         if self.state != CLOSED:
-            if not self.why:
-                self.why = why
+            if not self.close_reason:
+                self.close_reason = why
             self.reactor.close(self)
 
-    def fail(self, why: str) -> None:
+    def schedule_close(self, why: str) -> None:
         """As `lost`, found out while sending: done at the end of the pass."""
         self.drop_unsent()
-        if not self.why:
-            self.why = why
+        if not self.close_reason:
+            self.close_reason = why
         self.reactor.failing.append(self)
 
     # -- time ----------------------------------------------------------------------------------------------------------
 
     def begin(self, now_ms: i64) -> None:
-        self.last_heard_ms = now_ms
+        self.last_received_ms = now_ms
         self.started_ms = now_ms
         self.reactor.wheel.add(self, now_ms + HELLO_TIMEOUT_MS)
 
@@ -699,16 +701,16 @@ class ServerLink(Timer):
         if self.state == NEW:
             if self.tls is None:
                 who = "No HELLO came" if self.agent is None else "What listens there did not answer as a queue manager"
-                self.farewell(MQRC_CONNECTION_ERROR, f"{who} within {HELLO_TIMEOUT_MS // 1000} seconds.")
+                self.send_farewell(MQRC_CONNECTION_ERROR, f"{who} within {HELLO_TIMEOUT_MS // 1000} seconds.")
             else:
-                self.lost("the TLS handshake took too long")
+                self.close("the TLS handshake took too long")
             return
         if self.state != OPEN:
-            self.lost(self.why)
+            self.close(self.close_reason)
             return
         is_late: bool = not self.is_admitted and self.agent is None and now_ms - self.started_ms >= ADMISSION_TIMEOUT_MS
-        if is_late and not self.reactor.policy.is_considering(self):
-            self.farewell(
+        if is_late and not self.reactor.handler.is_considering(self):
+            self.send_farewell(
                 MQRC_CHANNEL_NOT_AVAILABLE, f"Nobody connected within {ADMISSION_TIMEOUT_MS // 1000} seconds."
             )
             return

@@ -40,7 +40,7 @@ def _look_at(link: ServerLink, due_ms: i64) -> None:
 
 def heart_answered(link: ServerLink) -> None:
     """The peer has answered a heartbeat."""
-    link.heartbeat_sent = False
+    link.is_heartbeat_pending = False
     watch_heart(link)
 
 
@@ -50,19 +50,19 @@ def feel_heart(link: ServerLink, now_ms: i64) -> None:
         if _is_expected(link):  # a password is being checked: look again soon
             link.reactor.wheel.add(link, now_ms + HEARTBEAT_TIMEOUT_MS)
         return
-    if link.is_parked or link.waits_for_memory or link.waits_for_log:
-        link.last_heard_ms = now_ms  # nothing is read from it: that it is silent is our own doing
-    silent: i64 = now_ms - link.last_heard_ms
-    if link.last_heard_ms > link.asked_life_ms:
-        link.heartbeat_sent = False
-    if link.heartbeat_sent and now_ms - link.asked_life_ms >= HEARTBEAT_TIMEOUT_MS:
-        link.lost(f"no sign of life for {silent // 1000} seconds")
+    if link.is_deferred or link.waits_for_memory or link.waits_for_log:
+        link.last_received_ms = now_ms  # nothing is read from it: that it is silent is our own doing
+    silent: i64 = now_ms - link.last_received_ms
+    if link.last_received_ms > link.heartbeat_sent_ms:
+        link.is_heartbeat_pending = False
+    if link.is_heartbeat_pending and now_ms - link.heartbeat_sent_ms >= HEARTBEAT_TIMEOUT_MS:
+        link.close(f"no sign of life for {silent // 1000} seconds")
     elif silent >= link.heartbeat_ms:
-        if not link.heartbeat_sent:
-            link.heartbeat_sent = True
+        if not link.is_heartbeat_pending:
+            link.is_heartbeat_pending = True
             if not link.is_rekeying:
                 link.send(frame(HEARTBEAT, 0, 1))
-            link.asked_life_ms = now_ms
-        _look_at(link, link.asked_life_ms + HEARTBEAT_TIMEOUT_MS)
+            link.heartbeat_sent_ms = now_ms
+        _look_at(link, link.heartbeat_sent_ms + HEARTBEAT_TIMEOUT_MS)
     else:
-        _look_at(link, link.last_heard_ms + link.heartbeat_ms)
+        _look_at(link, link.last_received_ms + link.heartbeat_ms)

@@ -15,7 +15,7 @@ def begin_tls(link: ServerLink, tls: TlsStream) -> None:
     """Speak TLS from here on, as the end that connected."""
     link.tls = tls
     link.keyed_bytes = link.sent_bytes + link.received_bytes
-    link.encrypted()
+    link.queue_tls_output()
 
 
 def rekey(link: ServerLink) -> None:
@@ -30,7 +30,7 @@ def rekey(link: ServerLink) -> None:
         link.out = []
         link.out_bytes = 0
     tls.close()
-    link.encrypted()
+    link.queue_tls_output()
     link.is_rekeying = True
     renew(link, tls)
 
@@ -42,4 +42,4 @@ def renew(link: ServerLink, tls: TlsStream) -> None:
         left = tls.leftover()
         begin_tls(link, tls.successor())
         if left:
-            link.take(left)
+            link.receive(left)

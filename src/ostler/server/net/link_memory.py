@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ostler.server.net.link import ServerLink
     from ostler.server.net.reactor import Reactor
 
-_LOOK_MS: Final = 250  # between two looks at who moves, while memory is not plentiful
+_CHECK_MS: Final = 250  # between two looks at who moves, while memory is not plentiful
 _MUCH_BYTES: Final = 32 << 20
 _PROGRESS_SHARE: Final = 4  # who holds much must have moved a quarter of it within STALLED_MS
 _NOT_DUE: Final = -1  # the slot of a timer that is not on the wheel
-_ENDED: Final = (
+_CLOSED_TEXT: Final = (
     "AMQ6118E: Memory for messages on their way is short, and this connection holds {held} bytes and stands still"
 )
 
@@ -43,78 +43,80 @@ class LinkMemory(Timer):
     def __init__(self, reactor: Reactor, bytes_max: i64) -> None:
         super().__init__()
         self._reactor = reactor
-        self.most_bytes: i64 = 0  # held at a time, since memory was last given back to the system
-        self.long_bytes: i64 = 0  # unfinished payloads, and replies in segments
-        self.short_bytes: i64 = 0  # single frames: not taken by the socket yet, waiting for the log, or not come whole
+        self.peak_bytes: i64 = 0  # held at a time, since memory was last given back to the system
+        self.segmented_bytes: i64 = 0  # unfinished payloads, and replies in segments
+        self.single_frame_bytes: i64 = (
+            0  # single frames: not taken by the socket yet, waiting for the log, or not come whole
+        )
         self.waiting: list[ServerLink] = []  # for memory, the longest waiting first
         self.streams: list[WaitingRequest] = []
         self._privileged: ServerLink | None = None  # may use the reserve for the message that it sends
         self.bytes_max: i64 = 0
-        self.plenty_bytes: i64 = 0
+        self.ample_bytes: i64 = 0
         self.free_bytes: i64 = 0
         self.limit(bytes_max)
 
     def limit(self, bytes_max: i64) -> None:
         """Let all links together hold so much."""
         self.bytes_max = bytes_max
-        self.plenty_bytes = bytes_max // 4
+        self.ample_bytes = bytes_max // 4
         reserve: i64 = 2 * (MESSAGE_BYTES_MAX + PAYLOAD_OVERHEAD_BYTES)
         self.free_bytes = bytes_max - (reserve if reserve < bytes_max // 2 else bytes_max // 2)
 
-    def held_bytes(self) -> i64:
-        return self.long_bytes + self.short_bytes
+    def used_bytes(self) -> i64:
+        return self.segmented_bytes + self.single_frame_bytes
 
     def reply_bytes_max(self) -> i64:
         """Replies in segments that one link may have unsent and still be read from."""
-        return LARGE_HIGH_BYTES if self.long_bytes + self.short_bytes <= self.plenty_bytes else OUT_LOW_BYTES
+        return LARGE_HIGH_BYTES if self.segmented_bytes + self.single_frame_bytes <= self.ample_bytes else OUT_LOW_BYTES
 
     def is_short(self) -> bool:
-        return self.long_bytes + self.short_bytes > self.free_bytes
+        return self.segmented_bytes + self.single_frame_bytes > self.free_bytes
 
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def add(self, size: i64) -> None:
-        self.long_bytes += size
-        if self.long_bytes > self.most_bytes:
-            self.most_bytes = self.long_bytes
-        if self.slot == _NOT_DUE and self.long_bytes + self.short_bytes > self.plenty_bytes:
-            self._look_again()
+        self.segmented_bytes += size
+        if self.segmented_bytes > self.peak_bytes:
+            self.peak_bytes = self.segmented_bytes
+        if self.slot == _NOT_DUE and self.segmented_bytes + self.single_frame_bytes > self.ample_bytes:
+            self._schedule_check()
 
-    def take_off(self, size: i64) -> None:
-        self.long_bytes -= size
-        if self.long_bytes < 0:
-            self.long_bytes = 0
-        self._calm_down()
+    def remove(self, size: i64) -> None:
+        self.segmented_bytes -= size
+        if self.segmented_bytes < 0:
+            self.segmented_bytes = 0
+        self._cancel_check()
 
     def recount(self, link: ServerLink) -> None:
         """Count anew what a link holds in single frames."""
         now: i64 = link.unsent_bytes() + link.reader.pending_bytes()
         if now != link.counted_bytes:
-            self.short_bytes += now - link.counted_bytes
+            self.single_frame_bytes += now - link.counted_bytes
             link.counted_bytes = now
-            if self.long_bytes + self.short_bytes <= self.plenty_bytes:
-                self._calm_down()
+            if self.segmented_bytes + self.single_frame_bytes <= self.ample_bytes:
+                self._cancel_check()
             elif self.slot == _NOT_DUE:
-                self._look_again()
+                self._schedule_check()
 
     def forget(self, link: ServerLink) -> None:
         """A link is gone."""
-        self.short_bytes -= link.counted_bytes
+        self.single_frame_bytes -= link.counted_bytes
         link.counted_bytes = 0
         if link.waits_for_memory:
             link.waits_for_memory = False
             self.waiting.remove(link)
         if self._privileged is link:
             self._privileged = None
-        self._calm_down()
+        self._cancel_check()
 
-    def _look_again(self) -> None:
-        self._reactor.wheel.add(self, self._reactor.now_ms + _LOOK_MS)
+    def _schedule_check(self) -> None:
+        self._reactor.wheel.add(self, self._reactor.now_ms + _CHECK_MS)
 
-    def _calm_down(self) -> None:
+    def _cancel_check(self) -> None:
         if self.slot == _NOT_DUE or self.waiting or self.streams:
             return
-        if self.long_bytes + self.short_bytes <= self.plenty_bytes:
+        if self.segmented_bytes + self.single_frame_bytes <= self.ample_bytes:
             self._reactor.wheel.remove(self)
 
     def has_freed_much(self) -> bool:
@@ -122,9 +124,9 @@ class LinkMemory(Timer):
 
         From any thread.
         """
-        if self.most_bytes < _MUCH_BYTES or 2 * (self.long_bytes + self.short_bytes) > self.most_bytes:
+        if self.peak_bytes < _MUCH_BYTES or 2 * (self.segmented_bytes + self.single_frame_bytes) > self.peak_bytes:
             return False
-        self.most_bytes = self.long_bytes
+        self.peak_bytes = self.segmented_bytes
         return True
 
     # -- who goes on ---------------------------------------------------------------------------------------------------
@@ -140,29 +142,29 @@ class LinkMemory(Timer):
         self._wait(link)
         return False
 
-    def take_part(self, link: ServerLink, size: i64) -> None:
+    def add_part(self, link: ServerLink, size: i64) -> None:
         """Count a part of a long message that comes in. Needs the engine's lock."""
-        if self.long_bytes + self.short_bytes + size > self.free_bytes:
+        if self.segmented_bytes + self.single_frame_bytes + size > self.free_bytes:
             self._make_room(link)
         link.incoming_bytes += size
         self.add(size)
-        if self.long_bytes + self.short_bytes > self.free_bytes and self._privileged is not link:
+        if self.segmented_bytes + self.single_frame_bytes > self.free_bytes and self._privileged is not link:
             self._wait(link)  # when this part is taken nothing more is read from it
 
-    def part_done(self, link: ServerLink, size: i64) -> None:
+    def remove_parts(self, link: ServerLink, size: i64) -> None:
         """Parts of a long message are put together, or dropped."""
         link.incoming_bytes -= size
         if self._privileged is link and link.incoming_bytes <= 0:
             self._privileged = None
-        self.take_off(size)
+        self.remove(size)
 
     def _wait(self, link: ServerLink) -> None:
         if not link.waits_for_memory:
             link.waits_for_memory = True
             self.waiting.append(link)
-            self._reactor.watch(link)
+            self._reactor.update_interest(link)
             if self.slot == _NOT_DUE:
-                self._look_again()
+                self._schedule_check()
 
     def resume(self) -> None:
         """Let those go on for whom there is memory now."""
@@ -171,10 +173,10 @@ class LinkMemory(Timer):
             self.waiting = []
             for link in waiting:
                 link.waits_for_memory = False
-                self._reactor.watch(link)
+                self._reactor.update_interest(link)
             self._reactor.resuming.extend(self.streams)
             self.streams = []
-            self._calm_down()
+            self._cancel_check()
         elif self._privileged is None:
             self._let_one_finish()
 
@@ -189,7 +191,7 @@ class LinkMemory(Timer):
                 self._privileged = link
                 link.waits_for_memory = False
                 self.waiting.remove(link)
-                self._reactor.watch(link)
+                self._reactor.update_interest(link)
                 return
 
     # -- who is ended --------------------------------------------------------------------------------------------------
@@ -198,14 +200,14 @@ class LinkMemory(Timer):
         """See who moves; when others wait for memory, end who holds most of it and does not. Under the lock."""
         for link in self._reactor.links.values():
             moved: i64 = link.sent_bytes + link.received_bytes
-            if moved - link.moved_bytes >= _progress_bytes(link) or link.moved_ms == 0:
-                link.moved_bytes = moved
-                link.moved_ms = now_ms
+            if moved - link.progress_bytes >= _progress_bytes_min(link) or link.progress_ms == 0:
+                link.progress_bytes = moved
+                link.progress_ms = now_ms
         if self.waiting or self.streams:
             self._make_room(None)
             self.resume()
-        if self.waiting or self.streams or self.long_bytes + self.short_bytes > self.plenty_bytes:
-            self._look_again()
+        if self.waiting or self.streams or self.segmented_bytes + self.single_frame_bytes > self.ample_bytes:
+            self._schedule_check()
 
     def _make_room(self, but: ServerLink | None) -> None:
         """End links that hold memory and stand still, those that hold most first, until there is room."""
@@ -214,33 +216,33 @@ class LinkMemory(Timer):
             most: i64 = 0
             for link in self._reactor.links.values():
                 held: i64 = link.memory_bytes()
-                if held > most and link is not but and self._stands_still(link):
+                if held > most and link is not but and self._makes_no_progress(link):
                     worst = link
                     most = held
             if worst is None:
                 return
-            self._end(worst, most)
+            self._close_link(worst, most)
 
-    def _stands_still(self, link: ServerLink) -> bool:
+    def _makes_no_progress(self, link: ServerLink) -> bool:
         """Whether it is for the peer to go on, and it has not for some time. One that is being ended does not count."""
-        if link.state >= CLOSING or link.moved_ms == 0 or self._reactor.now_ms - link.moved_ms < NO_PROGRESS_MS:
+        if link.state >= CLOSING or link.progress_ms == 0 or self._reactor.now_ms - link.progress_ms < NO_PROGRESS_MS:
             return False
-        if link.sent_bytes + link.received_bytes - link.moved_bytes >= _progress_bytes(link):
+        if link.sent_bytes + link.received_bytes - link.progress_bytes >= _progress_bytes_min(link):
             return False
         if link.is_waiting:
             return True
         return not link.is_paused and link.incoming_bytes + link.reader.pending_bytes() > 0
 
-    def _end(self, link: ServerLink, held: i64) -> None:
-        text = _ENDED.format(held=held)
-        self._reactor.policy.note_link(link, f"{text}. It was ended.")
+    def _close_link(self, link: ServerLink, held: i64) -> None:
+        text = _CLOSED_TEXT.format(held=held)
+        self._reactor.handler.note_link(link, f"{text}. It was ended.")
         if link.is_waiting:
-            link.lost(text)  # nobody reads what it would be told
+            link.close(text)  # nobody reads what it would be told
         else:
-            link.farewell(MQRC_STORAGE_NOT_AVAILABLE, f"{text}.")
+            link.send_farewell(MQRC_STORAGE_NOT_AVAILABLE, f"{text}.")
 
 
-def _progress_bytes(link: ServerLink) -> i64:
+def _progress_bytes_min(link: ServerLink) -> i64:
     """The bytes that a link must move within STALLED_MS: more than a trickle, and a quarter of what it holds."""
     share: i64 = link.memory_bytes() // _PROGRESS_SHARE
     return share if share > PROGRESS_BYTES else PROGRESS_BYTES

@@ -24,7 +24,7 @@ def link_status(link: ServerLink) -> ChannelStatus:
         application=first.application if first is not None else "",
         user=first.user if first is not None else link.channel_user,
         started_ms=now - age,
-        last_verb_ms=now - (int(time.monotonic() * 1000) - int(link.last_heard_ms)),
+        last_verb_ms=now - (int(time.monotonic() * 1000) - int(link.last_received_ms)),
         verbs=int(link.calls),
         bytes_received=int(link.received_bytes),
         bytes_sent=int(link.sent_bytes),

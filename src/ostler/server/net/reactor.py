@@ -66,26 +66,26 @@ class ReactorCounters:
         self.passes: i64 = 0
         self.events: i64 = 0
         self.malformed: i64 = 0
-        self.breakdowns: i64 = 0
+        self.internal_errors: i64 = 0
         self.accepted: i64 = 0
         self.refused: i64 = 0
         self.inline_forces: i64 = 0
-        self.parked: i64 = 0
-        self.put_off: i64 = 0
-        self.looks: i64 = 0  # passes in which a long look for messages went on
+        self.stalled: i64 = 0
+        self.deferred: i64 = 0
+        self.searches: i64 = 0  # passes in which a long look for messages went on
 
 
 @final
 class Reactor:
     def __init__(
-        self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, policy: ReactorHandler
+        self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, handler: ReactorHandler
     ) -> None:
         self.engine = engine
         self.clock = clock
         self.lock = lock
         self.writer = writer
         self.log: RecoveryLog = writer.log
-        self.policy = policy
+        self.handler = handler
         self.epoll = select.epoll()
         self.slow = SlowLane(self.epoll)
         self.links: dict[int, ServerLink] = {}
@@ -100,11 +100,11 @@ class Reactor:
         self.answered: list[WaitingRequest] = []  # by other threads, under the engine's lock
         self.resuming: list[WaitingRequest] = []  # streams that have more to do
         self.reading: list[ServerLink] = []  # links that are read from again
-        self._put_off: list[ServerLink] = []  # links whose requests cost more than a pass has for them
+        self._deferred: list[ServerLink] = []  # links whose requests cost more than a pass has for them
         self.pumping: list[LinkAgent] = []  # message channels that have something to send
         self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
-        self._held: list[GatedReply] = []
-        self._parked: list[StalledRequest] = []
+        self._gated: list[GatedReply] = []
+        self._stalled: list[StalledRequest] = []
         self._retried: StalledRequest | None = None
         self._is_making_room = False
         self._is_slow_ready = False
@@ -119,7 +119,7 @@ class Reactor:
         self.is_gathering = False
         self.has_no_ballast = True
         self._ballast = b""
-        self.take_ballast()
+        self.allocate_ballast()
         self._event_turn = Lock()
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
@@ -173,25 +173,25 @@ class Reactor:
         link.begin(self.now_ms)
         self.counters.accepted += 1
 
-    def watch(self, link: ServerLink) -> None:
+    def update_interest(self, link: ServerLink) -> None:
         """Watch a link for what it can do now: read unless too much is unsent or a request of it has to wait."""
         if link.state == CLOSED:
             return
         unsent: i64 = link.unsent_bytes()
         if (
-            link.is_parked
+            link.is_deferred
             or link.waits_for_memory
             or link.waits_for_log
             or unsent > OUT_HIGH_BYTES
             or (link.is_paused and unsent > OUT_LOW_BYTES)
-            or link.has_too_many_long_replies()
+            or link.has_too_many_large_replies()
         ):
             link.is_paused = True
             mask: i64 = 0
         else:
             if link.is_paused:
                 link.is_paused = False
-                link.moved_ms = self.now_ms  # it was not for the peer to go on
+                link.progress_ms = self.now_ms  # it was not for the peer to go on
                 self.reading.append(link)
             mask = _IN
         if link.unsent:
@@ -200,14 +200,14 @@ class Reactor:
             link.mask = mask
             self.slow.epoll_of(link).modify(link.fd, mask)
 
-    def hold_off(self, link: ServerLink) -> None:
+    def throttle(self, link: ServerLink) -> None:
         """Too much of a link is unsent: read no more from it, and answer none of its waiting gets until that is read.
 
         Under the engine's lock.
         """
-        self.watch(link)
+        self.update_interest(link)
         if link.is_paused:
-            link.is_held_off = True
+            link.is_throttled = True
             for conversation in link.conversations.values():
                 conversation.withdraw_gets()
 
@@ -219,21 +219,21 @@ class Reactor:
             try:
                 conversation.close(False)
             except Exception as error:
-                self.counters.breakdowns += 1
-                self.policy.note_link(link, f"AMQ6109E: A connection could not be ended properly: {error!r}.")
-        for assembly in link.assemblies.values():
-            self.memory.part_done(link, assembly.cost_bytes)
-        link.assemblies = {}
+                self.counters.internal_errors += 1
+                self.handler.note_link(link, f"AMQ6109E: A connection could not be ended properly: {error!r}.")
+        for payload in link.partial_payloads.values():
+            self.memory.remove_parts(link, payload.cost_bytes)
+        link.partial_payloads = {}
         agent = link.agent
         if agent is not None:
             link.agent = None
             try:
-                agent.on_closed(link.why)
+                agent.on_closed(link.close_reason)
             except Exception as error:
-                self.counters.breakdowns += 1
-                self.policy.note_link(link, f"AMQ6109E: A channel could not be ended properly: {error!r}.")
-        if self._parked:
-            self._parked = [each for each in self._parked if each.conversation.link is not link]
+                self.counters.internal_errors += 1
+                self.handler.note_link(link, f"AMQ6109E: A channel could not be ended properly: {error!r}.")
+        if self._stalled:
+            self._stalled = [each for each in self._stalled if each.conversation.link is not link]
 
     def close(self, link: ServerLink) -> None:
         """Let a link go, whatever it was doing."""
@@ -246,62 +246,62 @@ class Reactor:
         self.wheel.remove(link)
         if self.links.pop(link.fd, None) is not None:
             self.slow.epoll_of(link).unregister(link.fd)
-        self.policy.closed(link)
+        self.handler.on_link_closed(link)
         link.sock.close()
 
     # -- limits --------------------------------------------------------------------------------------------------------
 
-    def kept_bytes(self) -> int:
+    def segmented_bytes(self) -> int:
         """Parts of long messages, on their way in or out, of all links."""
-        return self.memory.long_bytes
+        return self.memory.segmented_bytes
 
-    def put_off(self, link: ServerLink) -> None:
+    def defer(self, link: ServerLink) -> None:
         """Leave what a link asks for to a later pass: it has cost enough in this one."""
-        self.counters.put_off += 1
-        link.is_parked = True
-        self._put_off.append(link)
-        self.watch(link)
+        self.counters.deferred += 1
+        link.is_deferred = True
+        self._deferred.append(link)
+        self.update_interest(link)
 
-    def _take_up(self, end_ns: i64) -> None:
+    def _resume_deferred(self, end_ns: i64) -> None:
         """Go on with links that were put off, in their order, as far as the share and the time of this pass go."""
-        left: i64 = len(self._put_off)
+        left: i64 = len(self._deferred)
         while left > 0 and self.engine.share_left > 0:
             left -= 1
-            link = self._put_off.pop(0)
-            link.is_parked = False
-            self.watch(link)
-            link.take_up()
+            link = self._deferred.pop(0)
+            link.is_deferred = False
+            self.update_interest(link)
+            link.resume()
             if self.engine.woken:
-                self.tell_woken()
+                self.answer_woken()
             if i64(monotonic_ns()) >= end_ns:
                 return
 
-    def park(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> bool:
+    def stall(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> bool:
         """A request found no log space: try it again when room was made. False when that was tried often enough."""
         retried = self._retried
         if retried is not None and retried.conversation is conversation and retried.number == number:
             retried.tries += 1
             if retried.tries > _ROOM_TRIES:
                 return False
-            parked = retried
+            stalled = retried
         else:
-            parked = StalledRequest(conversation, type, number, payload)
-        self.counters.parked += 1
-        self._parked.append(parked)
-        conversation.link.is_parked = True
-        self.watch(conversation.link)
+            stalled = StalledRequest(conversation, type, number, payload)
+        self.counters.stalled += 1
+        self._stalled.append(stalled)
+        conversation.link.is_deferred = True
+        self.update_interest(conversation.link)
         if not self._is_making_room:
             self._is_making_room = True
-            self.policy.make_room(self._room_made)
+            self.handler.make_room(self._retry_stalled)
         return True
 
-    def _room_made(self) -> None:
+    def _retry_stalled(self) -> None:
         self._is_making_room = False
-        parked = self._parked
-        self._parked = []
-        for each in parked:
+        stalled = self._stalled
+        self._stalled = []
+        for each in stalled:
             link = each.conversation.link
-            link.is_parked = False
+            link.is_deferred = False
             if link.state >= CLOSING:
                 continue
             self._retried = each
@@ -309,49 +309,51 @@ class Reactor:
                 if not each.conversation.is_over:
                     each.conversation.handle(each.type, each.number, each.payload, 0, len(each.payload))
             except MQError as error:
-                each.conversation.fail(each.type, each.number, MQCC_FAILED, error.reason, error.detail)
+                each.conversation.reply_failure(each.type, each.number, MQCC_FAILED, error.reason, error.detail)
             except Exception as error:
-                link.broke_down(error)
+                link.internal_error(error)
             self._retried = None
-            self.watch(link)  # what came behind is taken up in this pass
+            self.update_interest(link)  # what came behind is taken up in this pass
 
     # -- the log -------------------------------------------------------------------------------------------------------
 
     def durable_lsn(self) -> i64:
         return self.log.durable_lsn()
 
-    def hold(self, lsn: i64, link: ServerLink, data: bytes) -> None:
+    def send_when_durable(self, lsn: i64, link: ServerLink, data: bytes) -> None:
         """Send a frame when the log is durable up to an LSN."""
-        self._held.append(GatedReply(lsn, link, data))
-        link.held += 1
-        link.held_bytes += len(data)
-        if link.held_bytes > OUT_HIGH_BYTES and not link.is_held_off:
-            self.hold_off(link)
+        self._gated.append(GatedReply(lsn, link, data))
+        link.gated += 1
+        link.gated_bytes += len(data)
+        if link.gated_bytes > OUT_HIGH_BYTES and not link.is_throttled:
+            self.throttle(link)
 
-    def hold_behind(self, lsn: i64, link: ServerLink, conversation: i64, request: i64, data: bytes) -> None:
+    def send_behind_when_durable(
+        self, lsn: i64, link: ServerLink, conversation: i64, request: i64, data: bytes
+    ) -> None:
         """As `hold`, and behind all that a request was answered with before. LSN 0: now."""
         if lsn == 0:
             link.send_behind(conversation, request, data)
             return
-        self.hold(lsn, link, data)
-        held = self._held[-1]
+        self.send_when_durable(lsn, link, data)
+        held = self._gated[-1]
         held.conversation = conversation
         held.request = request
 
-    def hold_last(self, link: ServerLink, data: bytes) -> None:
+    def send_behind_gated(self, link: ServerLink, data: bytes) -> None:
         """Send a frame behind all replies of a link that wait for the log."""
         lsn: i64 = 0
-        for reply in self._held:
+        for reply in self._gated:
             if reply.link is link and reply.lsn > lsn:
                 lsn = reply.lsn
-        self.hold(lsn, link, data)
-        self._held[-1].is_last = True
+        self.send_when_durable(lsn, link, data)
+        self._gated[-1].is_last = True
 
-    def hold_large(
+    def send_large_when_durable(
         self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
     ) -> None:
         """Send a payload in segments, when the log is durable up to an LSN. LSN 0: now."""
-        link.keep_reply(len(head), len(body))
+        link.add_large_reply(len(head), len(body))
         if lsn == 0:
             link.send_large(type, conversation, request, head, body)
             return
@@ -360,10 +362,10 @@ class Reactor:
         held.conversation = conversation
         held.request = request
         held.body = body
-        self._held.append(held)
-        link.held += 1
-        if not link.is_held_off and link.has_too_many_long_replies():
-            self.hold_off(link)
+        self._gated.append(held)
+        link.gated += 1
+        if not link.is_throttled and link.has_too_many_large_replies():
+            self.throttle(link)
 
     def is_log_behind(self) -> bool:
         """Whether a long message is being written to the log, by the log's own thread."""
@@ -373,28 +375,28 @@ class Reactor:
         """Read nothing from a link that brings a long message until those before it are written."""
         link.waits_for_log = True
         self.waiting_for_log.append(link)
-        self.watch(link)
+        self.update_interest(link)
 
-    def _release(self) -> None:
+    def _release_gated(self) -> None:
         """Send the replies whose records are durable."""
         durable: i64 = self.log.durable_lsn()
-        held = self._held
-        self._held = [reply for reply in held if reply.lsn > durable]
+        held = self._gated
+        self._gated = [reply for reply in held if reply.lsn > durable]
         for reply in held:
             if reply.lsn <= durable:
                 try:
                     reply.release()
                 except MemoryError as error:
-                    reply.link.broke_down(error)
+                    reply.link.internal_error(error)
         self.released_lsn = durable
 
     def _force(self) -> None:
         """Have the log forced for those who wait. The engine's lock is not held."""
         if self.writer.failure:
-            self._drop_held()
+            self._drop_gated()
             return
         wanted: i64 = 0
-        for reply in self._held:
+        for reply in self._gated:
             if reply.lsn > wanted:
                 wanted = reply.lsn
         log = self.log
@@ -416,17 +418,17 @@ class Reactor:
                 self._asked_lsn = wanted
         if log.needs_checkpoint():
             self.writer.ask_for_checkpoint()
-        if self._held:
+        if self._gated:
             self.lock.acquire()  # a link that has too much to send then is held off, and its gets leave their queues
             try:
-                self._release()
+                self._release_gated()
             finally:
                 self.lock.release()
 
-    def _drop_held(self) -> None:
+    def _drop_gated(self) -> None:
         """The log has failed: the queue manager breaks all connections, and nothing that was promised is said."""
-        held = self._held
-        self._held = []
+        held = self._gated
+        self._gated = []
         for reply in held:
             reply.drop()
 
@@ -435,7 +437,7 @@ class Reactor:
         try:
             self.writer.wait_durable(lsn)
         except MQError:
-            self._drop_held()
+            self._drop_gated()
             return
         self.counters.inline_forces += 1
         took: i64 = i64((monotonic() - began) * 1000000.0)
@@ -453,21 +455,21 @@ class Reactor:
             try:
                 self.run_pass(_SLEEP_MS_MAX)
                 if self.has_no_ballast:
-                    self.take_ballast()
+                    self.allocate_ballast()
             except MemoryError:
                 # Requests that find none fail for themselves. This was something small, for which the ballast will do.
-                self.give_ballast()
+                self.release_ballast()
                 with suppress(MemoryError):
-                    self.policy.note(_NO_MEMORY_LEFT)
+                    self.handler.note(_NO_MEMORY_LEFT)
                     sleep(_MEMORY_PAUSE_SECONDS)
 
-    def give_ballast(self) -> None:
+    def release_ballast(self) -> None:
         """Memory is used up: give back what was kept, so that everybody can be told."""
         if len(self._ballast) > 0:
             self._ballast = b""
             self.has_no_ballast = True
 
-    def take_ballast(self) -> None:
+    def allocate_ballast(self) -> None:
         """Keep some memory for the case that there is no more. Does nothing when there is none now."""
         if self.has_no_ballast:
             with suppress(MemoryError):
@@ -484,7 +486,7 @@ class Reactor:
                 sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
                 rest_ms: i64 = self.slow.rest_ms(now_ns)
                 sleep_ms = rest_ms if rest_ms < sleep_ms else sleep_ms
-            elif not self._put_off and not self.engine.has_pending_scans():
+            elif not self._deferred and not self.engine.has_pending_scans():
                 sleep_ms = self.wheel.sleep_ms(self.now_ms, sleep_ms_max)
         events: list[tuple[int, int]] = self.epoll.poll(float(sleep_ms) / _MILLISECONDS, _EVENTS_MAX)
         now_ns = monotonic_ns()
@@ -497,13 +499,13 @@ class Reactor:
             if self.engine.share_left < self.engine.share_cost:
                 self.engine.renew_share()
             self._serve(events, now_ns)
-            if has_slow_turn and (self._is_slow_ready or self._put_off or self.engine.has_pending_scans()):
+            if has_slow_turn and (self._is_slow_ready or self._deferred or self.engine.has_pending_scans()):
                 self._serve_slow()
             self._finish_serving()
         finally:
             self.lock.release()
         self._send()
-        if self._held or self.log.needs_checkpoint() or self.log.buffer_is_full():
+        if self._gated or self.log.needs_checkpoint() or self.log.buffer_is_full():
             self._gather()
             self._force()
             self._send()
@@ -514,12 +516,12 @@ class Reactor:
             self.waiting_for_log = []
             for link in waiting:
                 link.waits_for_log = False
-                self.watch(link)
+                self.update_interest(link)
 
     def _gather(self) -> None:
         """Before a force, serve those who have come meanwhile: one force does for all of them. Nobody is waited for."""
         for _ in range(_GATHER_ROUNDS):
-            if not self._held or self.log.buffer_is_full():
+            if not self._gated or self.log.buffer_is_full():
                 return
             events: list[tuple[int, int]] = self.epoll.poll(0.0, _EVENTS_MAX)
             if not events or (len(events) == 1 and events[0][0] == self.slow.fd):
@@ -546,7 +548,7 @@ class Reactor:
                 now_ns = monotonic_ns()
                 self.slow.fast_ns = now_ns
                 if now_ns - before_ns > self.slow.quick_ns and link.state != CLOSED:
-                    self.slow.served(link, now_ns - before_ns)
+                    self.slow.update_lane(link, now_ns - before_ns)
             elif fd == self._event_fd:
                 # In this order: who wakes the reactor in between has left its work already.
                 with suppress(BlockingIOError):
@@ -560,8 +562,8 @@ class Reactor:
         began_ns: i64 = monotonic_ns()
         now_ns: i64 = began_ns
         end_ns: i64 = began_ns + self.slow.slice_ns(began_ns)
-        if self._put_off:
-            self._take_up(end_ns)
+        if self._deferred:
+            self._resume_deferred(end_ns)
             now_ns = monotonic_ns()
         seen: set[int] = set()
         events: list[tuple[int, int]] = self.slow.poll()
@@ -575,27 +577,27 @@ class Reactor:
                 if link is not None:
                     self._serve_link(link, mask)
                 elif fd in self.listening:
-                    self.policy.accept(fd)
+                    self.handler.accept(fd)
                 before_ns: i64 = now_ns
                 now_ns = monotonic_ns()
                 if link is not None and link.state != CLOSED:
-                    self.slow.served(link, now_ns - before_ns)
+                    self.slow.update_lane(link, now_ns - before_ns)
             if events:
                 self.counters.events += len(events)
                 events = self.slow.poll()
         if self.engine.has_pending_scans():
             resume_scans(self.engine)
-            self.counters.looks += 1
+            self.counters.searches += 1
             now_ns = monotonic_ns()
         self.slow.rest(began_ns, now_ns)
 
     def _serve_link(self, link: ServerLink, mask: i64) -> None:
         if mask & _IN:
-            link.readable()
+            link.on_readable()
             if self.engine.woken:
-                self.tell_woken()
+                self.answer_woken()
         elif mask & _GONE:
-            link.lost("the connection was cut")
+            link.close("the connection was cut")
         if mask & _OUT and not link.is_dirty:
             link.is_dirty = True
             self.dirty.append(link)
@@ -603,22 +605,22 @@ class Reactor:
     def _finish_serving(self) -> None:
         """Do what requests and other threads have left to be done, and what is due."""
         if self.answered:
-            self._tell_answered()  # before what may end their links
+            self._answer_ready()  # before what may end their links
         if self._posted:
             self._run_posted()
         # One by one: should one of them find no memory even to fail, the others are still there in the next pass.
         for _ in range(len(self.resuming)):
             self._answer(self.resuming.pop(0))
         for _ in range(len(self.reading)):
-            self.reading.pop(0).take_up()
+            self.reading.pop(0).resume()
         for timer in self.wheel.due(self.now_ms, _TIMERS_MAX):
             self._fire(timer)
         if self.engine.woken:
-            self.tell_woken()
+            self.answer_woken()
         if self.pumping:
             self._pump()
-        if self._held:
-            self._release()
+        if self._gated:
+            self._release_gated()
 
     def _pump(self) -> None:
         """Let message channels send what has come for them, once for all that came in this pass."""
@@ -629,17 +631,17 @@ class Reactor:
             try:
                 agent.pump()
             except Exception as error:
-                self._agent_broke_down(agent, error)
+                self._agent_internal_error(agent, error)
         if self.engine.woken:
-            self.tell_woken()
+            self.answer_woken()
 
-    def _agent_broke_down(self, agent: LinkAgent, error: Exception) -> None:
+    def _agent_internal_error(self, agent: LinkAgent, error: Exception) -> None:
         """Something is wrong on this side. The channel ends with it; others go on."""
-        self.counters.breakdowns += 1
+        self.counters.internal_errors += 1
         try:
             agent.on_internal_error(error)
         except Exception as another:
-            self.policy.note(f"AMQ6109E: A channel could not be ended properly: {another!r}, after {error!r}.")
+            self.handler.note(f"AMQ6109E: A channel could not be ended properly: {another!r}, after {error!r}.")
 
     def _run_posted(self) -> None:
         tasks = self._posted[:_POSTED_MAX]
@@ -649,34 +651,34 @@ class Reactor:
                 task()
             except Exception as error:
                 # Whatever it was for fails; everybody else is served.
-                self.counters.breakdowns += 1
-                self.policy.note(f"AMQ6109E: Something could not be done: {type(error).__name__}: {error}.")
+                self.counters.internal_errors += 1
+                self.handler.note(f"AMQ6109E: Something could not be done: {type(error).__name__}: {error}.")
 
-    def _tell_answered(self) -> None:
+    def _answer_ready(self) -> None:
         for _ in range(len(self.answered)):
             self._answer(self.answered.pop(0))
 
     def _answer(self, waiting: WaitingRequest) -> None:
         try:
-            waiting.answered()
+            waiting.on_answer()
         except Exception as error:
-            waiting.conversation.link.broke_down(error)
+            waiting.conversation.link.internal_error(error)
 
     def _fire(self, timer: Timer) -> None:
         try:
             timer.fire(self.now_ms)
         except Exception as error:
             if isinstance(timer, WaitingRequest):
-                timer.conversation.link.broke_down(error)
+                timer.conversation.link.internal_error(error)
             elif isinstance(timer, ServerLink):
-                timer.broke_down(error)
+                timer.internal_error(error)
             elif isinstance(timer, LinkAgent):
-                self._agent_broke_down(timer, error)
+                self._agent_internal_error(timer, error)
             else:
-                self.counters.breakdowns += 1
-                self.policy.note(f"AMQ6109E: Something that was due could not be done: {error!r}.")
+                self.counters.internal_errors += 1
+                self.handler.note(f"AMQ6109E: Something that was due could not be done: {error!r}.")
 
-    def tell_woken(self) -> None:
+    def answer_woken(self) -> None:
         """Answer those whose gets the engine has answered."""
         while self.engine.woken:
             woken = self.engine.woken
@@ -692,7 +694,7 @@ class Reactor:
                         waker()
                     except Exception as error:
                         # Such as a program in this process whose event loop is gone.
-                        self.policy.note(f"AMQ6109E: A waiting program could not be told of its message: {error!r}.")
+                        self.handler.note(f"AMQ6109E: A waiting program could not be told of its message: {error!r}.")
 
     def _send(self) -> None:
         """Send what the pass has left. The engine's lock is not held; only this thread has to do with links."""
@@ -707,9 +709,9 @@ class Reactor:
             self.lock.acquire()
             try:
                 for link in failing:
-                    link.lost("the connection failed")
+                    link.close("the connection failed")
                 if self.engine.woken:
-                    self.tell_woken()
+                    self.answer_woken()
             finally:
                 self.lock.release()
 

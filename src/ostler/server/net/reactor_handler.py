@@ -24,33 +24,33 @@ class ReactorHandler(metaclass=ABCMeta):
     """
 
     @abstractmethod
-    def greet(self, link: ServerLink, hello: Hello) -> Hello:
+    def on_hello(self, link: ServerLink, hello: Hello) -> Hello:
         """A link says what it wants: what it gets, or MQError."""
 
     @abstractmethod
-    def greet_channel(self, link: ServerLink, request: int, payload: bytes) -> None:
+    def on_channel_hello(self, link: ServerLink, request: int, payload: bytes) -> None:
         """A queue manager wants to use a message channel: answered now or later."""
 
     @abstractmethod
-    def new_tls(self, link: ServerLink) -> TlsStream:
+    def new_tls_stream(self, link: ServerLink) -> TlsStream:
         """A link begins with TLS. TlsFailed when there is none here."""
 
     @abstractmethod
-    def converse(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
+    def on_connect(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         """An application connects: make its conversation and answer it, or MQError."""
 
     @abstractmethod
-    def handle(
+    def handle_request(
         self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
     ) -> None:
         """A request that is not on the busiest path."""
 
     @abstractmethod
-    def leave(self, conversation: ServerConversation, commits: bool) -> int:
+    def release_connection(self, conversation: ServerConversation, commits: bool) -> int:
         """A conversation is over: let its connection go; 0 or the reason."""
 
     @abstractmethod
-    def command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
+    def run_command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
         """A command for the queue manager itself."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class ReactorHandler(metaclass=ABCMeta):
         """Whether somebody on a link waits to be let in."""
 
     @abstractmethod
-    def closed(self, link: ServerLink) -> None:
+    def on_link_closed(self, link: ServerLink) -> None:
         """A link is gone."""
 
     @abstractmethod

@@ -51,7 +51,7 @@ class SlowLane:
         """The epoll that watches a link."""
         return self._fast if link.is_fast else self.epoll
 
-    def served(self, link: ServerLink, took_ns: i64) -> None:
+    def update_lane(self, link: ServerLink, took_ns: i64) -> None:
         """Requests of a link were handled: move it when that has shown in which lane it belongs."""
         if took_ns > self.quick_ns:
             link.quick_in_a_row = 0

@@ -195,7 +195,7 @@ class Admission:
         except Exception as error:
             # Nobody brings the queue manager down by what they say of themselves.
             self._remove_pending(pending)
-            link.broke_down(error)
+            link.internal_error(error)
 
     def _remove_pending(self, pending: AdmissionRequest) -> None:
         on_link = self._pending.get(pending.link)

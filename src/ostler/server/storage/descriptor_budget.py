@@ -7,7 +7,7 @@
     links        connections of clients and channels
 
 The shares add up to the limit, so that none of them can use up what another one needs. Links may borrow of queue files
-(`newcomers`), which have so many fewer open then.
+(`net/accept.py`), which have so many fewer open then.
 """
 
 from __future__ import annotations

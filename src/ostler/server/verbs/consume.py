@@ -55,7 +55,7 @@ class MultiGet(WaitingRequest):
     def __init__(self, conversation: ServerConversation, number: i64, payload: bytes) -> None:
         super().__init__(conversation, number)
         self.payload = payload
-        self.places: list[int] = []
+        self.offsets: list[int] = []
         self.watches: list[GetRequest] = []
         self.is_waiting = False
         self.wait_ms: i64 = 0
@@ -69,19 +69,19 @@ class MultiGet(WaitingRequest):
         count: i64 = reader.count(CONSUMERS_MAX)
         at: i64 = reader.at
         for _ in range(count):
-            self.places.append(at)
+            self.offsets.append(at)
             at += check_get(self.payload, at, len(self.payload))
         if at != len(self.payload) or count == 0:
             raise MalformedFrame("a GET_ANY has a wrong length")
-        self.places.append(at)
+        self.offsets.append(at)
         try:
-            self.conversation.check_crowd()
+            self.conversation.check_waiting_limit()
         except MQError as error:
             self._answer_failure(0, error.reason)
             return
-        self._look(0)
+        self._try_all(0)
 
-    def _stay(self) -> None:
+    def _start_waiting(self) -> None:
         """From now on an answer comes later."""
         if self.is_waiting:
             return
@@ -94,21 +94,21 @@ class MultiGet(WaitingRequest):
 
     def _request(self, index: i64) -> GetRequest:
         conversation = self.conversation
-        start: i64 = self.places[index]
+        start: i64 = self.offsets[index]
         handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, start + GET_HOBJ)))
         if handle is None or handle.queue is None:
             raise MQError(MQRC_HOBJ_ERROR)
-        return conversation.new_request(handle, self.payload, start, self.places[index + 1])
+        return conversation.new_request(handle, self.payload, start, self.offsets[index + 1])
 
-    def _look(self, failed: i64) -> None:
+    def _try_all(self, failed: i64) -> None:
         """Try each of them once, the first first; when there is nothing for any, wait, or answer with a failure."""
         self._unwatch()
         self.failed = failed
         self.index = 0
-        self._look_on()
+        self._try_next()
 
-    def _look_on(self) -> None:
-        while self.index < len(self.places) - 1:
+    def _try_next(self) -> None:
+        while self.index < len(self.offsets) - 1:
             try:
                 request = self._request(self.index)
                 request.options &= ~MQGMO_WAIT
@@ -116,38 +116,38 @@ class MultiGet(WaitingRequest):
                 request.waker = self
                 if not getting.get(self.conversation.engine, request):
                     self.trying = request
-                    self._stay()
+                    self._start_waiting()
                     self._watch(self.index + 1)
                     return
             except MQError as error:
                 self._answer_failure(self.index, error.reason)
                 return
             request.waker = None
-            if self._has_answered(request):
+            if self._answer_if_done(request):
                 return
             self.index += 1
         if self.failed != 0 and self.failed != MQRC_NO_MSG_AVAILABLE:
             self._answer_failure(0, self.failed)
         elif self.wait_ms == 0:
-            self._nothing()
+            self._answer_no_message()
         else:
-            self._stay()
+            self._start_waiting()
             self._watch(self.index)
             if self.conversation.connection.selector_use.bytes > getting.SELECTOR_BYTES_MAX:
                 self._answer_failure(0, MQRC_RESOURCE_PROBLEM)
 
-    def _has_answered(self, request: GetRequest) -> bool:
+    def _answer_if_done(self, request: GetRequest) -> bool:
         """The try of one consumer is over. True when the application has its answer, if only a failure."""
         if len(request.md) > 0:
             if self.conversation.is_too_long(request):
                 self._answer_failure(self.index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
                 return True
-            self._leave()
-            place = PayloadWriter()
-            place.integer(self.index)
+            self._stop_waiting()
+            index = PayloadWriter()
+            index.integer(self.index)
             after: i64 = request.after_lsn
             lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
-            self.conversation.send_message(GET_ANY | REPLY, self.number, request, place.getvalue(), lsn)
+            self.conversation.send_message(GET_ANY | REPLY, self.number, request, index.getvalue(), lsn)
             return True
         if request.reason != MQRC_NO_MSG_AVAILABLE:
             self._answer_failure(self.index, request.reason)
@@ -156,7 +156,7 @@ class MultiGet(WaitingRequest):
 
     def _answer_failure(self, index: i64, reason: i64) -> None:
         """A failure, and whose it is."""
-        self._leave()
+        self._stop_waiting()
         writer = PayloadWriter()
         writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion_code(reason))
         writer.integer(reason)
@@ -207,29 +207,29 @@ class MultiGet(WaitingRequest):
             trying.waker = None
             getting.cancel(self.conversation.engine, trying, reason)
 
-    def _leave(self) -> None:
+    def _stop_waiting(self) -> None:
         self._stop_trying(MQRC_NO_MSG_AVAILABLE)
         self._unwatch()
         if self.is_waiting:
             self.is_waiting = False
             if self.conversation.waiting.get(self.number) is self:
-                self.conversation.forget(self)
+                self.conversation.remove_waiting(self)
 
-    def _nothing(self) -> None:
+    def _answer_no_message(self) -> None:
         """There is no message in time, unless the try has just found one: that is off its queue."""
         trying = self.trying
         if trying is not None and trying.done:
             self.trying = None
             trying.waker = None
-            if self._has_answered(trying):
+            if self._answer_if_done(trying):
                 return
-        self._leave()
+        self._stop_waiting()
         conversation = self.conversation
         conversation.link.send(
             reply_frame(GET_ANY, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE)
         )
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         """Something has come for one of them, or the try of one is over."""
         if not self.is_waiting:
             return
@@ -238,8 +238,8 @@ class MultiGet(WaitingRequest):
             return  # a watch: looked after when the try is over
         link = self.conversation.link
         if link.is_paused and link.backlog_bytes() > OUT_LOW_BYTES:
-            if self not in link.stalled:
-                link.stalled.append(self)  # to look when the application has read what it was sent
+            if self not in link.awaiting_drain:
+                link.awaiting_drain.append(self)  # to look when the application has read what it was sent
             return
         failed: i64 = 0
         rung = False
@@ -256,25 +256,25 @@ class MultiGet(WaitingRequest):
         if trying is not None:
             self.trying = None
             trying.waker = None
-            if self._has_answered(trying):
+            if self._answer_if_done(trying):
                 return
             self.index += 1
             if not rung:
-                self._look_on()
+                self._try_next()
                 return
-        self._look(failed)
+        self._try_all(failed)
 
-    def give_up(self, reason: i64) -> None:
+    def cancel(self, reason: i64) -> None:
         if self.conversation.is_over:
             self._stop_trying(reason)
             self._unwatch()
             self.is_waiting = False  # somebody may ring for it yet
         elif self.is_waiting:
-            self._nothing()
+            self._answer_no_message()
 
     def fire(self, now_ms: i64) -> None:
         if self.is_waiting:
-            self._nothing()
+            self._answer_no_message()
 
 
 @final
@@ -294,7 +294,7 @@ class MessageStream(WaitingRequest):
     def begin(self) -> None:
         conversation = self.conversation
         try:
-            conversation.check_crowd()
+            conversation.check_waiting_limit()
         except MQError as error:
             self._fail(error.reason, error.detail)
             return
@@ -323,7 +323,7 @@ class MessageStream(WaitingRequest):
         link = self.conversation.link
         while self.credit > 0:
             if share == 0 or link.backlog_bytes() > OUT_LOW_BYTES:
-                self._later(share == 0)
+                self._pump_later(share == 0)
                 return
             memory = link.reactor.memory
             if memory.is_short():
@@ -347,7 +347,7 @@ class MessageStream(WaitingRequest):
                 return
         self.request = None
 
-    def _later(self, in_next_pass: bool) -> None:
+    def _pump_later(self, in_next_pass: bool) -> None:
         """Go on in the next pass, or when the application has read what was sent."""
         if not self.is_resuming:
             self.is_resuming = True
@@ -355,9 +355,9 @@ class MessageStream(WaitingRequest):
             if in_next_pass:
                 conversation.reactor.resuming.append(self)
             else:
-                conversation.link.stalled.append(self)
+                conversation.link.awaiting_drain.append(self)
 
-    def in_order(self, lsn: i64) -> i64:
+    def _gate_lsn(self, lsn: i64) -> i64:
         """The LSN that a frame has to wait for: also for those before it. 0: it can be sent now."""
         if lsn < self.held_lsn:
             lsn = self.held_lsn
@@ -371,7 +371,7 @@ class MessageStream(WaitingRequest):
             if request.reason == MQRC_RESOURCE_PROBLEM and self.room_tries < _ROOM_TRIES:
                 # The log's reserve is used up: a checkpoint makes room.
                 self.room_tries += 1
-                self.conversation.reactor.policy.make_room(self.answered)
+                self.conversation.reactor.handler.make_room(self.on_answer)
                 return False
             self._fail(request.reason, "")
             return False
@@ -386,7 +386,7 @@ class MessageStream(WaitingRequest):
         )
         self.room_tries = 0
         self.credit = 0 if is_at_risk else self.credit - 1
-        lsn: i64 = self.in_order(request.after_lsn)
+        lsn: i64 = self._gate_lsn(request.after_lsn)
         self.conversation.send_message(MESSAGE, self.number, request, b"", lsn)
         return True
 
@@ -394,7 +394,7 @@ class MessageStream(WaitingRequest):
         """The stream ends with a failure."""
         conversation = self.conversation
         if conversation.waiting.get(self.number) is self:
-            conversation.forget(self)
+            conversation.remove_waiting(self)
         writer = PayloadWriter()
         writer.integer(MQCC_FAILED)
         writer.integer(reason)
@@ -404,9 +404,11 @@ class MessageStream(WaitingRequest):
     def send_last(self, data: bytes) -> None:
         """Send a frame behind all messages of the stream."""
         conversation = self.conversation
-        conversation.reactor.hold_behind(self.in_order(0), conversation.link, conversation.number, self.number, data)
+        conversation.reactor.send_behind_when_durable(
+            self._gate_lsn(0), conversation.link, conversation.number, self.number, data
+        )
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         self.is_resuming = False
         if self.conversation.waiting.get(self.number) is not self:
             return
@@ -426,7 +428,7 @@ class MessageStream(WaitingRequest):
             self.request = None
             self._deliver(request)
 
-    def give_up(self, reason: i64) -> None:
+    def cancel(self, reason: i64) -> None:
         request = self.request
         self.request = None
         if request is not None and not request.done:
@@ -434,12 +436,12 @@ class MessageStream(WaitingRequest):
 
 
 def begin_get_any(conversation: ServerConversation, number: i64, payload: bytes) -> None:
-    conversation.check_number(number)
+    conversation.check_request_number(number)
     MultiGet(conversation, number, payload).begin()
 
 
 def begin_stream(conversation: ServerConversation, number: i64, payload: bytes) -> None:
-    conversation.check_number(number)
+    conversation.check_request_number(number)
     reader = PayloadReader(payload)
     credit: i64 = reader.count(_CREDIT_MAX)
     get = reader.rest()
@@ -470,8 +472,8 @@ def end_stream(conversation: ServerConversation, number: i64, payload: bytes) ->
     stream = conversation.waiting.get(ended)
     if isinstance(stream, MessageStream):
         stream.deliver_last()
-        stream.give_up(MQRC_NO_MSG_AVAILABLE)
-        conversation.forget(stream)
+        stream.cancel(MQRC_NO_MSG_AVAILABLE)
+        conversation.remove_waiting(stream)
     if number != 0:
         data = reply_frame(UNSTREAM, conversation.number, number, 0, 0)
         if isinstance(stream, MessageStream):

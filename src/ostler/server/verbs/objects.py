@@ -70,9 +70,9 @@ def object_verb(conversation: ServerConversation, type: i64, number: i64, buffer
         else:
             _begin(conversation, number)
     except MQError as error:
-        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+        if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return True
-        conversation.fail(type, number, error.completion, error.reason, error.detail)
+        conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
     return True
 
 
@@ -84,7 +84,7 @@ def _open(conversation: ServerConversation, number: i64, reader: PayloadReader) 
     made = handle.queue if handle.created_dynamic else None
     lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
     payload = bytes(8) + make_open_reply(engine, handle, asked).encode(conversation.link.version)
-    conversation.promise_long(lsn, OPEN, number, payload)
+    conversation.reply_long_when_durable(lsn, OPEN, number, payload)
 
 
 def _close(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
@@ -122,12 +122,12 @@ def put1(
     try:
         _put1(conversation, type, number, buffer, at, end)
     except MQError as error:
-        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+        if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return
         statistics.put1_failed(engine, conversation.connection)
         if number == 0:
             conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
-        conversation.fail(type, number, error.completion, error.reason, error.detail)
+        conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
 
 
 def _put1(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
@@ -214,7 +214,7 @@ def _status(conversation: ServerConversation, number: i64, reader: PayloadReader
     # Who is told that a put succeeded relies on it.
     lsn: i64 = conversation.engine.journal.end_lsn() if found.succeeded + found.warned > 0 else 0
     payload = bytes(8) + status.encode(conversation.link.version)
-    conversation.promise_long(lsn, STATUS, number, payload)
+    conversation.reply_long_when_durable(lsn, STATUS, number, payload)
 
 
 def _begin(conversation: ServerConversation, number: i64) -> None:

@@ -31,7 +31,7 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
         if type in (PUBLISH, PUBLISH1):
             raise MalformedFrame(f"a frame of type {type}, which version {conversation.link.version} does not have")
         text = "Subscriptions need version 2 of the protocol."
-        conversation.fail(type, number, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED, text)
+        conversation.reply_failure(type, number, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED, text)
         return True
     if type in (PUBLISH, PUBLISH1):
         _publish(conversation, type, number, buffer, start, end)
@@ -46,9 +46,9 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
         else:
             _request(conversation, number, PayloadReader(buffer, start, end))
     except MQError as error:
-        if engine.journal_full and conversation.reactor.park(conversation, type, number, buffer[start:end]):
+        if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return True
-        conversation.fail(type, number, error.completion, error.reason, error.detail)
+        conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
     return True
 
 
@@ -60,7 +60,7 @@ def _subscribe(conversation: ServerConversation, number: i64, reader: PayloadRea
     writer.integer(MQCC_OK if made.warning == 0 else MQCC_WARNING)
     writer.integer(made.warning)
     writer.fixed(make_subscribe_reply(made).encode())
-    conversation.promise_long(connection.after_lsn, SUBSCRIBE, number, writer.getvalue())
+    conversation.reply_long_when_durable(connection.after_lsn, SUBSCRIBE, number, writer.getvalue())
 
 
 def _request(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
@@ -86,7 +86,7 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
     if not 0 <= level <= PUBLISH_LEVEL_HIGHEST:
         if number == 0:
             connection.async_status.fail(MQCC_FAILED, MQRC_PMO_ERROR, "")
-        conversation.fail(type, number, MQCC_FAILED, MQRC_PMO_ERROR, "A publication level is 0 to 9.")
+        conversation.reply_failure(type, number, MQCC_FAILED, MQRC_PMO_ERROR, "A publication level is 0 to 9.")
         return
     connection.publish_level = level
     try:

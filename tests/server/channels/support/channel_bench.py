@@ -85,7 +85,7 @@ class ChannelBench(Bench):
     def until_forced(self) -> None:
         """Go on when no answer is held back any more: the log is forced on a thread of its own."""
         for _ in range(2000):
-            if not any(link.held for link in self.reactor.links.values()):
+            if not any(link.gated for link in self.reactor.links.values()):
                 break
             self.reactor.run_pass(2)
         self.turn(2)
@@ -189,7 +189,7 @@ def define(manager: QueueManager, name: str, kind: int, **attributes: Value) -> 
 def check_nothing_left(bench: ChannelBench) -> None:
     engine = bench.manager.engine
     channels = bench.server.channels
-    assert bench.reactor.counters.breakdowns == 0
+    assert bench.reactor.counters.internal_errors == 0
     assert not [note for note in bench.manager.notices if "AMQ6109" in note or "AMQ6110" in note]
     assert bench.reactor.links == {}
     assert channels.inbound_instances == {}
@@ -201,7 +201,7 @@ def check_nothing_left(bench: ChannelBench) -> None:
         (queue.name, queue.inputs, queue.outputs) for queue in engine.queues.values() if queue.inputs + queue.outputs
     ] == []
     assert bench.reactor.wheel.count() == 0
-    assert bench.reactor.kept_bytes() == 0
+    assert bench.reactor.segmented_bytes() == 0
 
 
 def types(answers: list[tuple[int, bytes]]) -> list[int]:
