@@ -93,15 +93,15 @@ class StandIn:
 @pytest.mark.parametrize(("failure", "reason"), [("", mq.MQRC_CONNECTION_BROKEN), ("x", mq.MQRC_Q_MGR_NOT_AVAILABLE)])
 def test_who_waits_for_the_disk_learns_that_it_is_in_vain(failure: str, reason: int) -> None:
     async def test() -> None:
-        stand_in = StandIn()
-        bound = cast(Bound, stand_in)
+        substitute = StandIn()
+        bound = cast(Bound, substitute)
         runtime = LoopRuntime()
         await runtime.wait_durable(bound, 10)
         waiting = asyncio.create_task(runtime.wait_durable(bound, 11))
         await asyncio.sleep(0)
-        assert len(stand_in.writer.told) == 1
-        stand_in.writer.failure = failure
-        thread = threading.Thread(target=runtime.on_manager_ended if not failure else stand_in.writer.told[0])
+        assert len(substitute.writer.told) == 1
+        substitute.writer.failure = failure
+        thread = threading.Thread(target=runtime.on_manager_ended if not failure else substitute.writer.told[0])
         thread.start()
         thread.join()
         with pytest.raises(ostler.MQError) as caught:

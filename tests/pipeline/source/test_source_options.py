@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostler.client.aio.async_queue import put_parts
-from ostler.client.api.get_options import message_of
+from ostler.client.api.get_options import to_message
 from ostler.client.api.message import Message
 from ostler.client.locate.connect_parameters import TlsSettings
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.browsing import ranges
 from ostler.pipeline.source.options import read_options, write_options
@@ -113,10 +113,10 @@ def test_pages_hold_all_messages_in_order_and_keep_to_their_limits(
     stored = []
     for number, each in enumerate(given_bodies):
         md, block, body = put_parts(Message(each, correlation_id=bytes([number]) * 24, properties={"n": number}))
-        stored.append(Taken(md, body, block, b"", 0))
+        stored.append(StoredMessage(md, body, block, b"", 0))
     pages = [encode_page(b"epoch123", 7, "Q1", lot) for lot in collected(iter(stored), count_max, bytes_max)]
     assert [each for page in pages for each in stored_messages(page)] == stored
-    read = [message_of(each, {}) for page in pages for each in stored_messages(page)]
+    read = [to_message(each, {}) for page in pages for each in stored_messages(page)]
     found = [(each.data, each.properties["n"]) for each in read]
     assert found == [(Message(each).data, number) for number, each in enumerate(given_bodies)]
     for page in pages:

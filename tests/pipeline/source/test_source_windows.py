@@ -10,7 +10,7 @@ from tests.pipeline.source.queue_stage import options, put_all, texts
 
 from ostler.client.aio.async_queue import put_parts
 from ostler.client.api.message import Message
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.model.constants import MQRC_MSG_TOO_BIG_FOR_CHANNEL, MQRC_MSG_TOO_BIG_FOR_Q, MQRC_Q_FULL
 from ostler.model.errors import MQError
 from ostler.pipeline.source.browsing import browse as browse_part
@@ -41,15 +41,15 @@ def numbered(count: int, first: int = 0) -> list[str]:
     return [f"m{number}" for number in range(first, first + count)]
 
 
-def stored(*messages: Message) -> list[Taken]:
+def stored(*messages: Message) -> list[StoredMessage]:
     made = []
     for message in messages:
         md, block, body = put_parts(message)
-        made.append(Taken(md, body, block, b"", 0))
+        made.append(StoredMessage(md, body, block, b"", 0))
     return made
 
 
-def bodies(found: Iterator[Taken]) -> list[str]:
+def bodies(found: Iterator[StoredMessage]) -> list[str]:
     return [each.body.decode() for each in found]
 
 

@@ -16,9 +16,9 @@ from ostler.cli.samples.output import Output, output_for, text_of
 from ostler.cli.samples.progress import Progress
 from ostler.client.api.connection import Connection
 from ostler.client.api.dead_letters import as_dead_letter
-from ostler.client.api.get_options import GetOptions
 from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
+from ostler.client.session.session import GetOptions
 from ostler.model.constants import (
     MQOO_SET_ALL_CONTEXT,
     MQPMO_SET_ALL_CONTEXT,

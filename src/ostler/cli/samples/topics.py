@@ -11,8 +11,8 @@ from ostler.cli.samples.bodies import bodies, fields_of, total_of
 from ostler.cli.samples.connection import UsageError, connect
 from ostler.cli.samples.output import output_for
 from ostler.cli.samples.progress import Progress
-from ostler.client.api.get_options import GetOptions
 from ostler.client.api.subscribe_options import SubscribeOptions
+from ostler.client.session.session import GetOptions
 from ostler.model.constants import MQRC_NO_MSG_AVAILABLE
 from ostler.model.errors import MQError
 

@@ -9,9 +9,9 @@ from typing import Final, Unpack
 from ostler.client.aio.async_queue import AsyncQueue, put_options, put_parts, queue_request
 from ostler.client.aio.async_topic import AsyncSubscription, AsyncTopic, open_topic, publish_once, subscribe
 from ostler.client.api.keywords import NOT_GIVEN, NotGiven, wait_or_timeout
-from ostler.client.api.message import Message, MessageFields, as_message, unpacked
+from ostler.client.api.message import Message, MessageFields, as_message, unpack_message
 from ostler.client.api.subscribe_options import SubscribeOptions
-from ostler.client.api.transaction import WAIT_SECONDS, Transaction, check_owner
+from ostler.client.api.transaction import WAIT_SECONDS, Transaction, check_unit_owner
 from ostler.client.session.session import Session
 from ostler.command.admin import objects as administration
 from ostler.command.admin.objects import Given
@@ -117,11 +117,11 @@ class AsyncConnection:
         """Put one message on a queue that is not open, as MQPUT1 does; the message as it was stored."""
         session = self.session
         message = as_message(body, fields)
-        md, block, data = put_parts(message)
+        md, property_block, data = put_parts(message)
         request = OpenRequest(MQOT_Q, queue, 0)
         request.manager_name = manager
-        done = await session.put1(request, md, put_options(session, syncpoint, options), block, data)
-        return unpacked(done.md, data, dict(message.properties), done.warning)
+        done = await session.put1(request, md, put_options(session, syncpoint, options), property_block, data)
+        return unpack_message(done.md, data, dict(message.properties), done.warning)
 
     async def request(
         self,
@@ -226,12 +226,12 @@ class AsyncConnection:
 
     async def commit(self) -> None:
         """Commit what was done under syncpoint. Inside a transaction block: so far."""
-        check_owner(self.session)
+        check_unit_owner(self.session)
         await self.session.commit()
 
     async def back_out(self) -> None:
         """Back out what was done under syncpoint and not committed."""
-        check_owner(self.session)
+        check_unit_owner(self.session)
         await self.session.back_out()
 
     # -- objects -------------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Unpack
 
-from ostler.client.api.get_options import GetOptions, checked_options, message_of
-from ostler.client.api.message import Message, MessageFields, as_message, unpacked
+from ostler.client.api.get_options import normalize_options, to_message
+from ostler.client.api.message import Message, MessageFields, as_message, unpack_message
 from ostler.client.api.property_types import property_set
-from ostler.client.api.transaction import takes_part
-from ostler.client.session.session import OpenQueue, Session, Taken
+from ostler.client.api.transaction import is_in_unit
+from ostler.client.session.session import GetOptions, OpenQueue, Session, StoredMessage
 from ostler.engine.open import OpenRequest
 from ostler.engine.properties.property_control import properties_on_put
 from ostler.model.attributes import Value
@@ -74,7 +74,7 @@ def put_options(session: Session, syncpoint: bool | None, options: int) -> int:
     options |= MQPMO_FAIL_IF_QUIESCING
     if options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT):
         return options
-    return options | (MQPMO_SYNCPOINT if takes_part(session, syncpoint) else MQPMO_NO_SYNCPOINT)
+    return options | (MQPMO_SYNCPOINT if is_in_unit(session, syncpoint) else MQPMO_NO_SYNCPOINT)
 
 
 class AsyncQueue:
@@ -127,25 +127,25 @@ class AsyncQueue:
         """
         session = self._session
         message = as_message(body, fields)
-        md, block, data = put_parts(message)
-        done = await self.handle.put(md, put_options(session, syncpoint, options), block, data)
-        return unpacked(done.md, data, dict(message.properties), done.warning)
+        md, property_block, data = put_parts(message)
+        done = await self.handle.put(md, put_options(session, syncpoint, options), property_block, data)
+        return unpack_message(done.md, data, dict(message.properties), done.warning)
 
     async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
         """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`."""
-        return await self._get(checked_options(asked) if asked else asked)
+        return await self._get(normalize_options(asked) if asked else asked)
 
     async def _get(self, asked: GetOptions) -> Message | None:
         taken = await self.handle.get(asked)
-        return None if taken is None else message_of(taken, asked)
+        return None if taken is None else to_message(taken, asked)
 
-    async def get_stored(self, asked: GetOptions) -> Taken | None:
+    async def get_stored(self, asked: GetOptions) -> StoredMessage | None:
         """Take a message as it is stored, for those who pass it on."""
         return await self.handle.get(asked)
 
     def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
         """Take messages off the queue until there are no more, or none comes within the wait."""
-        return self._messages(checked_options(asked))
+        return self._messages(normalize_options(asked))
 
     async def _messages(self, asked: GetOptions) -> AsyncIterator[Message]:
         message = await self._get(asked)
@@ -159,13 +159,13 @@ class AsyncQueue:
 
     def browse(self, **asked: Unpack[GetOptions]) -> AsyncBrowser:
         """Look at the messages, from the first on, and leave them on the queue."""
-        return AsyncBrowser(self, checked_options(asked))
+        return AsyncBrowser(self, normalize_options(asked))
 
     async def consume(self, handler: AsyncHandler, **asked: Unpack[GetOptions]) -> None:
         """Hand every message to `await handler(message, connection)`, until cancelled. See `handling`."""
         from ostler.client.api.consumer_loop import consume
 
-        await consume(self, handler, checked_options(asked))
+        await consume(self, handler, normalize_options(asked))
 
     async def close(self, delete: bool = False, purge: bool = False) -> None:
         """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""
@@ -187,7 +187,7 @@ class AsyncBrowser:
         if self._handle is None:
             self._handle = await self._session.open(browse_request(self._queue.handle))
         taken = await self._handle.get(self._asked, MQGMO_BROWSE_NEXT)
-        return None if taken is None else message_of(taken, self._asked)
+        return None if taken is None else to_message(taken, self._asked)
 
     async def close(self) -> None:
         if self._handle is not None:

@@ -7,10 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Unpack
 
 from ostler.client.aio.async_queue import AsyncQueue, put_options, put_parts
-from ostler.client.api.get_options import GetOptions
-from ostler.client.api.message import Message, MessageFields, as_message, unpacked
-from ostler.client.api.subscribe_options import SubscribeOptions, arguments_of, checked_name, checked_text
-from ostler.client.session.session import OpenQueue, OpenSubscription
+from ostler.client.api.message import Message, MessageFields, as_message, unpack_message
+from ostler.client.api.subscribe_options import SubscribeOptions, checked_name, checked_text, subscribe_arguments
+from ostler.client.session.session import GetOptions, OpenQueue, OpenSubscription
 from ostler.engine.open import OpenRequest
 from ostler.model.constants import (
     MQCO_REMOVE_SUB,
@@ -55,11 +54,11 @@ async def publish_once(
     """Publish to a topic that is not open, as MQPUT1 does."""
     session = connection.session
     message = as_message(body, fields)
-    md, block, data = put_parts(message)
+    md, property_block, data = put_parts(message)
     request = topic_request(topic, object_name, 0)
     flags = put_options(session, syncpoint, options | (MQPMO_RETAIN if retain else 0))
-    done = await session.put1(request, md, flags, block, data, level=level)
-    return unpacked(done.md, data, dict(message.properties), done.warning)
+    done = await session.put1(request, md, flags, property_block, data, level=level)
+    return unpack_message(done.md, data, dict(message.properties), done.warning)
 
 
 async def open_topic(connection: AsyncConnection, topic: str, object_name: str, options: int) -> AsyncTopic:
@@ -69,7 +68,7 @@ async def open_topic(connection: AsyncConnection, topic: str, object_name: str, 
 
 async def subscribe(connection: AsyncConnection, topic: str, wanted: SubscribeOptions) -> AsyncSubscription:
     """Subscribe. A queue that is given by its name is opened for it, and closed with it."""
-    asked = arguments_of(topic, wanted)
+    asked = subscribe_arguments(topic, wanted)
     given = wanted.get("queue")
     own = await connection.open(given, "r") if isinstance(given, str) else None
     queue: AsyncQueue | None
@@ -132,10 +131,10 @@ class AsyncTopic:
         highest level of subscriptions that may get it. `options` are further MQPMO options.
         """
         message = as_message(body, fields)
-        md, block, data = put_parts(message)
+        md, property_block, data = put_parts(message)
         flags = put_options(self._session, syncpoint, options | (MQPMO_RETAIN if retain else 0))
-        done = await self.handle.put(md, flags, block, data, level)
-        return unpacked(done.md, data, dict(message.properties), done.warning)
+        done = await self.handle.put(md, flags, property_block, data, level)
+        return unpack_message(done.md, data, dict(message.properties), done.warning)
 
     async def close(self) -> None:
         await self.handle.close()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.aio.async_queue import AsyncQueue
 from ostler.client.api.consumer_loop import Tally, log, open_own, step
-from ostler.client.api.get_options import GetOptions
 from ostler.client.api.message import Message
 from ostler.client.session.runtime import run
+from ostler.client.session.session import GetOptions
 from ostler.model.constants import (
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,

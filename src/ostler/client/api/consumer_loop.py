@@ -17,9 +17,9 @@ from typing import Final
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.aio.async_queue import AsyncQueue
 from ostler.client.api.dead_letters import dead_letter
-from ostler.client.api.get_options import GetOptions, message_of
+from ostler.client.api.get_options import to_message
 from ostler.client.api.message import Message
-from ostler.client.session.session import BackoutRules, OpenQueue, Session, Taken
+from ostler.client.session.session import BackoutRules, GetOptions, OpenQueue, Session, StoredMessage
 from ostler.engine.message.message import BACKOUT_COUNT_AT, REPORT_AT
 from ostler.engine.open import OpenRequest
 from ostler.model.constants import (
@@ -94,7 +94,7 @@ async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tall
             if poison is not None:
                 await move_poison(session, queue.handle, taken, poison)
             else:
-                await _handle(handler, message_of(taken, wanted), queue.connection)
+                await _handle(handler, to_message(taken, wanted), queue.connection)
     except HandlerFailed as failure:
         tally.failed += 1
         tally.failing += 1
@@ -133,7 +133,7 @@ async def _pause(session: Session, handle: OpenQueue, failures: int) -> None:
 # -- poison ------------------------------------------------------------------------------------------------------------
 
 
-async def poison_rules(handle: OpenQueue, taken: Taken) -> BackoutRules | None:
+async def poison_rules(handle: OpenQueue, taken: StoredMessage) -> BackoutRules | None:
     """What to do with a message that has been backed out as often as its queue allows; None: it has not been."""
     backouts = _number(taken.md, BACKOUT_COUNT_AT)
     if backouts == 0:
@@ -142,12 +142,12 @@ async def poison_rules(handle: OpenQueue, taken: Taken) -> BackoutRules | None:
     return rules if rules is not None and 0 < rules.threshold <= backouts else None
 
 
-async def move_poison(session: Session, handle: OpenQueue, taken: Taken, rules: BackoutRules) -> None:
+async def move_poison(session: Session, handle: OpenQueue, taken: StoredMessage, rules: BackoutRules) -> None:
     """Move a message got under syncpoint out of the way, in the same unit of work."""
     target = rules.backout_queue
     if target:
         try:
-            await _pass_on(session, handle, target, taken.md, taken.block, taken.body)
+            await _pass_on(session, handle, target, taken.md, taken.property_block, taken.body)
             return
         except MQError as error:
             log.warning("A message of %s cannot be moved to %s: %s", rules.queue, target, error)
@@ -161,12 +161,14 @@ async def move_poison(session: Session, handle: OpenQueue, taken: Taken, rules: 
             "Name a queue in BOQNAME, or a dead-letter queue in DEADQ of the queue manager.",
         )
     md, body = dead_letter(taken.md, taken.body, rules.queue, session, MQRC_BACKOUT_THRESHOLD_REACHED)
-    await _pass_on(session, handle, dead, md, taken.block, body)
+    await _pass_on(session, handle, dead, md, taken.property_block, body)
 
 
-async def _pass_on(session: Session, source: OpenQueue, name: str, md: bytes, block: bytes, body: bytes) -> None:
+async def _pass_on(
+    session: Session, source: OpenQueue, name: str, md: bytes, property_block: bytes, body: bytes
+) -> None:
     options = MQPMO_SYNCPOINT | MQPMO_PASS_ALL_CONTEXT | MQPMO_FAIL_IF_QUIESCING
-    await session.put1(OpenRequest(MQOT_Q, name, 0), md, options, block, body, source)
+    await session.put1(OpenRequest(MQOT_Q, name, 0), md, options, property_block, body, source)
 
 
 def _number(md: bytes, at: int) -> int:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from ostler.client.api.get_options import GetOptions, message_of
+from ostler.client.api.get_options import to_message
 from ostler.client.api.message import Message, put_moment
 from ostler.client.session.runtime import run
-from ostler.client.session.session import Session, Taken
+from ostler.client.session.session import GetOptions, Session, StoredMessage
 from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode
 from ostler.engine.message.message import (
     CCSID_AT,
@@ -301,7 +301,7 @@ class DeadLetter:
             original_length=message.original_length,
         )
         md, body = without_header(outside.packed(), message.data)
-        inside = message_of(Taken(md, body, b"", message.token, 0), {})
+        inside = to_message(StoredMessage(md, body, b"", message.token, 0), {})
         return replace(
             message,
             body=inside.body,
@@ -361,7 +361,7 @@ class DeadLetterQueue:
             )
         session = self.connection.inner.session
 
-        def put_back(queue: Queue, taken: Taken) -> None:
+        def put_back(queue: Queue, taken: StoredMessage) -> None:
             target, manager, md, body = _way_back(taken, to, to_manager)
             if target == self.name and manager in ("", self.connection.name):
                 raise MQError(
@@ -369,7 +369,7 @@ class DeadLetterQueue:
                 )
             request = OpenRequest(MQOT_Q, target, 0)
             request.manager_name = manager
-            run(session.put1(request, md, _PUT, taken.block, body, queue.inner.handle))
+            run(session.put1(request, md, _PUT, taken.property_block, body, queue.inner.handle))
 
         return self._each(tokens, put_back, tell)
 
@@ -378,7 +378,11 @@ class DeadLetterQueue:
         return self._each(tokens, lambda queue, taken: None, tell)
 
     def _each(
-        self, tokens: Iterable[bytes], act: Callable[[Queue, Taken], None], tell: Tell | None, batch_max: int = _BATCH
+        self,
+        tokens: Iterable[bytes],
+        act: Callable[[Queue, StoredMessage], None],
+        tell: Tell | None,
+        batch_max: int = _BATCH,
     ) -> Outcome:
         """Take the messages in their order and act on each, in units of work of several.
 
@@ -428,11 +432,11 @@ class DeadLetterQueue:
                     break
         return outcome
 
-    def _look(self, queue: Queue, step: int) -> Taken | None:
+    def _look(self, queue: Queue, step: int) -> StoredMessage | None:
         asked: GetOptions = {"options": step}
         return run(queue.inner.get_stored(asked))
 
-    def _take(self, queue: Queue) -> Taken | None:
+    def _take(self, queue: Queue) -> StoredMessage | None:
         asked: GetOptions = {"options": MQGMO_MSG_UNDER_CURSOR, "syncpoint": True}
         try:
             return run(queue.inner.get_stored(asked))
@@ -460,7 +464,7 @@ def as_dead_letter(message: Message) -> DeadLetter:
         return DeadLetter(message, None)
 
 
-def _way_back(taken: Taken, to: str, to_manager: str) -> tuple[str, str, bytes, bytes]:
+def _way_back(taken: StoredMessage, to: str, to_manager: str) -> tuple[str, str, bytes, bytes]:
     """Where a message goes, and as what."""
     try:
         header = DeadLetterHeader.read(

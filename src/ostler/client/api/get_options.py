@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple, TypedDict
+from typing import Final, NamedTuple
 
 from ostler.client.api.keywords import check_keywords
-from ostler.client.api.message import Message, identifier, unpacked
+from ostler.client.api.message import Message, identifier, unpack_message
 from ostler.client.api.property_types import PropertyValue, property_values
-from ostler.client.api.transaction import takes_part
-from ostler.client.session.session import Session, Taken
+from ostler.client.api.transaction import is_in_unit
+from ostler.client.session.session import GetOptions, Session, StoredMessage
 from ostler.engine import get as getting
 from ostler.engine.connection import Connection
 from ostler.engine.conversion.conversion import convert_message
@@ -48,39 +48,11 @@ _BLOCKS_KEPT: Final = 256
 _DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
 
 
-class GetOptions(TypedDict, total=False):
-    """What can be asked of a get or browse.
-
-    wait             seconds to wait for a message; 0, the default, not at all; None for ever
-    timeout          another name of wait
-    message_id, correlation_id, group_id, sequence_number      get only a message that has these
-    selector         get only a message that meets this SQL-92 condition
-    syncpoint        take part in the unit of work, or not; unless given: inside a transaction block, yes
-    convert          have text and MQ headers converted to UTF-8 and native numbers
-    max_bytes        refuse a longer message, which then stays on the queue, with MQRC_TRUNCATED_MSG_FAILED
-    truncate         cut a longer message off instead, and lose the rest
-    options          further MQGMO options, such as MQGMO_LOGICAL_ORDER
-    """
-
-    wait: float | None
-    timeout: float | None
-    message_id: bytes | None
-    correlation_id: bytes | None
-    group_id: bytes | None
-    sequence_number: int | None
-    selector: str | None
-    syncpoint: bool | None
-    convert: bool
-    max_bytes: int | None
-    truncate: bool
-    options: int
-
-
 _GET_KEYWORDS: Final = frozenset(GetOptions.__annotations__)
 _CONSUME_KEYWORDS: Final = _GET_KEYWORDS | {"threads"}
 
 
-def checked_options(asked: GetOptions, for_consumers: bool = False) -> GetOptions:
+def normalize_options(asked: GetOptions, for_consumers: bool = False) -> GetOptions:
     """What a program asks for, with `timeout` under its other name. TypeError when a keyword is not known."""
     if not asked.keys() <= _GET_KEYWORDS:
         check_keywords(asked.keys(), _CONSUME_KEYWORDS if for_consumers else _GET_KEYWORDS)
@@ -93,14 +65,14 @@ def checked_options(asked: GetOptions, for_consumers: bool = False) -> GetOption
     return asked
 
 
-def wait_of(asked: GetOptions) -> float | None:
+def wait_seconds(asked: GetOptions) -> float | None:
     wait = asked.get("wait", 0)
     if wait is not None and wait < 0:
         raise MQError(MQRC_WAIT_INTERVAL_ERROR, "A wait is a number of seconds, or None to wait for ever.")
     return wait
 
 
-class Terms(NamedTuple):
+class GetParameters(NamedTuple):
     """What a get comes to in MQ's terms."""
 
     options: int
@@ -112,14 +84,14 @@ class Terms(NamedTuple):
     wait_ms: int
 
 
-def terms_of(session: Session, asked: GetOptions, browse: int) -> Terms:
+def get_parameters(session: Session, asked: GetOptions, browse: int) -> GetParameters:
     """MQ's terms for what a program asks. `browse` is one of the MQGMO_BROWSE options, or 0 to take the message."""
-    wait = wait_of(asked)
+    wait = wait_seconds(asked)
     options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
     if wait != 0:
         options |= MQGMO_WAIT
     if not options & (_SYNCPOINTS | BROWSE_OPTIONS):
-        in_unit = takes_part(session, asked.get("syncpoint"))
+        in_unit = is_in_unit(session, asked.get("syncpoint"))
         options |= MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT
     message_id = asked.get("message_id")
     correlation_id = asked.get("correlation_id")
@@ -129,7 +101,7 @@ def terms_of(session: Session, asked: GetOptions, browse: int) -> Terms:
     match |= MQMO_MATCH_CORREL_ID if correlation_id else 0
     match |= MQMO_MATCH_GROUP_ID if group_id else 0
     match |= MQMO_MATCH_MSG_SEQ_NUMBER if sequence_number is not None else 0
-    return Terms(
+    return GetParameters(
         options,
         match,
         identifier(message_id or b""),
@@ -140,12 +112,14 @@ def terms_of(session: Session, asked: GetOptions, browse: int) -> Terms:
     )
 
 
-def new_request(
+def engine_request(
     session: Session, connection: Connection, handle: Handle, asked: GetOptions, browse: int = 0
 ) -> GetRequest:
     """The engine's request."""
-    options, match, message_id, correlation_id, group_id, sequence_number, wait_ms = terms_of(session, asked, browse)
-    request = getting.new_request(connection, handle, options, match, message_id, correlation_id, limit_of(asked))
+    options, match, message_id, correlation_id, group_id, sequence_number, wait_ms = get_parameters(
+        session, asked, browse
+    )
+    request = getting.new_request(connection, handle, options, match, message_id, correlation_id, length_limit(asked))
     request.wait_ms = wait_ms
     request.group_id = group_id
     request.sequence_number = sequence_number
@@ -160,21 +134,21 @@ def _truncates(asked: GetOptions) -> bool:
     return asked.get("truncate", False) or bool(asked.get("options", 0) & MQGMO_ACCEPT_TRUNCATED_MSG)
 
 
-def limit_of(asked: GetOptions) -> int:
+def length_limit(asked: GetOptions) -> int:
     """The longest message that will do."""
     limit = asked.get("max_bytes")
     return _BYTES_MAX if limit is None or _truncates(asked) else limit
 
 
-def message_of(taken: Taken, asked: GetOptions) -> Message:
+def to_message(taken: StoredMessage, asked: GetOptions) -> Message:
     """The message a program gets: properties apart from the data, converted or cut if it asked for that."""
-    md, body, block, token, warning = taken
+    md, body, property_block, token, warning = taken
     values: dict[str, PropertyValue] = {}
     has_headers = starts_with_rfh2(md)
-    if block and block[0] == PUBLICATION_LAYOUT and not has_headers:
-        values = dict(_publication(block))
-    elif block or has_headers:
-        view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+    if property_block and property_block[0] == PUBLICATION_LAYOUT and not has_headers:
+        values = dict(_publication(property_block))
+    elif property_block or has_headers:
+        view = properties_on_get(md, body, property_block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
         md, body = view.md, view.body
         values = property_values(view.property_set.properties) if view.property_set is not None else {}
     if asked.get("convert", False) or asked.get("options", 0) & MQGMO_CONVERT:
@@ -189,7 +163,7 @@ def message_of(taken: Taken, asked: GetOptions) -> Message:
         body = body[:limit]
         warning = MQRC_TRUNCATED_MSG_ACCEPTED
     topic = values.pop(publication_properties.TOPIC, "")
-    message = unpacked(md, body, values, warning)
+    message = unpack_message(md, body, values, warning)
     message.token = token
     if isinstance(topic, str) and topic:
         message.topic = topic
@@ -199,9 +173,9 @@ def message_of(taken: Taken, asked: GetOptions) -> Message:
 
 
 @lru_cache(_BLOCKS_KEPT)
-def _publication(block: bytes) -> dict[str, PropertyValue]:
+def _publication(property_block: bytes) -> dict[str, PropertyValue]:
     """What the queue manager says of a publication, which is the same for many of them."""
-    return property_values(decode_block(block))
+    return property_values(decode_block(property_block))
 
 
 def _number(md: bytes, at: int) -> int:

@@ -207,7 +207,7 @@ class Message:
             raise MQError(MQRC_MD_ERROR, "A number in the message does not fit its field.") from None
 
 
-def unpacked(md: bytes, body: bytes, properties: dict[str, PropertyValue], warning: int = 0) -> Message:
+def unpack_message(md: bytes, body: bytes, properties: dict[str, PropertyValue], warning: int = 0) -> Message:
     """The message of a stored descriptor and body."""
     fields = _DESCRIPTOR.unpack(md)
     expiry, encoding, ccsid = fields[4], fields[6], fields[7]

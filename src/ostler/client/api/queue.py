@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
 
 from ostler.client.aio.async_queue import AsyncBrowser, AsyncQueue
-from ostler.client.api.get_options import GetOptions, checked_options
+from ostler.client.api.get_options import normalize_options
 from ostler.client.api.message import Message, MessageFields
 from ostler.client.session.runtime import run
+from ostler.client.session.session import GetOptions
 from ostler.model.attributes import Value
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Queue:
 
     def messages(self, **asked: Unpack[GetOptions]) -> Iterator[Message]:
         """Take messages off the queue until there are no more, or none comes within the wait."""
-        return self._messages(checked_options(asked))
+        return self._messages(normalize_options(asked))
 
     def _messages(self, asked: GetOptions) -> Iterator[Message]:
         message = self.get(**asked)
@@ -96,7 +97,7 @@ class Queue:
         """Hand every message to `handler(message, connection)` on other threads, until stopped. See `handling`."""
         from ostler.client.api.consumer import Consumer
 
-        consumer = Consumer(self, handler, checked_options(asked, for_consumers=True), threads)
+        consumer = Consumer(self, handler, normalize_options(asked, for_consumers=True), threads)
         consumer.start()
         return consumer
 

@@ -86,7 +86,7 @@ class SubscribeOptions(TypedDict, total=False):
 _KEYWORDS: Final = frozenset(SubscribeOptions.__annotations__)
 
 
-def arguments_of(topic: str, wanted: SubscribeOptions) -> SubscribeArguments:
+def subscribe_arguments(topic: str, wanted: SubscribeOptions) -> SubscribeArguments:
     """What MQSUB is asked for. TypeError when a keyword is not known."""
     check_keywords(wanted.keys(), _KEYWORDS)
     asked = SubscribeArguments(_options(wanted))

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Unpack
 
 from ostler.client.aio.async_topic import AsyncSubscription, AsyncTopic
-from ostler.client.api.get_options import GetOptions
 from ostler.client.api.message import Message, MessageFields
 from ostler.client.api.queue import Queue
 from ostler.client.session.runtime import run
+from ostler.client.session.session import GetOptions
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
 if TYPE_CHECKING:

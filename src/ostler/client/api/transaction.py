@@ -89,17 +89,17 @@ def in_transaction(session: Session) -> bool:
     return False
 
 
-def takes_part(session: Session, syncpoint: bool | None) -> bool:
+def is_in_unit(session: Session, syncpoint: bool | None) -> bool:
     """Whether a verb is part of the unit of work: as it says, else when the caller is inside a transaction block."""
     inside = in_transaction(session)
     if syncpoint is None:
         return inside
     if syncpoint and not inside:
-        check_owner(session)
+        check_unit_owner(session)
     return syncpoint
 
 
-def check_owner(session: Session) -> None:
+def check_unit_owner(session: Session) -> None:
     """Refuse to touch the unit of work of somebody else's transaction block."""
     if session.transaction is not None and not in_transaction(session):
         raise MQError(

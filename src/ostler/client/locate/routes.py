@@ -30,7 +30,7 @@ from ostler.wire.connect_frames import ConnectArguments, ConnectReply
 _JOIN_TRIES: Final = 3
 
 
-class Joined(NamedTuple):
+class JoinedLink(NamedTuple):
     """A conversation that is a connection now."""
 
     link: Link
@@ -50,11 +50,11 @@ class Route:
         self._directory = directory
         self.reconnect = parameters.reconnect
 
-    async def join(self, listener: LinkListener) -> Joined:
+    async def connect(self, listener: LinkListener) -> JoinedLink:
         """Connect to the first of the addresses that lets us. MQError says why none does."""
         if self._directory is not None:
             directory = self._directory
-            return await self._join(partial(self.dialler.local, directory), listener, is_private=True)
+            return await self._join_link(partial(self.dialler.local, directory), listener, is_private=True)
         failures: list[MQError] = []
         for endpoint in endpoints(self.parameters, os.environ):
             tls = tls_settings(self.parameters, endpoint, os.environ)
@@ -62,15 +62,17 @@ class Route:
                 self.reconnect = endpoint.reconnect
             is_private = tls is not None or endpoint.is_this_machine
             try:
-                return await self._join(partial(self.dialler.client, endpoint, tls), listener, is_private)
+                return await self._join_link(partial(self.dialler.client, endpoint, tls), listener, is_private)
             except MQError as error:
                 failures.append(error)
                 if error.reason in FINAL_REASONS:
                     break
-        raise _most_telling(failures)
+        raise _most_specific(failures)
 
-    async def _join(self, dial: Callable[[], Awaitable[Link]], listener: LinkListener, is_private: bool) -> Joined:
-        asked = self._asked(is_private)
+    async def _join_link(
+        self, dial: Callable[[], Awaitable[Link]], listener: LinkListener, is_private: bool
+    ) -> JoinedLink:
+        asked = self._connect_arguments(is_private)
         tries = 0
         while tries < _JOIN_TRIES:
             link = await dial()
@@ -84,10 +86,10 @@ class Route:
                 # Nobody had noticed that a link in use is dead. What comes of a fresh one is the truth.
                 continue
             if joined is not None:
-                return Joined(link, *joined)
+                return JoinedLink(link, *joined)
         raise MQError(MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
 
-    def _asked(self, is_private: bool) -> ConnectArguments:
+    def _connect_arguments(self, is_private: bool) -> ConnectArguments:
         parameters = self.parameters
         if parameters.password and not is_private and os.environ.get(ALLOW_PLAIN_PASSWORD) != "1":
             raise MQError(
@@ -111,7 +113,7 @@ def _is_failure(error: MQError, link: Link) -> bool:
     return failure is not None and (error.reason, error.detail) == (failure.reason, failure.detail)
 
 
-def _most_telling(failures: list[MQError]) -> MQError:
+def _most_specific(failures: list[MQError]) -> MQError:
     """One that somebody answered with is worth more than those of hosts that do not answer."""
     if not failures:
         return MQError(MQRC_HOST_NOT_AVAILABLE, "There is no address to connect to.")

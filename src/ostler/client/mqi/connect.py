@@ -18,9 +18,9 @@ from ostler.client.mqi.connection_state import (
     ConnectionState,
     all_states,
     forget,
+    locked_engine,
     remember,
     state_of,
-    turn,
     usable,
 )
 from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, failed, unbind
@@ -286,7 +286,7 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
             MQBO.validate_header(bo)
             if MQBO.read_int(bo, "Options"):
                 raise MQError(MQRC_OPTIONS_ERROR, "MQBO has no options.")
-        with turn(bound) as engine:
+        with locked_engine(bound) as engine:
             if bound.connection.unit_of_work is not None:
                 raise MQError(MQRC_UOW_IN_PROGRESS)
             engine.unit_of_work_of(bound.connection)
@@ -304,7 +304,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         if type != MQSTAT_TYPE_ASYNC_ERROR:
             raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is none of the types of status.")
         MQSTS.validate_header(sts)
-        with turn(bound):
+        with locked_engine(bound):
             status = bound.connection.async_status
             bound.connection.async_status = AsyncStatus()
     except MQError as error:

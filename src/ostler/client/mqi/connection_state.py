@@ -109,7 +109,7 @@ def working(state: ConnectionState) -> Bound:
 
 
 @contextmanager
-def turn(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
+def locked_engine(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
     """The engine, for one verb: nobody else calls it meanwhile, and those it answered are woken.
 
     MQError when the connection broke before its turn came.
@@ -126,11 +126,11 @@ def turn(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
         bound.lock.release()
 
 
-def with_room(bound: Bound, verb: Callable[[Engine], T]) -> T:
+def retry_when_log_full(bound: Bound, verb: Callable[[Engine], T]) -> T:
     """Run a verb that journals. When the log is full, room is made and the verb gets further tries."""
     tries = 0
     while True:
-        with turn(bound) as engine:
+        with locked_engine(bound) as engine:
             engine.journal_full = False
             try:
                 answer = verb(engine)

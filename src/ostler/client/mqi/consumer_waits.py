@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from ostler.client.mqi import message_handles
-from ostler.client.mqi.connection_state import ConnectionState, turn, wait_durable
+from ostler.client.mqi.connection_state import ConnectionState, locked_engine, wait_durable
 from ostler.client.mqi.consumer_port import Answers, ConsumerPort
 from ostler.client.mqi.consumers import BROWSE, Consumer, Delivery
 from ostler.client.mqi.put_get import Bound, get_request, returned_options
@@ -74,7 +74,7 @@ class EnginePort(ConsumerPort):
 
     def next(self, active: list[Consumer], seconds: float | None) -> Answers:
         waiting: _Requests = []
-        with turn(self._bound, even_if_broken=True) as engine:
+        with locked_engine(self._bound, even_if_broken=True) as engine:
             if self.broken():
                 return []
             found = _look(engine, self._bound, active, waiting, self.ring)
@@ -85,7 +85,7 @@ class EnginePort(ConsumerPort):
                     self._bell.get_nowait()
             except Empty:
                 pass
-            with turn(self._bound, even_if_broken=True):
+            with locked_engine(self._bound, even_if_broken=True):
                 found = _withdraw(waiting, time.monotonic())
         return [(consumer, delivery) for consumer, request in found if (delivery := self._delivery(consumer, request))]
 
@@ -127,7 +127,7 @@ class EnginePort(ConsumerPort):
             raise MQError(MQRC_Q_MGR_QUIESCING)
 
     def has_unit_of_work(self) -> bool:
-        with turn(self._bound):
+        with locked_engine(self._bound):
             return self._connection.unit_of_work is not None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostler.client.mqi import message_handles
-from ostler.client.mqi.connection_state import state_of, turn, usable, wait_durable, with_room
+from ostler.client.mqi.connection_state import locked_engine, retry_when_log_full, state_of, usable, wait_durable
 from ostler.client.mqi.object_structures import (
     check_counts,
     check_put1,
@@ -48,7 +48,7 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenReply:
         bound = usable(hconn)
         asked = open_arguments(od, options)
         request = make_open_request(bound.engine, asked)
-        found, lsn = with_room(bound, lambda engine: _open(engine, bound, asked, request))
+        found, lsn = retry_when_log_full(bound, lambda engine: _open(engine, bound, asked, request))
         wait_durable(bound, lsn)
     except MQError as error:
         return MQHO_UNUSABLE_HOBJ, *failed(error)
@@ -69,7 +69,7 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenReply:
     try:
         bound = usable(hconn)
         handle = open_handle(bound, hobj)
-        reason, lsn = with_room(bound, lambda engine: _close(engine, bound, handle, options))
+        reason, lsn = retry_when_log_full(bound, lambda engine: _close(engine, bound, handle, options))
         wait_durable(bound, lsn)
     except MQError as error:
         return hobj, *failed(error)
@@ -118,9 +118,11 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     version = check_put1(pmo, buffer)
     descriptor, buffer = put_parts(bytes(md), buffer)
     options = MQPMO.read_int(pmo, "Options")
-    block = b""
+    property_block = b""
     if version > 2:
-        descriptor, block = message_handles.put_properties(connection.message_handles, bytes(pmo), descriptor, buffer)
+        descriptor, property_block = message_handles.put_properties(
+            connection.message_handles, bytes(pmo), descriptor, buffer
+        )
     source = connection.handles.get(MQPMO.read_int(pmo, "Context"))
     if options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.alternate_user
@@ -130,12 +132,12 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
     def verb(engine: Engine) -> tuple[int, int, bytes]:
         connection.publish_level = level
         try:
-            found = putting.put1(engine, connection, request, descriptor, options, block, buffer, source)
+            found = putting.put1(engine, connection, request, descriptor, options, property_block, buffer, source)
         finally:
             connection.publish_level = PUBLISH_LEVEL_HIGHEST
         return found, connection.after_lsn, connection.put_md
 
-    reason, lsn, stored = with_room(bound, verb)
+    reason, lsn, stored = retry_when_log_full(bound, verb)
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         statistics.put1_failed(bound.engine, connection)
         return reason
@@ -154,7 +156,7 @@ def MQINQ(
         bound = usable(hconn)
         handle = open_handle(bound, hobj)
         check_counts(int_count, char_length)
-        with turn(bound) as engine:
+        with locked_engine(bound) as engine:
             integers, texts, reason = _inquire(engine, bound, handle, list(selectors))
     except MQError as error:
         return [], b"", *failed(error)
@@ -186,7 +188,7 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: b
     try:
         bound = usable(hconn)
         handle = open_handle(bound, hobj)
-        lsn = with_room(
+        lsn = retry_when_log_full(
             bound,
             lambda engine: _set(engine, bound, handle, list(selectors), list(ints), bytes(chars)),
         )

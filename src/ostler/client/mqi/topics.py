@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.client.mqi.connection_state import usable, wait_durable, with_room
+from ostler.client.mqi.connection_state import retry_when_log_full, usable, wait_durable
 from ostler.client.mqi.objects import open_handle
 from ostler.client.mqi.put_get import Result, completion, failed
 from ostler.client.mqi.subscription_structures import (
@@ -33,7 +33,7 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
             made = subscribe(engine, connection, opened_subscriptions.make_subscribe_request(connection, asked))
             return opened_subscriptions.make_subscribe_reply(made), made.warning, connection.after_lsn
 
-        found, reason, lsn = with_room(bound, verb)
+        found, reason, lsn = retry_when_log_full(bound, verb)
         wait_durable(bound, lsn)
     except MQError as error:
         return hobj, MQHO_UNUSABLE_HOBJ, *failed(error)
@@ -52,7 +52,7 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
             found = request_publications(engine, bound.connection, handle, action, options)
             return found, bound.connection.after_lsn
 
-        count, lsn = with_room(bound, verb)
+        count, lsn = retry_when_log_full(bound, verb)
         wait_durable(bound, lsn)
     except MQError as error:
         return failed(error)

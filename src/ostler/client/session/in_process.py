@@ -16,11 +16,19 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from ostler.client.api.get_options import GetOptions, new_request, wait_of
+from ostler.client.api.get_options import engine_request, wait_seconds
 from ostler.client.mqi import put_get as mqi
 from ostler.client.session.manager_listeners import EndListener, listen_for_end
 from ostler.client.session.runtime import Runtime, WakeEvent
-from ostler.client.session.session import BackoutRules, OpenQueue, OpenSubscription, Put, Session, Taken
+from ostler.client.session.session import (
+    BackoutRules,
+    GetOptions,
+    OpenQueue,
+    OpenSubscription,
+    Put,
+    Session,
+    StoredMessage,
+)
 from ostler.command.admin import objects as administration
 from ostler.command.admin.objects import Given
 from ostler.engine import get as getting
@@ -96,11 +104,11 @@ class LocalQueue(OpenQueue):
     # The two that are used most hand the coroutine on as it is.
 
     def put(
-        self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST
+        self, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST
     ) -> Coroutine[object, None, Put]:
-        return self._session.put(self.handle, md, options, block, body, level)
+        return self._session.put(self.handle, md, options, property_block, body, level)
 
-    def get(self, asked: GetOptions, browse: int = 0) -> Coroutine[object, None, Taken | None]:
+    def get(self, asked: GetOptions, browse: int = 0) -> Coroutine[object, None, StoredMessage | None]:
         return self._session.get(self.handle, asked, browse)
 
     async def close(self, options: int = 0) -> int:
@@ -115,7 +123,7 @@ class LocalQueue(OpenQueue):
     async def inquire(self, name: str) -> Value | None:
         definition = self.handle.definition
         queue = self.handle.queue
-        with self._session.turn() as engine:
+        with self._session.locked_engine() as engine:
             if queue is not None and not self.handle.definitions_on_path:
                 definition = queue.definition
             if definition is None:
@@ -176,7 +184,7 @@ class LocalSession(Session, EndListener):
         self.transaction: object = None  # the transaction block that owns the unit of work
         # These are touched under the engine's lock only.
         self._waiting: set[GetRequest] = set()
-        self._stand_ins: list[Connection] = []
+        self._substitutes: list[Connection] = []
         self._interrupted = False
         listen_for_end(manager, self)
 
@@ -219,12 +227,12 @@ class LocalSession(Session, EndListener):
             raise MQError(MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
 
     @contextmanager
-    def turn(self, checked: bool = True) -> Iterator[Engine]:
+    def locked_engine(self, is_checked: bool = True) -> Iterator[Engine]:
         """The engine, for one verb; those whose gets it answers are woken."""
         bound = self.bound
         bound.lock.acquire()
         try:
-            if checked:
+            if is_checked:
                 self.check()
             bound.clock.update(bound.engine)
             yield bound.engine
@@ -233,11 +241,11 @@ class LocalSession(Session, EndListener):
                 self._manager.wake()
             bound.lock.release()
 
-    async def with_room(self, verb: Callable[[Engine], T]) -> T:
+    async def retry_when_log_full(self, verb: Callable[[Engine], T]) -> T:
         """Run a verb that writes to the log. One that is refused for want of log space gets further tries."""
         tries = 0
         while True:
-            with self.turn() as engine:
+            with self.locked_engine() as engine:
                 engine.journal_full = False
                 try:
                     return verb(engine)
@@ -251,7 +259,7 @@ class LocalSession(Session, EndListener):
 
     async def administer(self, change: Callable[[Engine], int]) -> None:
         """Change objects, durably. `change` returns the LSN behind its record."""
-        await self.runtime.wait_durable(self.bound, await self.with_room(change))
+        await self.runtime.wait_durable(self.bound, await self.retry_when_log_full(change))
 
     async def define(
         self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
@@ -268,7 +276,7 @@ class LocalSession(Session, EndListener):
         await self.administer(lambda engine: objects.clear(engine, queue))
 
     async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
-        with self.turn() as engine:
+        with self.locked_engine() as engine:
             return administration.display(engine, word, pattern, names)
 
     async def dead_letter_queue(self) -> str:
@@ -282,7 +290,7 @@ class LocalSession(Session, EndListener):
             # A permanent dynamic queue was made: it must still be there after a restart.
             return handle, engine.journal.end_lsn() if handle.created_dynamic else 0
 
-        handle, lsn = await self.with_room(verb)
+        handle, lsn = await self.retry_when_log_full(verb)
         await self.runtime.wait_durable(self.bound, lsn)
         return LocalQueue(self, handle)
 
@@ -294,7 +302,7 @@ class LocalSession(Session, EndListener):
             made = subscribing.subscribe(engine, connection, make_subscribe_request(connection, asked))
             return made, connection.after_lsn
 
-        made, lsn = await self.with_room(verb)
+        made, lsn = await self.retry_when_log_full(verb)
         await self.runtime.wait_durable(self.bound, lsn)
         return LocalSubscription(self, made)
 
@@ -306,13 +314,13 @@ class LocalSession(Session, EndListener):
             count = subscribing.request_publications(engine, connection, handle, action, options)
             return count, connection.after_lsn
 
-        count, lsn = await self.with_room(verb)
+        count, lsn = await self.retry_when_log_full(verb)
         await self.runtime.wait_durable(self.bound, lsn)
         return count
 
     async def close_handle(self, handle: Handle, options: int = 0) -> int:
         """Close an object handle: 0, or the reason of a warning. Closing what is closed does nothing."""
-        with self.turn(checked=False) as engine:
+        with self.locked_engine(is_checked=False) as engine:
             if handle.number not in self.connection.handles or not self._manager.running:
                 return MQRC_NONE
             warning = close_object(engine, self.connection, handle, options)
@@ -325,7 +333,7 @@ class LocalSession(Session, EndListener):
     # -- putting -------------------------------------------------------------------------------------------------------
 
     async def put(
-        self, handle: Handle, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST
+        self, handle: Handle, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST
     ) -> Put:
         connection = self.connection
         check_level(level)
@@ -334,10 +342,10 @@ class LocalSession(Session, EndListener):
             self.check_handle(handle)
             connection.publish_level = level
             try:
-                reason = putting.put(engine, connection, handle, md, options, block, body, None)
+                reason = putting.put(engine, connection, handle, md, options, property_block, body, None)
             finally:
                 connection.publish_level = LEVEL_HIGHEST
-            return self._put_done(reason)
+            return self._put_result(reason)
 
         return await self._put(verb, handle)
 
@@ -346,7 +354,7 @@ class LocalSession(Session, EndListener):
         request: OpenRequest,
         md: bytes,
         options: int,
-        block: bytes,
+        property_block: bytes,
         body: bytes,
         source: OpenQueue | None = None,
         level: int = LEVEL_HIGHEST,
@@ -358,14 +366,14 @@ class LocalSession(Session, EndListener):
         def verb(engine: Engine) -> tuple[Put, int]:
             connection.publish_level = level
             try:
-                reason = putting.put1(engine, connection, request, md, options, block, body, context)
+                reason = putting.put1(engine, connection, request, md, options, property_block, body, context)
             finally:
                 connection.publish_level = LEVEL_HIGHEST
-            return self._put_done(reason)
+            return self._put_result(reason)
 
         return await self._put(verb)
 
-    def _put_done(self, reason: int) -> tuple[Put, int]:
+    def _put_result(self, reason: int) -> tuple[Put, int]:
         """What a put came to, and the LSN behind it. Under the engine's lock."""
         if reason != MQRC_NONE and reason not in WARNINGS:
             raise MQError(reason)
@@ -373,9 +381,9 @@ class LocalSession(Session, EndListener):
 
     async def _put(self, verb: Callable[[Engine], tuple[Put, int]], handle: Handle | None = None) -> Put:
         try:
-            done, lsn = await self.with_room(verb)
+            done, lsn = await self.retry_when_log_full(verb)
         except MQError:
-            with self.turn(checked=False) as engine:
+            with self.locked_engine(is_checked=False) as engine:
                 if handle is not None:
                     statistics.put_failed(engine, self.connection, handle)
                 else:
@@ -389,17 +397,17 @@ class LocalSession(Session, EndListener):
 
     # -- getting -------------------------------------------------------------------------------------------------------
 
-    async def get(self, handle: Handle, asked: GetOptions, browse: int) -> Taken | None:
+    async def get(self, handle: Handle, asked: GetOptions, browse: int) -> StoredMessage | None:
         """MQGET: the message as it is stored, or None when there is none.
 
         It begins again in the rare case that the queue manager took the message back to make room in the log.
         """
         while True:
-            await self._keep_room(0)
-            request = new_request(self, self.connection, handle, asked, browse)
+            await self._ensure_log_space(0)
+            request = engine_request(self, self.connection, handle, asked, browse)
             event: WakeEvent | None = None
-            stand_in: Connection | None = None
-            with self.turn() as engine:
+            substitute: Connection | None = None
+            with self.locked_engine() as engine:
                 self.check_handle(request.handle)
                 # The message as it was put: what a program is to see of it is decided outside the lock.
                 request.handle.property_control = MQPROP_V6COMPAT
@@ -415,12 +423,12 @@ class LocalSession(Session, EndListener):
                     request.waker = event.wake
                     self._waiting.add(request)
                     if not request.options & (_IN_UNIT | BROWSE_OPTIONS) and self.runtime.may_be_cancelled():
-                        stand_in = self._lend(engine, request)
+                        substitute = self._use_substitute(engine, request)
             if event is not None:
                 # One that does not wait is answered when it has looked through the queue.
                 waits = request.options & MQGMO_WAIT and request.wait_ms != 0
-                await self._wait(request, event, wait_of(asked) if waits else None)
-            if stand_in is None or self._settle(request, stand_in):
+                await self._wait(request, event, wait_seconds(asked) if waits else None)
+            if substitute is None or self._commit_substitute(request, substitute):
                 break
         if request.reason == MQRC_NO_MSG_AVAILABLE:
             return None
@@ -428,37 +436,37 @@ class LocalSession(Session, EndListener):
             raise MQError(request.reason, f"The message has {request.data_bytes} bytes.", MQCC_WARNING)
         if request.reason != MQRC_NONE and not request.md:
             raise MQError(request.reason)
-        await self._shown(request)
+        await self._wait_until_removed(request)
         stored = request.properties
-        block = encode_block(stored.properties) if stored is not None else request.properties_bytes
-        return Taken(request.md, request.body, block, request.returned_token, request.reason)
+        property_block = encode_block(stored.properties) if stored is not None else request.properties_bytes
+        return StoredMessage(request.md, request.body, property_block, request.returned_token, request.reason)
 
-    def _lend(self, engine: Engine, request: GetRequest) -> Connection:
+    def _use_substitute(self, engine: Engine, request: GetRequest) -> Connection:
         """Have a waiting request take its message in a unit of work of its own."""
         own = self.connection
-        if self._stand_ins:
-            stand_in = self._stand_ins.pop()
+        if self._substitutes:
+            substitute = self._substitutes.pop()
         else:
-            stand_in = Connection(own.number, own.user, own.application, own.application_type)
-            stand_in.counters = own.counters
-        request.connection = stand_in
+            substitute = Connection(own.number, own.user, own.application, own.application_type)
+            substitute.counters = own.counters
+        request.connection = substitute
         request.options = request.options | MQGMO_SYNCPOINT
-        return stand_in
+        return substitute
 
     async def _wait(self, request: GetRequest, event: WakeEvent, wait: float | None) -> None:
         """Wait until the request is answered or its time is up."""
         try:
             await event.wait(wait)
         except BaseException:
-            self._abandon(request)
+            self._cancel_get(request)
             raise
-        with self.turn(checked=False) as engine:
+        with self.locked_engine(is_checked=False) as engine:
             self._waiting.discard(request)
             getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
 
-    def _abandon(self, request: GetRequest) -> None:
+    def _cancel_get(self, request: GetRequest) -> None:
         """Nobody waits for this request any more. If it was answered in the last moment, the message goes back."""
-        with self.turn(checked=False) as engine:
+        with self.locked_engine(is_checked=False) as engine:
             self._waiting.discard(request)
             getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
             if not self._manager.running:
@@ -466,13 +474,13 @@ class LocalSession(Session, EndListener):
             unit = request.connection.unit_of_work
             if request.connection is not self.connection:
                 request.connection.unit_of_work = None
-                self._stand_ins.append(request.connection)
+                self._substitutes.append(request.connection)
                 if unit is not None and not unit.backed_out_by_system:
                     back_out_unit(engine, unit)
             elif request.md and request.reason != MQRC_TRUNCATED_MSG_FAILED and not request.options & BROWSE_OPTIONS:
-                self._spoil(engine, unit)
+                self._back_out_unseen(engine, unit)
 
-    def _spoil(self, engine: Engine, unit: UnitOfWork | None) -> None:
+    def _back_out_unseen(self, engine: Engine, unit: UnitOfWork | None) -> None:
         """A message was taken in the connection's unit of work and nobody has seen it: the unit cannot be committed.
 
         A unit that did nothing else is as if it had never been. Any other is backed out, and the program learns it from
@@ -488,12 +496,12 @@ class LocalSession(Session, EndListener):
             unit.entries = []
             unit.backed_out_by_system = True
 
-    def _settle(self, request: GetRequest, stand_in: Connection) -> bool:
+    def _commit_substitute(self, request: GetRequest, substitute: Connection) -> bool:
         """Make a message that was taken by a stand-in the program's own. False: the queue manager took it back."""
-        with self.turn(checked=False) as engine:
-            unit = stand_in.unit_of_work
-            stand_in.unit_of_work = None
-            self._stand_ins.append(stand_in)
+        with self.locked_engine(is_checked=False) as engine:
+            unit = substitute.unit_of_work
+            substitute.unit_of_work = None
+            self._substitutes.append(substitute)
             if unit is None:
                 return True
             if unit.backed_out_by_system:
@@ -506,7 +514,7 @@ class LocalSession(Session, EndListener):
                 request.after_lsn = lsn
             return True
 
-    async def _shown(self, request: GetRequest) -> None:
+    async def _wait_until_removed(self, request: GetRequest) -> None:
         """Wait until the message may be shown, and its removal is safe."""
         if request.after_lsn <= self.bound.writer.log.durable_lsn():
             return
@@ -515,24 +523,24 @@ class LocalSession(Session, EndListener):
         except MQError:
             raise
         except BaseException:
-            await self._unseen(request)
+            await self._undo_get(request)
             raise
 
-    async def _unseen(self, request: GetRequest) -> None:
+    async def _undo_get(self, request: GetRequest) -> None:
         """A message was taken off the queue and will not be shown to anybody: it goes back."""
         if request.options & BROWSE_OPTIONS or not self._manager.running:
             return
         if request.connection is self.connection and request.options & _IN_UNIT:
-            with self.turn(checked=False) as engine:
-                self._spoil(engine, self.connection.unit_of_work)
+            with self.locked_engine(is_checked=False) as engine:
+                self._back_out_unseen(engine, self.connection.unit_of_work)
             return
         try:
-            await self._keep_room(len(request.body))
+            await self._ensure_log_space(len(request.body))
         finally:
-            with self.turn(checked=False) as engine:
+            with self.locked_engine(is_checked=False) as engine:
                 put_back(engine, request)
 
-    async def _keep_room(self, size_bytes: int) -> None:
+    async def _ensure_log_space(self, size_bytes: int) -> None:
         """Gets are never refused for want of log space. Room is made in time, so they do not use up the reserve."""
         tries = 0
         while self.bound.engine.journal.room_bytes() < size_bytes + _ROOM_BYTES and tries < _ROOM_TRIES:
@@ -540,7 +548,7 @@ class LocalSession(Session, EndListener):
             await self.runtime.make_room(self.bound)
 
     def interrupt(self) -> None:
-        with self.turn(checked=False) as engine:
+        with self.locked_engine(is_checked=False) as engine:
             self._interrupted = True
             for request in list(self._waiting):
                 if not request.done:
@@ -553,7 +561,7 @@ class LocalSession(Session, EndListener):
         return self.connection.unit_of_work is not None
 
     async def commit(self) -> None:
-        with self.turn() as engine:
+        with self.locked_engine() as engine:
             reason = syncpoint.commit(engine, self.connection)
             lsn = self.connection.after_lsn
         if reason != MQRC_NONE:
@@ -562,7 +570,7 @@ class LocalSession(Session, EndListener):
 
     async def back_out(self) -> None:
         # There is nothing to wait for: what is not committed is backed out by a restart, too.
-        with self.turn() as engine:
+        with self.locked_engine() as engine:
             syncpoint.back_out(engine, self.connection)
 
     # -- the end -------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ async def run(session: RemoteSession, text: str) -> list[str]:
     def on_part(_: int, payload: bytes) -> None:
         lines.extend(json.loads(payload).get("lines", ()))
 
-    await session.ready()
+    await session.ensure_link()
     payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()
     asked = await session.link.send_request(session.conversation, COMMAND, payload, on_part)
     try:

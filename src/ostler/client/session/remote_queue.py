@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from ostler.client.api.get_options import GetOptions, Terms, limit_of, terms_of
+from ostler.client.api.get_options import GetParameters, get_parameters, length_limit
 from ostler.client.link.link import PendingRequest, check_reply, protocol_error
-from ostler.client.locate.routes import Joined
-from ostler.client.session.session import BackoutRules, OpenQueue, Put, Taken
+from ostler.client.locate.routes import JoinedLink
+from ostler.client.session.session import BackoutRules, GetOptions, OpenQueue, Put, StoredMessage
 from ostler.engine.message.message import MESSAGE_ID_AT, PERSISTENCE_AT
 from ostler.engine.open import OpenRequest
 from ostler.engine.queue.get_request import BROWSE_OPTIONS
@@ -88,7 +88,7 @@ _TYPES: Final = {
 }
 
 
-def arguments_of(request: OpenRequest) -> OpenArguments:
+def open_arguments(request: OpenRequest) -> OpenArguments:
     """What is to be opened, as a frame says it. Names that do not fit one are not cut off."""
     for name in (request.name, request.manager_name, request.dynamic_name):
         if len(name.encode("utf-8", "replace")) > NAME_BYTES:
@@ -111,7 +111,7 @@ def _is_persistent(reply: bytes) -> bool:
     return is_off and int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT
 
 
-def put_reply(payload: bytes) -> Put:
+def decode_put_reply(payload: bytes) -> Put:
     """What a PUT or PUT1 came to."""
     replied = check_reply(payload)
     md = payload[REPLY_FIXED_BYTES : REPLY_FIXED_BYTES + MD_BYTES]
@@ -146,11 +146,11 @@ class RemoteQueue(OpenQueue):
     def topic(self) -> str:
         return self._opened.object_string
 
-    def lost(self, error: MQError) -> None:
+    def mark_lost(self, error: MQError) -> None:
         """It could not be had again after reconnecting."""
         self._lost = error
 
-    def renewed(self, arguments: OpenArguments, opened: OpenReply) -> None:
+    def replace(self, arguments: OpenArguments, opened: OpenReply) -> None:
         """It is another queue now, of a subscription that was made again."""
         self._arguments = arguments
         self._opened = opened
@@ -162,7 +162,7 @@ class RemoteQueue(OpenQueue):
         if self._lost is not None:
             raise MQError(self._lost.reason, self._lost.detail)
 
-    async def reopen(self, joined: Joined) -> None:
+    async def reopen(self, joined: JoinedLink) -> None:
         """Open the queue once more, over a new link. A dynamic queue that is gone is made again under its name."""
         arguments = self._arguments
         if self._opened.flags & CREATED:
@@ -177,79 +177,79 @@ class RemoteQueue(OpenQueue):
 
     # -- putting -------------------------------------------------------------------------------------------------------
 
-    async def put(self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
+    async def put(self, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
         session = self._session
         in_unit = bool(options & MQPMO_SYNCPOINT)
         if in_unit:
-            await session.before_unit_verb(True)
+            await session.resolve_abandoned_gets(True)
         session.check_length(body)
 
         def build() -> bytes:
             self._check()
             if level == LEVEL_HIGHEST:
-                return put_payload(self._opened.hobj, options, 0, md, block, body)
+                return put_payload(self._opened.hobj, options, 0, md, property_block, body)
             session.check_level(level)
-            return publish_payload(level, self._opened.hobj, options, 0, md, block, body)
+            return publish_payload(level, self._opened.hobj, options, 0, md, property_block, body)
 
         kind = PUT if level == LEVEL_HIGHEST else PUBLISH
-        done = put_reply(await session.call(kind, build, in_unit, not in_unit))
+        done = decode_put_reply(await session.call(kind, build, in_unit, not in_unit))
         session.unit_size += in_unit
         return done
 
     # -- getting -------------------------------------------------------------------------------------------------------
 
-    async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
+    async def get(self, asked: GetOptions, browse: int = 0) -> StoredMessage | None:
         session = self._session
-        terms = terms_of(session, asked, browse)
-        in_unit = bool(terms.options & _IN_UNIT)
+        parameters = get_parameters(session, asked, browse)
+        in_unit = bool(parameters.options & _IN_UNIT)
         held = 0
-        if not terms.options & (_IN_UNIT | BROWSE_OPTIONS):
+        if not parameters.options & (_IN_UNIT | BROWSE_OPTIONS):
             held = HELD if session.runtime.may_be_cancelled() else HELD_IF_PERSISTENT
         selector = (asked.get("selector") or "").encode("utf-8", "replace")
         if len(selector) > SELECTOR_BYTES_MAX:
             raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
-        limit = min(limit_of(asked), _BYTES_MAX)
-        deadline = time.monotonic() + terms.wait_ms / 1000
-        wait_ms = terms.wait_ms
+        limit = min(length_limit(asked), _BYTES_MAX)
+        deadline = time.monotonic() + parameters.wait_ms / 1000
+        wait_ms = parameters.wait_ms
         while True:
-            await session.ready()
+            await session.ensure_link()
             self._check()
             if in_unit:
-                await session.before_unit_verb(True)
+                await session.resolve_abandoned_gets(True)
                 session.check_unit()
             generation = session.generation
-            settling: PendingRequest | None = None
+            settle_request: PendingRequest | None = None
             try:
-                payload, settling = await self._exchange(
-                    self._payload(terms, wait_ms, limit, held, selector), in_unit, held
+                payload, settle_request = await self._exchange(
+                    self._payload(parameters, wait_ms, limit, held, selector), in_unit, held
                 )
             except MQError as error:
                 await session.reconnect(error, generation)
             else:
-                going = session.going(payload)
-                if going is not None:
-                    await session.reconnect(going, generation)
-                elif settling is None or await self._is_settled(settling, payload, generation):
-                    return self._taken(payload)
+                ending = session.ending_error(payload)
+                if ending is not None:
+                    await session.reconnect(ending, generation)
+                elif settle_request is None or await self._confirm_removal(settle_request, payload, generation):
+                    return self._decode_message(payload)
             if wait_ms > 0:
                 wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
 
-    def _payload(self, terms: Terms, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
+    def _payload(self, parameters: GetParameters, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
         # A message that is held is in a unit of work, though not in the program's.
-        options = terms.options & ~MQGMO_NO_SYNCPOINT if held else terms.options
+        options = parameters.options & ~MQGMO_NO_SYNCPOINT if held else parameters.options
         return get_payload(
             self._opened.hobj,
             options,
             wait_ms,
-            terms.match,
+            parameters.match,
             limit,
             0,
             0,
             _STORED | held,
-            terms.message_id,
-            terms.correlation_id,
-            terms.group_id,
-            terms.sequence_number,
+            parameters.message_id,
+            parameters.correlation_id,
+            parameters.group_id,
+            parameters.sequence_number,
             0,
             NO_TOKEN,
             selector,
@@ -281,7 +281,7 @@ class RemoteQueue(OpenQueue):
         except BaseException:
             link.send(conversation, CANCEL, numbers_payload([request.number]))
             if in_unit:
-                session.orphans.append(request)
+                session.abandoned_gets.append(request)
             else:
                 request.forget()
                 if held:
@@ -290,14 +290,14 @@ class RemoteQueue(OpenQueue):
         finally:
             session.waiting.discard(request)
 
-    async def _is_settled(self, settling: PendingRequest, got: bytes, generation: int) -> bool:
+    async def _confirm_removal(self, settle_request: PendingRequest, got: bytes, generation: int) -> bool:
         """Wait until the removal of a persistent message is durable. False: the message is back on the queue.
 
         MQError when nobody knows: the link broke before the queue manager answered.
         """
         session = self._session
         try:
-            reply = await session.runtime.defer_interrupts(settling)
+            reply = await session.runtime.defer_interrupts(settle_request)
         except MQError as error:
             identifier = got[GOT_MD + MESSAGE_ID_AT : GOT_MD + MESSAGE_ID_AT + 24].hex()
             doubt = f"The link broke in the middle of a get: message {identifier} is off the queue, or comes again."
@@ -309,14 +309,14 @@ class RemoteQueue(OpenQueue):
         reason = int.from_bytes(reply[4:8], "little")
         if reason == MQRC_BACKED_OUT:
             return False  # to make room in the log
-        going = session.going(reply)
-        if going is not None:
-            await session.reconnect(going, generation)
+        ending = session.ending_error(reply)
+        if ending is not None:
+            await session.reconnect(ending, generation)
             return False
         check_reply(reply)
         return True
 
-    def _taken(self, payload: bytes) -> Taken | None:
+    def _decode_message(self, payload: bytes) -> StoredMessage | None:
         completion = int.from_bytes(payload[:4], "little")
         reason = int.from_bytes(payload[4:8], "little")
         if completion == MQCC_FAILED:
@@ -336,7 +336,7 @@ class RemoteQueue(OpenQueue):
         body_at = GOT_FIXED_BYTES + block_bytes
         if body_at > len(payload):
             raise protocol_error(MalformedFrame("the properties of a message have a wrong length"))
-        return Taken(
+        return StoredMessage(
             payload[GOT_MD:GOT_FIXED_BYTES],
             payload[body_at:],
             payload[GOT_FIXED_BYTES:body_at],

@@ -25,10 +25,10 @@ from ostler.client.link.link import (
     disconnect_conversation,
     protocol_error,
 )
-from ostler.client.locate.routes import Joined, Route
+from ostler.client.locate.routes import JoinedLink, Route
 from ostler.client.session import remote_administration, remote_subscription
 from ostler.client.session.reconnect import SessionReconnector
-from ostler.client.session.remote_queue import RemoteQueue, arguments_of, put_reply
+from ostler.client.session.remote_queue import RemoteQueue, decode_put_reply, open_arguments
 from ostler.client.session.remote_subscription import RemoteSubscription
 from ostler.client.session.runtime import Runtime
 from ostler.client.session.session import OpenQueue, OpenSubscription, Put, Session
@@ -81,7 +81,7 @@ _QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)
 async def connect_session(route: Route) -> RemoteSession:
     """Connect. MQError when that cannot be."""
     session = RemoteSession(route)
-    session.adopt(await route.join(session))
+    session.use_link(await route.connect(session))
     return session
 
 
@@ -100,18 +100,18 @@ class RemoteSession(Session, LinkListener):
         self.waiting: set[PendingRequest] = set()  # gets
         self.is_interrupted = False
         # Gets of the unit of work that were given up before their answer was seen.
-        self.orphans: list[PendingRequest] = []
+        self.abandoned_gets: list[PendingRequest] = []
         self.unit_size = 0
         self._is_backed_out = False
         self._broken: MQError | None = None
         self._queues: set[RemoteQueue] = set()
         self._subscriptions: set[RemoteSubscription] = set()
         self._reconnector = SessionReconnector(self.runtime)
-        self._has_left = False  # the last link, and there is no other yet
+        self._has_no_link = False  # the last link, and there is no other yet
 
-    def adopt(self, joined: Joined) -> None:
+    def use_link(self, joined: JoinedLink) -> None:
         self.link, self.conversation, self.connected = joined
-        self._has_left = False
+        self._has_no_link = False
 
     @property
     def generation(self) -> int:
@@ -158,21 +158,21 @@ class RemoteSession(Session, LinkListener):
     # -- requests ------------------------------------------------------------------------------------------------------
 
     async def call(
-        self, type: int, build: Callable[[], bytes], in_unit: bool = False, is_doubtful: bool = False
+        self, type: int, build: Callable[[], bytes], in_unit: bool = False, must_not_repeat: bool = False
     ) -> bytes:
         """A request and its reply, over a new link if need be. `build` makes the payload, for handles may be new then.
 
-        `in_unit`: part of the unit of work, which does not outlive its link. `is_doubtful`: must not be done twice.
+        `in_unit`: part of the unit of work, which does not outlive its link. `must_not_repeat`: must not be done twice.
         """
         while True:
-            await self.ready()
+            await self.ensure_link()
             if in_unit:
                 self.check_unit()
             generation = self.generation
             payload = build()
             if len(payload) > self.link.negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
                 raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
-            if is_doubtful and self._reconnects():
+            if must_not_repeat and self._reconnects():
                 # What is not sent to a link that is gone is in no doubt.
                 self.link.poll()
             try:
@@ -184,7 +184,7 @@ class RemoteSession(Session, LinkListener):
                 reply = await asked.reply()
             except MQError as error:
                 await self.reconnect(error, generation)
-                if is_doubtful:
+                if must_not_repeat:
                     raise MQError(MQRC_CALL_INTERRUPTED) from error
                 continue
             except BaseException:
@@ -192,13 +192,13 @@ class RemoteSession(Session, LinkListener):
                 self.unit_size += in_unit
                 asked.forget()
                 raise
-            going = self.going(reply)
-            if going is None:
+            ending = self.ending_error(reply)
+            if ending is None:
                 return reply
-            await self.reconnect(going, generation)
+            await self.reconnect(ending, generation)
 
-    def going(self, reply: bytes) -> MQError | None:
-        """Whether a reply says that the queue manager is going, so that the connection is to be made elsewhere, or
+    def ending_error(self, reply: bytes) -> MQError | None:
+        """Whether a reply says that the queue manager is ending, so that the connection is to be made elsewhere, or
         later. Nothing was done then."""
         if int.from_bytes(reply[:4], "little") != MQCC_FAILED or not self._reconnects():
             return None
@@ -208,11 +208,11 @@ class RemoteSession(Session, LinkListener):
             return MQError(reason)
         return None
 
-    async def ready(self) -> None:
+    async def ensure_link(self) -> None:
         """Raise what every verb of a connection that is gone raises; wait for a link if there is none."""
         self.runtime.raise_deferred_interrupt()
         self.check()
-        if self._has_left:
+        if self._has_no_link:
             await self.reconnect(MQError(MQRC_CONNECTION_BROKEN), self.generation)
             self.check()
 
@@ -224,17 +224,17 @@ class RemoteSession(Session, LinkListener):
             self._broken = error
             raise error
         try:
-            await self._reconnector.reconnect(error, generation, self._rejoin)
+            await self._reconnector.reconnect(error, generation, self._connect_again)
         except MQError as hopeless:
             if hopeless.reason == MQRC_RECONNECT_FAILED:
                 self._broken = hopeless
             self.check()
             raise
 
-    async def _rejoin(self) -> None:
-        self._leave()
+    async def _connect_again(self) -> None:
+        self._drop_link()
         name = self.name
-        joined = await self._route.join(self)
+        joined = await self._route.connect(self)
         try:
             if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
                 raise MQError(MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
@@ -246,17 +246,17 @@ class RemoteSession(Session, LinkListener):
             joined.link.send_numbered(joined.conversation, DISCONNECT, numbers_payload([0]))
             joined.link.detach(joined.conversation)
             raise
-        self.adopt(joined)
+        self.use_link(joined)
 
-    def _leave(self) -> None:
+    def _drop_link(self) -> None:
         """Have done with a link, and with the unit of work, which does not outlive it."""
-        if self._has_left:
+        if self._has_no_link:
             return
-        self._has_left = True
-        if self.unit_size or self.orphans:
+        self._has_no_link = True
+        if self.unit_size or self.abandoned_gets:
             self._is_backed_out = True
             self.unit_size = 0
-            self.orphans.clear()
+            self.abandoned_gets.clear()
         if self.link.failure is None:
             self.link.send_numbered(self.conversation, DISCONNECT, numbers_payload([0]))
             self.link.detach(self.conversation)
@@ -272,7 +272,7 @@ class RemoteSession(Session, LinkListener):
     # -- objects and messages ------------------------------------------------------------------------------------------
 
     async def open(self, request: OpenRequest) -> OpenQueue:
-        arguments = arguments_of(request)
+        arguments = open_arguments(request)
         queue = RemoteQueue(self, arguments, await self._open(arguments))
         self._queues.add(queue)
         return queue
@@ -300,26 +300,26 @@ class RemoteSession(Session, LinkListener):
         request: OpenRequest,
         md: bytes,
         options: int,
-        block: bytes,
+        property_block: bytes,
         body: bytes,
         source: OpenQueue | None = None,
         level: int = LEVEL_HIGHEST,
     ) -> Put:
-        target = arguments_of(request)
+        target = open_arguments(request)
         in_unit = bool(options & MQPMO_SYNCPOINT)
 
         def build() -> bytes:
             context = source.number if source is not None else 0
-            payload = Put1Arguments(target, options, context, md, block, body).encode()
+            payload = Put1Arguments(target, options, context, md, property_block, body).encode()
             if level == LEVEL_HIGHEST:
                 return payload
             self.check_level(level)
             return numbers_payload([level]) + payload
 
-        await self.before_unit_verb(in_unit)
+        await self.resolve_abandoned_gets(in_unit)
         self.check_length(body)
         kind = PUT1 if level == LEVEL_HIGHEST else PUBLISH1
-        done = put_reply(await self.call(kind, build, in_unit, not in_unit))
+        done = decode_put_reply(await self.call(kind, build, in_unit, not in_unit))
         self.unit_size += in_unit
         return done
 
@@ -360,16 +360,16 @@ class RemoteSession(Session, LinkListener):
         if self._is_backed_out:
             raise MQError(MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
 
-    async def before_unit_verb(self, in_unit: bool) -> None:
+    async def resolve_abandoned_gets(self, in_unit: bool) -> None:
         """See what became of gets of this unit of work that nobody waited for in the end.
 
         One that got a message spoils the unit: nobody has seen that message. If it is all there was, the unit is as if
         it had never been; otherwise it is backed out, and the program is told when it goes on with it.
         """
-        if not in_unit or not self.orphans:
+        if not in_unit or not self.abandoned_gets:
             return
         took = 0
-        for orphan in list(self.orphans):
+        for orphan in list(self.abandoned_gets):
             try:
                 took += int.from_bytes((await orphan.reply())[:4], "little") != MQCC_FAILED
             except MQError:
@@ -379,49 +379,49 @@ class RemoteSession(Session, LinkListener):
             check_reply(await self.call(BACK, bytes))
             self._is_backed_out = self.unit_size > 0
             self.unit_size = 0
-        self.orphans.clear()
+        self.abandoned_gets.clear()
 
     async def commit(self) -> None:
         try:
-            await self.before_unit_verb(True)
-            replied = check_reply(await self.call(COMMIT, bytes, in_unit=True, is_doubtful=True))
+            await self.resolve_abandoned_gets(True)
+            replied = check_reply(await self.call(COMMIT, bytes, in_unit=True, must_not_repeat=True))
             if replied.reason:
                 raise MQError(replied.reason)
         finally:
-            self._unit_ended()
+            self._clear_unit()
 
     async def back_out(self) -> None:
         self.check()
         was_lost = self._is_backed_out
-        self._unit_ended()
+        self._clear_unit()
         if not was_lost:
             check_reply(await self.call(BACK, bytes))
 
-    def _unit_ended(self) -> None:
+    def _clear_unit(self) -> None:
         self.unit_size = 0
         self._is_backed_out = False
-        self.orphans.clear()
+        self.abandoned_gets.clear()
 
     async def disconnect(self, commit: bool) -> None:
         if self.closed:
             return
-        is_spoilt = False
-        has_unit = self.has_unit() or bool(self.orphans)
+        was_backed_out = False
+        has_unit = self.has_unit() or bool(self.abandoned_gets)
         try:
             if self._broken is None and commit and has_unit:
-                await self.before_unit_verb(True)
-                is_spoilt = self._is_backed_out
+                await self.resolve_abandoned_gets(True)
+                was_backed_out = self._is_backed_out
         finally:
             self.closed = True
             self.interrupt()
-        if self._broken is None and not self._has_left and self.link.failure is None:
+        if self._broken is None and not self._has_no_link and self.link.failure is None:
             try:
                 await disconnect_conversation(self.link, self.conversation, commit)
             except MQError:
                 # A queue manager that is gone has backed everything out.
                 if commit and has_unit:
                     raise
-        if is_spoilt:
+        if was_backed_out:
             raise MQError(MQRC_BACKED_OUT)
 
     # -- administration ------------------------------------------------------------------------------------------------

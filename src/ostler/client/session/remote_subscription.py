@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ostler.client.link.link import Link, check_reply, protocol_error
-from ostler.client.locate.routes import Joined
-from ostler.client.mqi.remote.topics import again, managed_arguments
+from ostler.client.locate.routes import JoinedLink
+from ostler.client.mqi.remote.topics import managed_arguments, resubscribe_options
 from ostler.client.session.remote_queue import RemoteQueue
 from ostler.client.session.session import OpenQueue, OpenSubscription
 from ostler.model.constants import (
@@ -103,11 +103,11 @@ class RemoteSubscription(OpenSubscription):
     def warning(self) -> int:
         return self._warning
 
-    async def reopen(self, joined: Joined) -> None:
+    async def reopen(self, joined: JoinedLink) -> None:
         """Have it once more, over a new link: a durable one resumed, another one made again."""
         asked = self._asked
         options = asked.options
-        asked.options = again(asked, bool(self._described.options & MQSO_DURABLE))
+        asked.options = resubscribe_options(asked, bool(self._described.options & MQSO_DURABLE))
         try:
             check_version(joined.link)
             asked.destination = self._provided.number if self._provided is not None else 0
@@ -121,13 +121,13 @@ class RemoteSubscription(OpenSubscription):
                 raise
             self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting there is no subscription: {error}")
             if self._destination is not None:
-                self._destination.lost(self._lost)
+                self._destination.mark_lost(self._lost)
             return
         finally:
             asked.options = options
         self._described = found
         if self._destination is not None:
-            self._destination.renewed(managed_arguments(asked, found), found.destination)
+            self._destination.replace(managed_arguments(asked, found), found.destination)
 
     def _check(self) -> None:
         if not self._is_open:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ostler.client.session.runtime import Runtime
 from ostler.command.admin.objects import Given
@@ -17,8 +17,33 @@ from ostler.model.attributes import ObjectType, Value
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, SubscribeReply
 
-if TYPE_CHECKING:
-    from ostler.client.api.get_options import GetOptions
+
+class GetOptions(TypedDict, total=False):
+    """What can be asked of a get or browse.
+
+    wait             seconds to wait for a message; 0, the default, not at all; None for ever
+    timeout          another name of wait
+    message_id, correlation_id, group_id, sequence_number      get only a message that has these
+    selector         get only a message that meets this SQL-92 condition
+    syncpoint        take part in the unit of work, or not; unless given: inside a transaction block, yes
+    convert          have text and MQ headers converted to UTF-8 and native numbers
+    max_bytes        refuse a longer message, which then stays on the queue, with MQRC_TRUNCATED_MSG_FAILED
+    truncate         cut a longer message off instead, and lose the rest
+    options          further MQGMO options, such as MQGMO_LOGICAL_ORDER
+    """
+
+    wait: float | None
+    timeout: float | None
+    message_id: bytes | None
+    correlation_id: bytes | None
+    group_id: bytes | None
+    sequence_number: int | None
+    selector: str | None
+    syncpoint: bool | None
+    convert: bool
+    max_bytes: int | None
+    truncate: bool
+    options: int
 
 
 class Put(NamedTuple):
@@ -28,12 +53,12 @@ class Put(NamedTuple):
     warning: int
 
 
-class Taken(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message that was got or browsed, as it is stored. The warning is 0 or a reason."""
 
     md: bytes
     body: bytes
-    block: bytes  # of its properties
+    property_block: bytes
     token: bytes
     warning: int
 
@@ -72,11 +97,11 @@ class OpenQueue(ABC):
         """The whole topic, where it is one and no queue."""
 
     @abstractmethod
-    async def put(self, md: bytes, options: int, block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
+    async def put(self, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
         """MQPUT, done when it is as safe as the message asks for. `level` is that of a publication."""
 
     @abstractmethod
-    async def get(self, asked: GetOptions, browse: int = 0) -> Taken | None:
+    async def get(self, asked: GetOptions, browse: int = 0) -> StoredMessage | None:
         """MQGET; None when there is no message. `browse` is one of the MQGMO_BROWSE options, or 0 to take it."""
 
     @abstractmethod
@@ -189,7 +214,7 @@ class Session(ABC):
         request: OpenRequest,
         md: bytes,
         options: int,
-        block: bytes,
+        property_block: bytes,
         body: bytes,
         source: OpenQueue | None = None,
         level: int = LEVEL_HIGHEST,

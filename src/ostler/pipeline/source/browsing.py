@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from ostler.client.api.queue import Queue
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.source.columns import Read
 from ostler.pipeline.source.links import connect_with, error_context, open_queue
@@ -119,7 +119,7 @@ def browse(options: ReadOptions, part: QueueSlice) -> Iterator[Read]:
                     return
 
 
-def _around(queue: Queue, part: QueueSlice) -> Iterator[tuple[int, Taken]]:
+def _around(queue: Queue, part: QueueSlice) -> Iterator[tuple[int, StoredMessage]]:
     """The messages of the queue from where a slice begins; all of them when that is not known, or not so any more."""
     is_there = False
     if part.start:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from ostler.client.api.get_options import message_of
+from ostler.client.api.get_options import to_message
 from ostler.client.api.message import Message
 from ostler.client.api.property_types import PropertyValue, property_values
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode
 from ostler.engine.properties.property_control import properties_on_get, starts_with_rfh2
 from ostler.engine.pubsub.publication_properties import RETAINED, TOPIC
@@ -53,12 +53,12 @@ class Read(NamedTuple):
 
     queue: str
     position: int
-    taken: Taken
+    taken: StoredMessage
 
     @property
     def message(self) -> Message:
         """As a program would have got it."""
-        return message_of(self.taken, {})
+        return to_message(self.taken, {})
 
 
 class Rows:
@@ -72,13 +72,13 @@ class Rows:
         self.bodies: list[bytes] = []
         self._descriptors: list[bytes] = []
         for read in reads:
-            md, body, block, _, _ = read.taken
+            md, body, property_block, _, _ = read.taken
             shown: list[tuple[str, str | None]] = []
             topic: PropertyValue = None
             is_retained: PropertyValue = False
-            if block or starts_with_rfh2(md):
+            if property_block or starts_with_rfh2(md):
                 # As a get does it: properties apart from the body.
-                view = properties_on_get(md, body, block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+                view = properties_on_get(md, body, property_block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
                 md, body = view.md, view.body
                 found = property_values(view.property_set.properties) if view.property_set is not None else {}
                 topic, is_retained = found.pop(TOPIC, None), found.pop(RETAINED, False)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from ostler.client.api.connection import Connection, connect
 from ostler.client.api.queue import Queue
 from ostler.client.session.runtime import run
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.model.constants import (
     MQRC_MSG_TOO_BIG_FOR_Q,
     MQRC_MSG_TOO_BIG_FOR_Q_MGR,
@@ -115,6 +115,6 @@ def _make(connection: Connection, options: StagingOptions, cause: MQError) -> No
         ) from cause
 
 
-def get_stored(queue: Queue, message_id: bytes | None = None, wait_seconds: float = 0.0) -> Taken | None:
+def get_stored(queue: Queue, message_id: bytes | None = None, wait_seconds: float = 0.0) -> StoredMessage | None:
     """A message as it is stored; in a transaction block, as part of it."""
     return run(queue.inner.get_stored({"message_id": message_id, "wait": wait_seconds}))

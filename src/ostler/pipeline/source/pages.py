@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.pipeline.errors import PipelineError
 
 FORMAT: Final = "OSTPAGE"
@@ -50,10 +50,10 @@ def write_page_id(attempt: bytes, number: int) -> bytes:
     return (_WRITE_ID + attempt + number.to_bytes(4, "big")).ljust(_ID_BYTES, b"\0")
 
 
-def encode_page(epoch: bytes, number: int, queue: str, messages: Sequence[Taken]) -> bytes:
+def encode_page(epoch: bytes, number: int, queue: str, messages: Sequence[StoredMessage]) -> bytes:
     parts = [_HEAD.pack(_MAGIC, epoch, number, len(messages), sum(len(each.body) for each in messages), queue.encode())]
     for each in messages:
-        parts += (_ENTRY.pack(len(each.block), len(each.body), each.md), each.block, each.body)
+        parts += (_ENTRY.pack(len(each.property_block), len(each.body), each.md), each.property_block, each.body)
     return b"".join(parts)
 
 
@@ -68,7 +68,7 @@ def head_of(page: bytes) -> PageHead:
     return PageHead(epoch, number, count, body_bytes, queue.rstrip(b"\0").decode())
 
 
-def stored_messages(page: bytes) -> Iterator[Taken]:
+def stored_messages(page: bytes) -> Iterator[StoredMessage]:
     """The messages of a page, as they were stored."""
     count = head_of(page).messages
     at = _HEAD.size
@@ -77,15 +77,15 @@ def stored_messages(page: bytes) -> Iterator[Taken]:
         block_at = at + _ENTRY.size
         body_at = block_at + block_bytes
         at = body_at + body_bytes
-        yield Taken(md, page[body_at:at], page[block_at:body_at], b"", 0)
+        yield StoredMessage(md, page[body_at:at], page[block_at:body_at], b"", 0)
 
 
-def collected(messages: Iterator[Taken], count_max: int, bytes_max: int) -> Iterator[list[Taken]]:
+def collected(messages: Iterator[StoredMessage], count_max: int, bytes_max: int) -> Iterator[list[StoredMessage]]:
     """Messages in lots that make a page each."""
-    lot: list[Taken] = []
+    lot: list[StoredMessage] = []
     lot_bytes = 0
     for each in messages:
-        size = len(each.body) + len(each.block) + _ENTRY.size
+        size = len(each.body) + len(each.property_block) + _ENTRY.size
         if lot and (len(lot) >= count_max or lot_bytes + size > bytes_max):
             yield lot
             lot, lot_bytes = [], 0

@@ -22,7 +22,7 @@ from ostler.client.aio.async_queue import put_parts
 from ostler.client.api.connection import Connection
 from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.model.constants import MQGMO_BROWSE_FIRST, MQRC_SYNCPOINT_LIMIT_REACHED
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_BACKOUT_COUNT, MD_CORREL_ID, MD_MSG_ID
@@ -106,7 +106,12 @@ def stage(options: WriteOptions, identity: str, messages: Iterator[Message]) -> 
 
 
 def _put_pages(
-    connection: Connection, queue: Queue, options: WriteOptions, identity: str, attempt: bytes, stored: Iterator[Taken]
+    connection: Connection,
+    queue: Queue,
+    options: WriteOptions,
+    identity: str,
+    attempt: bytes,
+    stored: Iterator[StoredMessage],
 ) -> int:
     """Put pages, in units of work of bounded size; how many."""
     unit = options.staging
@@ -139,10 +144,10 @@ def _chained(first: Message, rest: Iterator[Message]) -> Iterator[Message]:
     yield from rest
 
 
-def _stored(messages: Iterable[Message]) -> Iterator[Taken]:
+def _stored(messages: Iterable[Message]) -> Iterator[StoredMessage]:
     for message in messages:
-        md, block, body = put_parts(message)
-        yield Taken(md, body, block, b"", 0)
+        md, property_block, body = put_parts(message)
+        yield StoredMessage(md, body, property_block, b"", 0)
 
 
 # -- the driver --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Final
 from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
 from ostler.client.api.topic import Topic
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.engine.pubsub.publication_properties import topic_in
 from ostler.model.constants import MQPMO_RETAIN
 from ostler.pipeline.source.links import error_context, open_queue
@@ -45,13 +45,13 @@ class WriteTarget:
             # Else the connection ends, and all of them with it.
             self.close()
 
-    def put_all(self, messages: Iterable[Taken]) -> int:
+    def put_all(self, messages: Iterable[StoredMessage]) -> int:
         """Put or publish messages, in the unit of work; how many."""
         return put_all(self._first, messages, self._handle_for if self._topic else None, self._options)
 
-    def _handle_for(self, message: Taken) -> int:
+    def _handle_for(self, message: StoredMessage) -> int:
         """What is open for the topic of a message."""
-        topic = topic_in(message.block)
+        topic = topic_in(message.property_block)
         if topic in ("", self._topic):
             return self._first.hobj
         opened = self._topics.pop(topic, None)

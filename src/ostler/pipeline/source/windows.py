@@ -16,7 +16,7 @@ from ostler.client.api.topic import Topic
 from ostler.client.link.link import PendingRequest, check_reply, protocol_error
 from ostler.client.session.remote_session import RemoteSession
 from ostler.client.session.runtime import run
-from ostler.client.session.session import Taken
+from ostler.client.session.session import StoredMessage
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_WARNING,
@@ -101,16 +101,16 @@ class RequestWindow:
         )
         self._send(GET, payload)
 
-    def put(self, message: Taken, hobj: int, options: int = 0) -> None:
+    def put(self, message: StoredMessage, hobj: int, options: int = 0) -> None:
         """Have a message put to what is open as `hobj`, as part of the unit of work."""
         self._session.check_length(message.body)
         self._note(len(message.body))
-        self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.block, message.body))
+        self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.property_block, message.body))
 
     def _send(self, verb: int, payload: bytes) -> None:
         self._asked.append(run(self._session.link.send_request(self._session.conversation, verb, payload)))
 
-    def got(self) -> Taken | None:
+    def got(self) -> StoredMessage | None:
         """What the oldest get came to; None when there was no message. Raises MQError."""
         payload = run(self._asked.popleft().reply())
         completion, reason = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[4:8], "little")
@@ -127,7 +127,7 @@ class RequestWindow:
             raise protocol_error(MalformedFrame("a reply to a get without a message"))
         self._session.unit_size += self._is_in_unit
         self._note(len(payload))
-        return Taken(
+        return StoredMessage(
             payload[GOT_MD:GOT_FIXED_BYTES],
             payload[body_at:],
             payload[GOT_FIXED_BYTES:body_at],
@@ -145,7 +145,7 @@ class RequestWindow:
         self._verbs_max = max(1, min(2 * self._verbs_max, VERBS_MAX, BYTES_MAX // max(1, length)))
 
 
-def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> Iterator[Taken]:
+def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> Iterator[StoredMessage]:
     """Take messages off a queue in the unit of work; the first one is waited for. A few bytes more than asked for may
     come: what is under way cannot be left."""
     count = size = 0
@@ -156,7 +156,7 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
         while len(window):
             taken = window.got()
             if taken is not None:
-                size += len(taken.body) + len(taken.block)
+                size += len(taken.body) + len(taken.property_block)
                 yield taken
             else:
                 is_empty = True
@@ -167,7 +167,7 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
                 count += 1
 
 
-def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[Taken]:
+def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[StoredMessage]:
     """All messages of a queue that is open to be browsed, from the first one on. They stay there.
 
     With `start`, from the message of that identifier on; none at all when it is not there.
@@ -190,7 +190,7 @@ def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[Ta
 
 def get_each(
     queue: Queue, ids: Iterable[bytes], options: int = MQGMO_SYNCPOINT, length: int = WHOLE
-) -> Iterator[Taken | None]:
+) -> Iterator[StoredMessage | None]:
     """The messages with these identifiers, taken in the unit of work or browsed; None for one that is not there."""
     wanted = iter(ids)
     with RequestWindow(queue) as window:
@@ -203,7 +203,10 @@ def get_each(
 
 
 def put_all(
-    queue: Queue | Topic, messages: Iterable[Taken], handle_for: Callable[[Taken], int] | None = None, options: int = 0
+    queue: Queue | Topic,
+    messages: Iterable[StoredMessage],
+    handle_for: Callable[[StoredMessage], int] | None = None,
+    options: int = 0,
 ) -> int:
     """Put messages, in the unit of work; how many. They may go to several that are open, each as `handle_for` says."""
     count = 0

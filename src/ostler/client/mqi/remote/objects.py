@@ -175,9 +175,11 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     options = MQPMO.read_int(pmo, "Options")
     if not options & MQOO_ALTERNATE_USER_AUTHORITY:
         target.alternate_user = ""
-    block = b""
+    property_block = b""
     if version > 2:
-        descriptor, block = message_handles.put_properties(remote.message_handles, bytes(pmo), descriptor, body)
+        descriptor, property_block = message_handles.put_properties(
+            remote.message_handles, bytes(pmo), descriptor, body
+        )
     if len(body) > remote.conversation.link.message_bytes_max:
         return MQRC_MSG_TOO_BIG_FOR_CHANNEL
     source = remote.handles.get(MQPMO.read_int(pmo, "Context"))
@@ -185,7 +187,7 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     level = publish_level(bytes(pmo)) if version > 2 else LEVEL_HIGHEST
     if level != LEVEL_HIGHEST:
         check_version(remote)
-    answer = _exchange_put1(remote, Put1Arguments(target, options, context, descriptor, block, body), level)
+    answer = _exchange_put1(remote, Put1Arguments(target, options, context, descriptor, property_block, body), level)
     if answer is None or answer.completion == MQCC_FAILED:
         return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
     try:

@@ -119,11 +119,11 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         level: i64 = LEVEL_HIGHEST
         if handle.is_topic and version == 3:
             level = publish_level(pmo)
-        block = b""
+        property_block = b""
         has_handles: bool = version == 3 and _has_message_handles(pmo)
         if has_handles:
-            descriptor, block = message_handles.put_properties(remote.message_handles, pmo, descriptor, buffer)
-        stored, code, reason = _put(remote, handle, pmo, level, descriptor, block, buffer)
+            descriptor, property_block = message_handles.put_properties(remote.message_handles, pmo, descriptor, buffer)
+        stored, code, reason = _put(remote, handle, pmo, level, descriptor, property_block, buffer)
     except MQError as error:
         return md, pmo, error.completion, error.reason
     if code == MQCC_FAILED:
@@ -146,7 +146,13 @@ def _has_message_handles(pmo: bytes) -> bool:
 
 
 def _put(
-    remote: RemoteConnection, handle: RemoteHandle, pmo: bytes, level: i64, md: bytes, block: bytes, body: bytes
+    remote: RemoteConnection,
+    handle: RemoteHandle,
+    pmo: bytes,
+    level: i64,
+    md: bytes,
+    property_block: bytes,
+    body: bytes,
 ) -> tuple[bytes, int, int]:
     """Put, as often as the connection has to be made anew for it: the descriptor as stored, completion and reason."""
     options: i64 = i64(read_i32_le(pmo, 8))
@@ -168,8 +174,8 @@ def _put(
                 check_version(remote)
             source: i64 = _context_handle(remote, context)
             if _needs_no_reply(handle, options):
-                return _send_put(remote, handle, options, source, level, md, block, body), MQCC_OK, MQRC_NONE
-            return _put_once(remote, handle, options, source, level, md, block, body)
+                return _send_put(remote, handle, options, source, level, md, property_block, body), MQCC_OK, MQRC_NONE
+            return _put_once(remote, handle, options, source, level, md, property_block, body)
         except LinkBroken as broken:
             remote.lost(generation, broken)
             if not options & MQPMO_SYNCPOINT:
@@ -220,13 +226,13 @@ def _put_once(
     source: i64,
     level: i64,
     md: bytes,
-    block: bytes,
+    property_block: bytes,
     body: bytes,
 ) -> tuple[bytes, int, int]:
     conversation = remote.conversation
     link = conversation.link
     waiter = conversation.register_request(PUT if level == LEVEL_HIGHEST else PUBLISH)
-    _transmit_put(conversation, waiter, waiter.request(), handle.hobj, options, source, level, md, block, body)
+    _transmit_put(conversation, waiter, waiter.request(), handle.hobj, options, source, level, md, property_block, body)
     link.finish(waiter)
     buffer = waiter.buffer
     start: i64 = waiter.start
@@ -248,24 +254,26 @@ def _transmit_put(
     source: i64,
     level: i64,
     md: bytes,
-    block: bytes,
+    property_block: bytes,
     body: bytes,
 ) -> None:
     link = conversation.link
     if level != LEVEL_HIGHEST:
-        payload = publish_payload(level, hobj, options, source, md, block, body)
+        payload = publish_payload(level, hobj, options, source, md, property_block, body)
         conversation.send(waiter, request, PUBLISH, [payload])
         return
-    if HEADER_BYTES + PUT_FIXED_BYTES + len(block) + len(body) <= link.segment_bytes:
-        link.writer.send_frame(waiter, put_frame(conversation.number, request, hobj, options, source, md, block, body))
+    if HEADER_BYTES + PUT_FIXED_BYTES + len(property_block) + len(body) <= link.segment_bytes:
+        link.writer.send_frame(
+            waiter, put_frame(conversation.number, request, hobj, options, source, md, property_block, body)
+        )
         return
     writer = BytesWriter()
     write_number(writer, hobj)
     write_number(writer, options)
     write_number(writer, source)
-    write_number(writer, len(block))
+    write_number(writer, len(property_block))
     writer.write(md)
-    link.writer.send_segments(waiter, PUT, conversation.number, request, [writer.getvalue(), block, body])
+    link.writer.send_segments(waiter, PUT, conversation.number, request, [writer.getvalue(), property_block, body])
 
 
 def _send_put(
@@ -275,7 +283,7 @@ def _send_put(
     source: i64,
     level: i64,
     md: bytes,
-    block: bytes,
+    property_block: bytes,
     body: bytes,
 ) -> bytes:
     """Put without waiting: identifiers that the queue manager would choose are chosen here, so that they are known.
@@ -289,7 +297,7 @@ def _send_put(
     if options & MQPMO_NEW_CORREL_ID:
         md = md[:_CORRELATION_ID_AT] + new_identifier(remote) + md[_CORRELATION_ID_AT + 24 :]
         options &= ~MQPMO_NEW_CORREL_ID
-    _transmit_put(remote.conversation, None, 0, handle.hobj, options, source, level, md, block, body)
+    _transmit_put(remote.conversation, None, 0, handle.hobj, options, source, level, md, property_block, body)
     writer = BytesWriter()
     writer.write(md[:_PRIORITY_AT])
     priority = read_i32_le(md, _PRIORITY_AT)

@@ -19,7 +19,7 @@ from ostler.client.locate.connect_parameters import Reconnect
 from ostler.client.mqi.remote.connect import FINAL_REASONS, Made, RemoteState, refusal, take_over
 from ostler.client.mqi.remote.connections import Recovery, RemoteConnection, RemoteHandle
 from ostler.client.mqi.remote.objects import describe
-from ostler.client.mqi.remote.topics import again, restored
+from ostler.client.mqi.remote.topics import restored, resubscribe_options
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -198,7 +198,7 @@ class Reconnector(Recovery):
     ) -> SubscribeReply:
         """Subscribe as it was: a subscription that outlives its connections is resumed, another one made again."""
         was = int(asked.options), int(asked.destination)
-        asked.options = again(asked, handle.is_durable)
+        asked.options = resubscribe_options(asked, handle.is_durable)
         asked.destination = numbers.get(was[1], 0)
         try:
             waiter = made.conversation.exchange(SUBSCRIBE, asked.encode())

@@ -89,7 +89,7 @@ def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: Rem
             remote.lost(generation, broken)
             if asked.options & MQSO_DURABLE and asked.options & MQSO_CREATE:
                 # It may have been made before the link broke.
-                asked.options = again(asked, True)
+                asked.options = resubscribe_options(asked, True)
 
 
 def _decoded(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply:
@@ -123,7 +123,7 @@ def managed_arguments(asked: SubscribeArguments, found: SubscribeReply) -> OpenA
     return OpenArguments(MQOT_Q, found.destination.name, options)
 
 
-def again(asked: SubscribeArguments, is_durable: bool) -> int:
+def resubscribe_options(asked: SubscribeArguments, is_durable: bool) -> int:
     """The options to have a subscription made or resumed once more, on a connection that was made anew."""
     options = int(asked.options) & ~MQSO_ALTER
     if not is_durable:
