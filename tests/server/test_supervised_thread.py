@@ -124,7 +124,7 @@ def test_housekeeping_goes_on_after_what_nobody_expects(running: RunningQueueMan
     running.mqsc("DEFINE QLOCAL(Q)")
     running.put("Q", b"x", expiry=0.1)
     wait_for(lambda: "CURDEPTH(0)" in " ".join(running.mqsc("DISPLAY QLOCAL(Q) CURDEPTH")), "the end of the message")
-    assert any("AMQ6109E: Housekeeping goes on" in each for each in manager.notices)
+    assert any("AMQ6109E: Housekeeping continues" in each for each in manager.notices)
 
 
 def test_housekeeping_begins_again(running: RunningQueueManager) -> None:

@@ -1,4 +1,4 @@
-"""The recovery log's metrics under the names the statistics use."""
+"""The recovery log's metrics under the names that statistics use."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ostler.model.counters import ForceCounters
 
 @dataclass(frozen=True)
 class LogPerformance:
-    """How the log does, for DISPLAY QMSTATUS TYPE(LOG). A write is forced; its latency is what those who wait feel."""
+    """Write sizes and latencies of the log, for DISPLAY QMSTATUS TYPE(LOG). A write includes its force."""
 
     write_bytes_last: int
-    write_bytes_average: int  # over the last dozens of writes
+    write_bytes_average: int  # over the last few dozen writes
     write_bytes_highest: int
     write_latency_last_us: int
-    write_latency_short_us: int  # averages over the last dozens, and the last thousands
+    write_latency_short_us: int  # average over the last few dozen writes; the long one over thousands
     write_latency_long_us: int
     write_latency_highest_us: int
     in_use_percent: int  # LOGINUSE: primary space in use

@@ -1,4 +1,4 @@
-"""A queue manager in this process: engine, recovery log and housekeeping put together."""
+"""A queue manager in this process: the engine, the recovery log and housekeeping assembled, its start and its end."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ LOG_DIRECTORY = "log"
 _ROOM_TRIES = 3
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes of how many are replayed."""
+"""Called with the bytes replayed so far and the bytes in total."""
 
 
 @dataclass(frozen=True)
 class RestartSummary:
-    """What a start found and did."""
+    """The result of a restart: records replayed, messages recovered, units of work backed out or in doubt."""
 
     records: int
     messages: int
@@ -97,7 +97,7 @@ class _Visitor(LogVisitor):
 
 
 def log_settings(section: LogSection) -> LogSettings:
-    """The Log stanza in the log's own words."""
+    """Convert the Log stanza of qm.ini to the settings of the recovery log."""
     return LogSettings(
         primary_files=section.primary_files,
         secondary_files=section.secondary_files,
@@ -110,7 +110,7 @@ def log_settings(section: LogSection) -> LogSettings:
 
 
 def create_queue_manager(root: Path, name: str, log: LogSection | None = None) -> QueueManagerDirectory:
-    """Make a queue manager below a data root: its tree with qm.ini, and an empty recovery log.
+    """Create a queue manager below a data root: its directory with qm.ini, and an empty recovery log.
 
     Raises MQError, QueueManagerExistsError, ConfigurationError, LogRefused and DiskFull. An interrupted creation is
     completed by the first start.
@@ -129,7 +129,7 @@ def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings
 
 
 def _refuse_without_log(disk: Disk, log_directory: str) -> None:
-    """Only what was never completed may get a log at its start: refuse when anything shows that there was one."""
+    """Raise LogRefused if anything shows that there was a log: only an interrupted creation may get a new one."""
     traces = [path for path in (INSTANCE_PATH, MANIFEST_PATH, CATALOGUE_PATH) if disk.exists(path)]
     traces += [f"{QUEUES_PATH}/{name}" for name in disk.names(QUEUES_PATH)]
     if traces:
@@ -140,7 +140,7 @@ def _refuse_without_log(disk: Disk, log_directory: str) -> None:
 
 
 def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> tuple[Disk, str]:
-    """The disk that the log is on, and its directory there."""
+    """Return the disk that holds the log, and the log's directory on it."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
@@ -170,10 +170,10 @@ class QueueManager(ManagerCore):
     # -- start and end ---------------------------------------------------------------
 
     def start(self, progress: Progress | None = None) -> RestartSummary:
-        """Recover what was promised and begin to work."""
+        """Recover all that was durable, and start work. `progress` is called while the log is replayed."""
         began = time.monotonic()
         self._instance = InstanceLock(self.directory)
-        # What is read back stays, and is no garbage: looking through it again and again doubles the time.
+        # Objects made by the replay stay alive: garbage collection during it would double its time.
         collects = gc.isenabled()
         gc.disable()
         try:
@@ -241,8 +241,9 @@ class QueueManager(ManagerCore):
         if report.dropped_bytes:
             self.note(
                 f"AMQ7236W: The log ends at offset {report.end_offset} of {report.end_file}. {report.dropped_bytes} "
-                "bytes behind that were dropped: they are of a write that was not complete when the queue manager "
-                "ended, and nobody was told that it was. If the disk itself is in doubt, look for what is missing."
+                "bytes behind that were dropped: they belong to a write that was not complete when the queue manager "
+                "ended, and no application had been told that it was durable. If you suspect the disk, look for "
+                "missing messages."
             )
         self.restart = RestartSummary(
             report.records,
@@ -254,9 +255,9 @@ class QueueManager(ManagerCore):
         )
 
     def _remove_leftover_directories(self, replay: Replay) -> None:
-        """Remove what temporary queues left, and directories of queues that a record of the log says are deleted.
+        """Remove the files of temporary queues, and the directories of queues that the log records as deleted.
 
-        Nothing else is removed: what belongs to no queue is told, and left for somebody to look at.
+        Nothing else is removed: a directory that belongs to no queue is reported and left for the operator.
         """
         for name in self.disk.names(TEMPORARY_PATH):
             self.disk.remove(f"{TEMPORARY_PATH}/{name}")
@@ -268,7 +269,7 @@ class QueueManager(ManagerCore):
             path = f"{QUEUES_PATH}/{name}"
             if path in known:
                 continue
-            # The release before had its temporary queues here, too; those never had a snapshot.
+            # The release before kept its temporary queues here, too; those never had a snapshot.
             was_temporary = not replay.has_instance and not self.disk.exists(f"{path}/slots")
             if path in deleted or was_temporary:
                 self.disk.remove(path)
@@ -278,11 +279,11 @@ class QueueManager(ManagerCore):
             more = f" and {len(left) - 1} more" if len(left) > 1 else ""
             self.note(
                 f"AMQ7237W: {left[0]}{more}: no queue has this directory, and no record says that it was deleted. "
-                f"It was left alone. Look with `ostler check {self.name}`; remove it if it is not needed."
+                f"It was not touched. Examine it with `ostler check {self.name}`; remove it if it is not needed."
             )
 
     def _clear_orderly_flag(self, manifest: Manifest) -> None:
-        """Non-persistent messages kept by the last orderly end must not come back a second time."""
+        """Clear the manifest's flag of an orderly end, so that non-persistent messages are restored only once."""
         if manifest.orderly:
             manifest.orderly = False
             while True:
@@ -333,19 +334,19 @@ class QueueManager(ManagerCore):
             for callback in self.on_end:
                 callback()
         finally:
-            # Last: what is told at the end is told before another process can start it.
+            # Last, so that the callbacks of the end run before another process can start the queue manager.
             self._instance.release()
 
     def is_ending(self) -> bool:
-        """Tell whether it quiesces, stops, has ended or has failed: nobody can connect any more."""
+        """Return True when it quiesces, stops, has ended or has failed: no application can connect any more."""
         return not self.running or self.engine.state != 0 or bool(self.writer.failure)
 
     def limit_end_wait(self, seconds: float = 0.0) -> None:
-        """An end that waits for applications, or will, waits so much longer at most. Any thread may say so."""
+        """Let an end, now or later, wait for applications this much longer at most. Any thread may call it."""
         self._end_deadline = min(self._end_deadline, time.monotonic() + seconds)
 
     def end_seconds_left(self) -> float:
-        """How long an end may still wait for applications and services."""
+        """Return the seconds that an end may still wait for applications and services."""
         return self._end_deadline - time.monotonic()
 
     def __enter__(self) -> QueueManager:
@@ -379,7 +380,7 @@ class QueueManager(ManagerCore):
                 callback()
         with self.lock:
             self.engine.state = STOPPING
-            # All of them first: what one application gives back is not for another one that is about to go.
+            # All waits first: a message that one application backs out is not for another that is to be disconnected.
             for connection in self.engine.connections.values():
                 give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
             for connection in list(self.engine.connections.values()):
@@ -394,7 +395,7 @@ class QueueManager(ManagerCore):
             return self.admit(user, application, application_type, options)
 
     def admit(self, user: str, application: str, application_type: int, options: int = 0) -> Connection:
-        """Connect, with the lock held. `options` are those of MQCNO."""
+        """Connect an application, with the lock held. `options` are those of MQCNO. Raises MQError."""
         engine = self.engine
         if not self.running:
             raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
@@ -412,7 +413,7 @@ class QueueManager(ManagerCore):
         return connection
 
     def disconnect(self, connection: Connection, commit_work: bool = True) -> int:
-        """MQDISC, or with commit_work False the end of an application that never said it."""
+        """Disconnect (MQDISC). With `commit_work` False the application has ended without MQDISC."""
         with self.lock:
             engine = self.engine
             self.clock.update(engine)
@@ -425,7 +426,7 @@ class QueueManager(ManagerCore):
         return reason
 
     def release(self, connection: Connection, commit_work: bool) -> int:
-        """Disconnect, with the lock held: 0 or the reason. `connection.after_lsn` says when it may be told."""
+        """Disconnect, with the lock held; 0 or the reason. It may be reported when `connection.after_lsn` is durable."""
         engine = self.engine
         connection.after_lsn = 0
         if connection.broken:
@@ -452,7 +453,7 @@ class QueueManager(ManagerCore):
         engine.connections.pop(connection.number, None)
 
     def break_connection(self, number: int) -> bool:
-        """End a connection whatever its program does; what is not committed is backed out. False: it is gone."""
+        """Break a connection and back out its unit of work. Returns False when there is no such connection."""
         with self.lock:
             is_connected = self.break_connection_locked(number)
             self.wake()
@@ -470,15 +471,15 @@ class QueueManager(ManagerCore):
     # -- log space and checkpoints ---------------------------------------------------------------
 
     def make_room(self) -> None:
-        """The log fills: see Checkpointer.make_room."""
+        """See Checkpointer.make_room."""
         self.checkpointer.make_room()
 
     def checkpoint(self, orderly: bool = False) -> None:
-        """Take a checkpoint now. Raises DiskFull when queue files cannot grow; nothing is lost then."""
+        """See Checkpointer.checkpoint."""
         self.checkpointer.checkpoint(orderly)
 
     def statistics(self) -> Statistics:
-        """All counters as they stand now."""
+        """Return all counters as they are now."""
         with self.lock:
             engine = self.engine
             return Statistics(

@@ -1,7 +1,7 @@
-"""Writes statistics and accounts: at their intervals, when connections end, on request, and at the end.
+"""Writes statistics and accounting messages: at their intervals, when connections end, on request, and at the end.
 
-The messages go to SYSTEM.ADMIN.STATISTICS.QUEUE and SYSTEM.ADMIN.ACCOUNTING.QUEUE as the queue manager's own. One that
-cannot be put is lost: whoever does not empty these queues does not want to know.
+The messages go to SYSTEM.ADMIN.STATISTICS.QUEUE and SYSTEM.ADMIN.ACCOUNTING.QUEUE as the queue manager's own. A message
+that cannot be put is lost, so that queues that no application reads do no harm.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ STATISTICS_QUEUE: Final = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 ACCOUNTING_QUEUE: Final = "SYSTEM.ADMIN.ACCOUNTING.QUEUE"
 _OWN_QUEUES: Final = frozenset((STATISTICS_QUEUE, ACCOUNTING_QUEUE))
 
-# How many queues or connections are looked at before others get their write_due at the engine.
+# So many queues or connections are visited before the lock is released for others.
 _QUEUES_AT_ONCE: Final = 500
 _CONNECTIONS_AT_ONCE: Final = 200
 _ACCOUNTS_CHECK_MS: Final = 1000
 _INTERVAL_SECONDS: Final = 1800
 
-# What makes a queue active in an interval. What the queue manager itself puts on its own queues does not.
+# The counters that make a queue active in an interval. The queue manager's own puts on its own queues do not count.
 _ACTIVITY: Final = (
     "puts",
     "gets",
@@ -62,7 +62,7 @@ _ACTIVITY_OF_OWN: Final = _ACTIVITY[1:]
 
 
 class StatisticsWriter:
-    """One for a queue manager. What says so is called with the engine's lock held, all else without."""
+    """One for each queue manager. Methods are called without the engine's lock, unless they say otherwise."""
 
     def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
@@ -79,7 +79,7 @@ class StatisticsWriter:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The queue manager has started: intervals begin now."""
+        """Begin the first interval, when the queue manager has started."""
         with self._manager.lock:
             engine = self._engine
             self._manager.clock.update(engine)
@@ -93,12 +93,12 @@ class StatisticsWriter:
         self._manager.on_stopping.insert(0, self.end)
 
     def end(self) -> None:
-        """All connections have ended: write what is left of the interval."""
+        """Write the statistics of the last interval, when all connections have ended."""
         if not self._manager.writer.failure:
             self.write_statistics()
 
     def write_due(self) -> None:
-        """Called now and then: writes what is due."""
+        """Write the statistics and accounts whose interval has ended."""
         attributes = self._engine.manager.attributes
         statistics_ms = _interval_seconds(attributes.get("STATINT")) * 1000
         accounts_ms = _interval_seconds(attributes.get("ACCTINT")) * 1000
@@ -115,15 +115,15 @@ class StatisticsWriter:
     # -- connections: with the lock held -------------------------------------------------------------------------------
 
     def connected(self, connection: Connection, options: int = 0) -> None:
-        """With the lock held: an application was let in, with these MQCNO options."""
+        """Count a connection that was admitted with these MQCNO options. With the lock held."""
         accounting.connected(self._engine, connection, options)
 
     def refused(self) -> None:
-        """With the lock held: an application was not let in."""
+        """Count a connection that was refused. With the lock held."""
         accounting.connect_failed(self._engine)
 
     def disconnected(self, connection: Connection, how: int) -> None:
-        """With the lock held: a connection has ended and its objects are closed. `how` is an MQDISCONNECT number."""
+        """Count the end of a connection and write its account. `how` is an MQDISCONNECT number. With the lock held."""
         accounting.disconnected(self._engine, how)
         if connection.account is not None:
             self._manager.clock.update(self._engine)
@@ -170,7 +170,7 @@ class StatisticsWriter:
         return [verb_statistics(about, verbs, manager, high, extras)]
 
     def _queue_intervals(self) -> list[QueueInterval]:
-        """The queues that were active, and a new interval for all. Others get their write_due in between."""
+        """Return the intervals of queues that were active, and begin a new one for all, in slices."""
         with self._manager.lock:
             numbers = list(self._engine.queues_by_id)
         found: list[QueueInterval] = []
@@ -195,7 +195,7 @@ class StatisticsWriter:
     # -- accounts ------------------------------------------------------------------------------------------------------
 
     def _write_due_accounts(self, before_ms: int) -> None:
-        """Accounts of connections that go on, and whose interval began before."""
+        """Write accounts of open connections whose interval began at or before a time."""
         with self._manager.lock:
             numbers = [number for number, each in self._engine.connections.items() if each.account is not None]
         for first in range(0, len(numbers), _CONNECTIONS_AT_ONCE):
@@ -209,7 +209,7 @@ class StatisticsWriter:
                 self._manager.wake()
 
     def _write_account(self, connection: Connection, how: int) -> None:
-        """With the lock held: what a connection did since its last account. `how` it ended, or -1."""
+        """Write the account of a connection since its last one. `how` it ended, or -1. With the lock held."""
         account = connection.account
         assert account is not None
         now_ms = self._engine.now_ms
@@ -248,7 +248,7 @@ class StatisticsWriter:
         return most if queue is None else min(most, queue.message_bytes_max)
 
     def _send(self, queue_name: str, messages: list[bytes]) -> None:
-        """With the lock held."""
+        """Put messages on a queue of the queue manager. With the lock held."""
         engine = self._engine
         definition = engine.of_type(ObjectType.QLOCAL).get(queue_name)
         attributes = definition.attributes if definition is not None else {}
@@ -267,7 +267,7 @@ class StatisticsWriter:
 
 
 def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:
-    """With the lock held: what happened on a queue; None when that is nothing."""
+    """Return a queue's statistics since `before`, or None when it was not active. With the lock held."""
     counts = difference(queue_counts(queue.counters), before)
     names = _ACTIVITY_OF_OWN if queue.name in _OWN_QUEUES else _ACTIVITY
     if not any(counts[name] for name in names):

@@ -1,4 +1,4 @@
-"""Taking checkpoints of a running queue manager, and making room in its log."""
+"""Checkpoints of a running queue manager, and room in its recovery log."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ostler.model.errors import MQError
 from ostler.server.manager_core import ManagerCore
 from ostler.server.storage.memory_limits import give_memory_back
 
-# The copy of so many slots is worth giving back to the operating system at once.
+# After a snapshot with more rows than this, memory is returned to the operating system at once.
 _ROWS_MANY = 100_000
 
 
 def shortage(full: DiskFull) -> str:
-    """What the operator reads when a checkpoint found no space, or no descriptors."""
+    """Return the message for the operator when a checkpoint found no disk space or no descriptors."""
     if isinstance(full, DescriptorsExhausted):
         return f"AMQ6119S: Too many files are open: {full}. Raise the limit; the checkpoint is tried again."
     return f"AMQ6119S: The disk is full: {full}. Free some space; the checkpoint is tried again."
 
 
 def needs_room(engine: Engine, log: RecoveryLog) -> bool:
-    """Return True when a checkpoint would make room that somebody wants.
+    """Return True when room in the log is wanted and a checkpoint would make it.
 
-    A message may be too long for the rest of a log that is far from full. Nothing behind the restart LSN: a checkpoint
-    would not move it.
+    A message may be too long for the rest of a log that is far from full. With nothing behind the restart LSN a
+    checkpoint would not move it.
     """
     if log.is_filling() or engine.space.wants_checkpoint():
         return True
@@ -39,20 +39,20 @@ def needs_room(engine: Engine, log: RecoveryLog) -> bool:
 
 
 class Checkpointer:
-    """One checkpoint at a time. The engine's lock is held only for the steps that need the engine to stand still."""
+    """Takes one checkpoint at a time. The engine's lock is held only for steps that need a consistent engine."""
 
     def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
         self._room_turn = threading.Lock()
 
     def make_room(self) -> None:
-        """The log fills: take a checkpoint, and if a unit of work still holds the log back, back out the oldest one."""
+        """Free log space: take a checkpoint, and while units of work still hold the log, back out the oldest one."""
         with self._room_turn:
             if self._manager.engine.space.is_giving:
-                self._manager.checkpoint_turn.acquire()  # a checkpoint is using the reserve: it ends first
+                self._manager.checkpoint_turn.acquire()  # a checkpoint is using the reserve: wait for its end
                 self._manager.checkpoint_turn.release()
             if not needs_room(self._manager.engine, self._manager.log):
-                return  # somebody else has just done it
+                return  # another thread has just made room
             try:
                 self.checkpoint()
                 while self._manager.log.is_filling() and self._back_out_oldest():
@@ -98,7 +98,7 @@ class Checkpointer:
             raise full
 
     def _hold_space(self) -> None:
-        """Make the reserve whole again, as far as the disk has space."""
+        """Refill the reserve of disk space, as far as the disk has space."""
         with self._manager.lock:
             self._manager.engine.space.hold(self._manager.engine)
         self._manager.log.writer.may_grow = True
@@ -106,7 +106,7 @@ class Checkpointer:
     def _write(self, write: Callable[[], None], size_bytes: int) -> None:
         """Write a file of a checkpoint. Raises DiskFull.
 
-        When the disk is full the reserve gives way to it, when there are no descriptors a queue file is closed.
+        When the disk is full, space of the reserve is released; when there are no descriptors, a queue file is closed.
         """
         while True:
             try:
@@ -117,13 +117,13 @@ class Checkpointer:
                     if not self._manager.engine.open_files.make_room():
                         raise
             except DiskFull:
-                self._manager.log.writer.may_grow = False  # what is given is not for extents
+                self._manager.log.writer.may_grow = False  # the released space is not for log extents
                 with self._manager.lock:
                     if not self._manager.engine.space.give(self._manager.engine, size_bytes):
                         raise
 
     def _checkpoint_queues(self, taken: Checkpoint, pending: list[int]) -> DiskFull | None:
-        """Snapshots of all queues that changed. One that finds the disk full is left for the next checkpoint."""
+        """Write snapshots of all queues that changed. One that finds the disk full is left to the next checkpoint."""
         full: DiskFull | None = None
         for queue_id in pending:
             try:

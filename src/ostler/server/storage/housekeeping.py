@@ -1,4 +1,4 @@
-"""What has to happen now and then: checkpoints, expired messages, log space, topics. One thread, bounded steps."""
+"""Periodic work on one thread in bounded steps: checkpoints, expiry, log space, statistics, unused topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ostler.server.supervised_thread import SupervisedThread
 _PERIOD_SECONDS = 0.25
 _EXPIRY_PERIOD_SECONDS = 1.0
 _SPACE_PERIOD_SECONDS = 1.0
-_GIVE_BACK_SECONDS = 5.0
+_TRIM_PERIOD_SECONDS = 5.0
 
 
 class Housekeeping:
@@ -33,11 +33,11 @@ class Housekeeping:
         self._asked = threading.Event()
         self._scanned_at = 0.0
         self._space_made_at = 0.0
-        self._imaged_at = time.monotonic()
-        self._imaged_lsn = manager.log.end_lsn()
+        self._image_recorded_at = time.monotonic()
+        self._image_recorded_lsn = manager.log.end_lsn()
         self.scavenger = Scavenger(manager, self._stop)
-        self.has_freed_much: Callable[[], bool] = _has_not  # memory of links; the server says so
-        self._gave_back_at = time.monotonic()
+        self.has_freed_much: Callable[[], bool] = _never  # set by the server, for the memory of links
+        self._trimmed_at = time.monotonic()
         self._notes = RateLimitedLog(manager.note)
         self._thread = SupervisedThread(
             "ostler-housekeeping", "housekeeping", self._run, self._is_over, manager.note, stopping=self._stop
@@ -47,7 +47,7 @@ class Housekeeping:
         self._thread.start()
 
     def ask(self) -> None:
-        """A checkpoint is due: do not wait for the next round."""
+        """Start the next pass now, because a checkpoint is due."""
         self._asked.set()
 
     def stop(self) -> None:
@@ -72,11 +72,11 @@ class Housekeeping:
                 self._manager.fail(str(failed))
                 return
             except MQError as refused:
-                self._manager.note(f"AMQ6119S: Housekeeping was refused: {refused}")
+                self._manager.note(f"AMQ6119S: Housekeeping failed and is tried again: {refused}")
             except MemoryError:
-                # What was begun was given up as with a full disk; all of it is tried again.
+                # The checkpoint was abandoned as with a full disk; all of it is tried again.
                 self._manager.note(
-                    "AMQ6118E: There is no memory for a checkpoint. It is tried again; let the queue manager have more."
+                    "AMQ6118E: There is not enough memory for a checkpoint. It is tried again; give the queue manager more."
                 )
                 self._stop.wait(_PERIOD_SECONDS)
 
@@ -84,7 +84,7 @@ class Housekeeping:
         manager = self._manager
         manager.collect_notices()
         self._do("statistics and accounting", self._statistics_writer.write_due)
-        # What nobody waits for, such as puts with an asynchronous response, is not left in memory for long.
+        # Records that nothing waits for, such as those of asynchronous puts, must not stay in memory for long.
         end = manager.log.end_lsn()
         if end > manager.log.durable_lsn():
             manager.writer.wait_durable(end)
@@ -93,31 +93,31 @@ class Housekeeping:
         elif manager.log.needs_checkpoint() or self._space_is_wanted():
             manager.checkpoint()
         if self._image_is_due():
-            self._imaged_at = time.monotonic()
-            self._imaged_lsn = manager.log.end_lsn()
+            self._image_recorded_at = time.monotonic()
+            self._image_recorded_lsn = manager.log.end_lsn()
             record_all_images(manager)
         now = time.monotonic()
         if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
             self._scanned_at = now
             self._do("the search for expired messages", self.expire)
         self._do("the removal of unused topics", self.scavenger.turn)
-        if now - self._gave_back_at >= _GIVE_BACK_SECONDS and (
+        if now - self._trimmed_at >= _TRIM_PERIOD_SECONDS and (
             self.has_freed_much() or self.scavenger.has_freed_much()
         ):
-            self._gave_back_at = now
+            self._trimmed_at = now
             give_memory_back()
 
     def _do(self, what: str, duty: Callable[[], None]) -> None:
-        """Do something that checkpoints do not depend on: when it fails unexpectedly, the other duties go on."""
+        """Run a duty that checkpoints do not depend on. An unexpected error is logged, and the other duties go on."""
         try:
             duty()
         except (DiskFull, DiskFailed, MQError, MemoryError):
             raise
         except Exception as error:
-            self._notes.write(what, f"AMQ6109E: Housekeeping goes on after an error in {what}: {error!r}.")
+            self._notes.write(what, f"AMQ6109E: Housekeeping continues after an error in {what}: {error!r}.")
 
     def _space_is_wanted(self) -> bool:
-        """Somebody was refused for want of space on the disk, and a checkpoint would give some back."""
+        """Return True when a put was refused for lack of disk space and a checkpoint would free some."""
         space = self._manager.engine.space
         now = time.monotonic()
         if not space.was_refused or space.freed_bytes == 0 or now - self._space_made_at < _SPACE_PERIOD_SECONDS:
@@ -126,22 +126,22 @@ class Housekeeping:
         return True
 
     def _image_is_due(self) -> bool:
-        """Linear logs with automatic management: images now and then, so that old extents can go."""
+        """Return True when media images are due (ImageInterval, ImageLogLength), so that old extents can be reused."""
         manager = self._manager
         section = manager.settings.log
         if manager.log.settings.log_type is not LogType.LINEAR:
             return False
         if manager.log.settings.management is LogManagement.MANUAL:
             return False
-        written = manager.log.end_lsn() - self._imaged_lsn
+        written = manager.log.end_lsn() - self._image_recorded_lsn
         megabytes = section.image_log_length_megabytes
         if megabytes is not None and written >= megabytes << 20:
             return True
         minutes = section.image_interval_minutes
-        return minutes is not None and written > 0 and time.monotonic() - self._imaged_at >= minutes * 60
+        return minutes is not None and written > 0 and time.monotonic() - self._image_recorded_at >= minutes * 60
 
     def expire(self) -> None:
-        """Look through the queues a slice at a time, letting work go on in between."""
+        """Remove expired messages, a slice of the queues at a time, releasing the lock in between."""
         manager = self._manager
         scan = ExpiryScan(manager.engine)
         scan.begin()
@@ -156,5 +156,5 @@ class Housekeeping:
                 manager.writer.wait_durable_throttled(lsn)
 
 
-def _has_not() -> bool:
+def _never() -> bool:
     return False

@@ -1,4 +1,4 @@
-"""rcdmqimg and rcrmqobj: record images of queues in a linear log, and rebuild queues from them."""
+"""rcdmqimg and rcrmqobj: record media images of queues in a linear log, and rebuild queues from them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ostler.server.manager_core import ManagerCore
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """An image that was recorded."""
+class RecordedImage:
+    """A media image that was recorded."""
 
     queue_name: str
     messages: int
@@ -34,8 +34,8 @@ class _Visitor(LogVisitor):
         pass
 
 
-def record_image(manager: ManagerCore, name: str) -> Recorded:
-    """rcdmqimg for one queue: copy it into the log in slices, while work goes on."""
+def record_image(manager: ManagerCore, name: str) -> RecordedImage:
+    """rcdmqimg for one queue: copy it into the log in slices, releasing the lock in between."""
     _check_linear(manager)
     began = time.monotonic()
     with manager.lock:
@@ -45,7 +45,7 @@ def record_image(manager: ManagerCore, name: str) -> Recorded:
     manager.writer.wait_durable(writer.end_lsn)
     with manager.lock:
         writer.durable()
-    return Recorded(name, writer.messages, time.monotonic() - began)
+    return RecordedImage(name, writer.messages, time.monotonic() - began)
 
 
 def _step(manager: ManagerCore, writer: ImageWriter) -> bool:
@@ -53,29 +53,29 @@ def _step(manager: ManagerCore, writer: ImageWriter) -> bool:
         with manager.lock:
             return writer.step()
     except MQError:
-        # A checkpoint moves the log's start on; if that gives no room either, the image has to wait.
+        # A checkpoint frees log space. If that is not enough the image fails for now.
         manager.checkpoint()
         with manager.lock:
             return writer.step()
 
 
-def record_all_images(manager: ManagerCore) -> list[Recorded]:
-    """rcdmqimg for every queue that a restart keeps, and the log's media recovery point moved up behind them."""
+def record_all_images(manager: ManagerCore) -> list[RecordedImage]:
+    """rcdmqimg for every queue that survives a restart; then advance the log's media recovery point."""
     _check_linear(manager)
     with manager.media_turn:
         return _record_all(manager)
 
 
-def _record_all(manager: ManagerCore) -> list[Recorded]:
+def _record_all(manager: ManagerCore) -> list[RecordedImage]:
     with manager.lock:
         names = [queue.name for queue in manager.engine.queues_by_id.values() if not queue.is_temporary]
     recorded = []
     for name in names:
         with manager.lock:
-            is_there = name in manager.engine.queues and not manager.engine.queues[name].damaged
-        if is_there:
+            is_intact = name in manager.engine.queues and not manager.engine.queues[name].damaged
+        if is_intact:
             recorded.append(record_image(manager, name))
-    # The images are told of in the checkpoint's manifest; only then may older extents go.
+    # The checkpoint's manifest records the images; only then may older extents be released.
     manager.checkpoint()
     with manager.lock:
         lsn = media_lsn(manager.engine)
@@ -84,18 +84,18 @@ def _record_all(manager: ManagerCore) -> list[Recorded]:
 
 
 def recover_queue(manager: ManagerCore, name: str) -> int:
-    """rcrmqobj: rebuild a queue from its image and the log behind it. Returns how many messages it has.
+    """rcrmqobj: rebuild a queue from its image and the log behind it. Returns the number of its messages.
 
-    Nobody may have the queue open. The engine stands still meanwhile: the queue is of no use before that anyway.
+    No application may have the queue open. The engine's lock is held all the time.
     """
     _check_linear(manager)
-    # Extents that are being read must not be given up by an image recorded meanwhile.
+    # An image recorded meanwhile would release extents that are being read.
     with manager.media_turn:
         return _recover(manager, name)
 
 
 def _recover(manager: ManagerCore, name: str) -> int:
-    # No checkpoint may be half way through this queue.
+    # No checkpoint may be in the middle of this queue.
     with manager.checkpoint_turn:
         while True:
             with manager.lock:

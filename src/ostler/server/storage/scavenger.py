@@ -1,7 +1,7 @@
-"""Taking away what nobody needs any more of publish/subscribe: topics without users, subscriptions past their time.
+"""Removes topic nodes that nothing uses (TREELIFE) and subscriptions that have expired (SUBEXPIRY).
 
-The tree is looked through in rounds. A round is made of slices that hold the engine for a fraction of a millisecond,
-with a breath behind each, so that a tree of a million topics is tidied without anybody feeling it.
+The topic tree is scanned in rounds. A round consists of slices that hold the engine's lock for a fraction of a
+millisecond, with a pause after each, so that a scan of a million topics does not delay applications.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import time
 from ostler.engine.pubsub.end_subscription import end_expired
 from ostler.server.manager_core import ManagerCore
 
-_PLACES_AT_ONCE = 256
-_ENDS_AT_ONCE = 16
-_BREATH_SECONDS = 0.001
-_MANY_PLACES = 50_000
-# Housekeeping has other things to do: a round goes on at its next pass.
+_NODES_AT_ONCE = 256
+_SUBSCRIPTIONS_AT_ONCE = 16
+_PAUSE_SECONDS = 0.001
+_MANY_NODES = 50_000
+# Housekeeping has other duties: a round continues in its next pass.
 _TURN_SECONDS = 0.1
-# Rounds come often enough that a topic goes soon after its time, and seldom enough to cost next to nothing.
+# Rounds are frequent enough that a topic is removed soon after its time, and rare enough to cost next to nothing.
 _ROUND_SECONDS_MIN = 1.0
 _ROUND_SECONDS_MAX = 60.0
-_ROUNDS_IN_LIFE = 10
+_ROUNDS_PER_LIFE = 10
 
 
 class Scavenger:
     def __init__(self, manager: ManagerCore, stop: threading.Event) -> None:
         self._manager = manager
         self._stop = stop
-        self._left = 0  # places to look at in this round
+        self._left = 0  # nodes still to be scanned in this round
         self._round_ended = 0.0
         self.rounds = 0
         self.removed = 0
-        self._removed_told = 0
+        self._removed_reported = 0
 
     def turn(self) -> None:
-        """A part of the work, never longer than a fraction of a second."""
+        """Do a share of the work, for a fraction of a second at most."""
         self._end_subscriptions()
         life_seconds = self._manager.engine.manager.attributes.get("TREELIFE", 0)
         if not isinstance(life_seconds, int) or life_seconds <= 0:
@@ -48,10 +48,10 @@ class Scavenger:
             self._left = len(self._manager.engine.topics.nodes)
         while self._left > 0 and not self._stop.is_set():
             if not self._slice(life_seconds):
-                return  # somebody reads the tree
+                return  # another thread reads the tree
             if time.monotonic() - began > _TURN_SECONDS:
                 break
-            time.sleep(_BREATH_SECONDS)
+            time.sleep(_PAUSE_SECONDS)
         if self._left <= 0:
             self._round_ended = time.monotonic()
             self.rounds += 1
@@ -63,26 +63,26 @@ class Scavenger:
             if topics.readers > 0:
                 return False
             if len(topics.nodes) > topics.nodes_kept:
-                life_seconds = 0  # there are so many that those not needed do not stay
+                life_seconds = 0  # above the limit, unused nodes are removed at once
             manager.clock.update(manager.engine)
-            self.removed += topics.sweep(_PLACES_AT_ONCE, int(manager.engine.now_ms) - life_seconds * 1000)
-        self._left -= _PLACES_AT_ONCE
+            self.removed += topics.sweep(_NODES_AT_ONCE, int(manager.engine.now_ms) - life_seconds * 1000)
+        self._left -= _NODES_AT_ONCE
         return True
 
     def has_freed_much(self) -> bool:
-        """Whether so many places went that their memory is worth giving back to the system. True once for each time."""
-        if self.removed - self._removed_told < _MANY_PLACES:
+        """Return True, once, when so many nodes were removed that their memory is worth returning to the system."""
+        if self.removed - self._removed_reported < _MANY_NODES:
             return False
-        self._removed_told = self.removed
+        self._removed_reported = self.removed
         return True
 
     def _end_subscriptions(self) -> None:
         manager = self._manager
-        ended = _ENDS_AT_ONCE
-        while ended == _ENDS_AT_ONCE and not self._stop.is_set():
+        ended = _SUBSCRIPTIONS_AT_ONCE
+        while ended == _SUBSCRIPTIONS_AT_ONCE and not self._stop.is_set():
             with manager.lock:
                 manager.clock.update(manager.engine)
-                ended = end_expired(manager.engine, _ENDS_AT_ONCE)
+                ended = end_expired(manager.engine, _SUBSCRIPTIONS_AT_ONCE)
                 manager.wake()
                 lsn = manager.log.end_lsn()
             if ended and lsn > manager.log.durable_lsn():
@@ -90,4 +90,4 @@ class Scavenger:
 
 
 def _round_seconds(life_seconds: int) -> float:
-    return min(_ROUND_SECONDS_MAX, max(_ROUND_SECONDS_MIN, life_seconds / _ROUNDS_IN_LIFE))
+    return min(_ROUND_SECONDS_MAX, max(_ROUND_SECONDS_MIN, life_seconds / _ROUNDS_PER_LIFE))
