@@ -118,7 +118,7 @@ def test_housekeeping_goes_on_after_what_nobody_expects(running: RunningQueueMan
         calls.append(None)
         raise ValueError("a fault of the queue manager itself")
 
-    scavenger.turn = fail  # type: ignore[method-assign]
+    scavenger.work = fail  # type: ignore[method-assign]
     manager.statistics_writer.write_due = fail  # type: ignore[method-assign]
     wait_for(lambda: len(calls) >= 4, "the next pass of housekeeping")
     running.mqsc("DEFINE QLOCAL(Q)")

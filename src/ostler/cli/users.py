@@ -29,7 +29,7 @@ from ostler.security.passwords import (
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.qm_ini import QueueManagerIni
-from ostler.server.security.password_store import changing_passwords, password_path, read_passwords
+from ostler.server.security.password_store import edit_passwords, password_path, read_passwords
 from ostler.server.security.users import Users
 
 _DESCRIPTION: Final = """Users, passwords and groups of a queue manager, in its own password file. A running queue
@@ -203,7 +203,7 @@ def _read(directory: QueueManagerDirectory) -> PasswordFile:
 @contextmanager
 def changing(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
     """The users of a queue manager, to be changed; what goes wrong with the file is told as a command's failure."""
-    with _failures(directory), changing_passwords(directory) as passwords:
+    with _failures(directory), edit_passwords(directory) as passwords:
         yield passwords
 
 

@@ -1,4 +1,4 @@
-"""A queue manager with sockets: it lets applications in, over its own socket and its listeners."""
+"""A queue manager with sockets: applications connect over its local socket and its listeners."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _IDENTITY_BYTES: Final = 12  # of the user in a message descriptor
 
 
 class Server(ReactorHandler):
-    """The part of a queue manager with the sockets. The manager is started; `start` lets applications in."""
+    """The network side of a queue manager that has been started. `start` opens its sockets."""
 
     def __init__(self, manager: QueueManager) -> None:
         self.manager = manager
@@ -102,7 +102,6 @@ class Server(ReactorHandler):
         self.reactor.memory.limit(link_bytes_max())
         manager.housekeeping.has_freed_much = self.reactor.memory.has_freed_much
         self.target = ServerCommandContext(self)
-        manager.statistics_writer.channels.links = self._links
         self._executor = CommandExecutor(self.reactor, self.actions, manager.note)
         self._tls = TlsContexts(self._repository, self._channel_tls)
         self.admission = Admission(self)
@@ -128,12 +127,12 @@ class Server(ReactorHandler):
             manager.note,
             essential=self._reactor_failed,
         )
-        self._wanting_room: list[Callable[[], None]] = []  # of the reactor's thread
+        self._waiting_for_room: list[Callable[[], None]] = []  # for log space; of the reactor's thread
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def start(self, with_listeners: bool = True) -> None:
-        """Let applications in: over the queue manager's own socket, and the listeners that start with it."""
+        """Open the local socket and the listeners that start with the queue manager."""
         self._acceptor.open()
         own = bind_local(self.manager.directory)
         own.setblocking(False)
@@ -160,13 +159,13 @@ class Server(ReactorHandler):
             self.initiator.begin()
 
     def start_channel_initiator(self, queue: str = "") -> None:
-        """START CHINIT. MQError."""
+        """START CHINIT. Raises CommandRefused when it runs already."""
         with self.manager.lock:
             if not self.initiator.start(queue):
                 raise CommandRefused("AMQ8101E", f"The channel initiator serves {queue or 'its queue'} already.")
 
     def stop_channel_initiator(self) -> None:
-        """STOP CHINIT. Channels run on."""
+        """STOP CHINIT. Running channels are not affected. Raises CommandRefused when it is not running."""
         with self.manager.lock:
             if not self.initiator.stop():
                 raise CommandRefused("AMQ8101E", "The channel initiator is not running.")
@@ -176,16 +175,16 @@ class Server(ReactorHandler):
             return list(self.manager.engine.of_type(ObjectType.SERVICE).values())
 
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None:
-        """End the queue manager; see `QueueManager.end`. Applications are told first, and sockets closed at the end."""
+        """End the queue manager; see `QueueManager.end`. Applications are notified first, and sockets closed last."""
         self._is_ending = True
         if mode == "quiesce" and wait_seconds > 0:
-            self.manager.limit_end_wait(wait_seconds)  # its time begins now, and services have no more than that
+            self.manager.limit_end_wait(wait_seconds)  # the wait begins now, and services have no more time than that
         for listener in list(self._listeners.values()):
             if not listener.is_local:
                 self._unlisten(listener)
-        self.reactor.post(self._end_channels if mode == "quiesce" else self._cut_channels)
+        self.reactor.post(self._end_channels if mode == "quiesce" else self._break_channels)
         if mode == "quiesce":
-            self.reactor.post(self._tell_quiescing)
+            self.reactor.post(self._notify_quiescing)
         if mode != "preemptive":
             self.services.stop_all(self._service_definitions(), self.manager.end_seconds_left)
         self.commands.stop()
@@ -195,37 +194,34 @@ class Server(ReactorHandler):
         self.initiator.stop()
         self.channels.end(False)
 
-    def _cut_channels(self) -> None:
+    def _break_channels(self) -> None:
         self.initiator.stop()
         self.channels.end(True)
 
-    def _tell_quiescing(self) -> None:
+    def _notify_quiescing(self) -> None:
         text = f"Queue manager {self.manager.name} is ending."
         for link in list(self.reactor.links.values()):
             if link.conversations:
                 link.notice(MQRC_CONNECTION_QUIESCING, text)
 
     def _stop(self) -> None:
-        """No verb succeeds any more: say farewell and close all sockets."""
+        """Send a farewell on all links and close all sockets, when no verb succeeds any more."""
         self._is_ending = True
-        told = threading.Event()
-        self.reactor.post(partial(self._farewell, told))
-        told.wait(_FAREWELL_SECONDS)
+        sent = threading.Event()
+        self.reactor.post(partial(self._send_farewells, sent))
+        sent.wait(_FAREWELL_SECONDS)
         deadline = time.monotonic() + _FAREWELL_SECONDS
         while self._is_sending() and time.monotonic() < deadline:
             time.sleep(0.002)
         self._close()
 
-    def _links(self) -> list[ServerLink]:
-        return list(self.reactor.links.values())
-
     def _is_sending(self) -> bool:
         return any(link.state == CLOSING for link in list(self.reactor.links.values()))
 
-    def _farewell(self, told: threading.Event) -> None:
+    def _send_farewells(self, sent: threading.Event) -> None:
         for link in list(self.reactor.links.values()):
             link.send_farewell(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
-        told.set()
+        sent.set()
 
     def _close(self) -> None:
         for listener in list(self._by_fd.values()):
@@ -235,10 +231,10 @@ class Server(ReactorHandler):
         self.reactor.close_all()
         self.channels.close()
         self.admission.close()
-        for listener in self._by_fd.values():  # those that a thread that failed has left
+        for listener in self._by_fd.values():  # in case the reactor's thread has failed
             listener.close()
         self._by_fd.clear()
-        # While the instance lock is still held: the next instance makes its own.
+        # While the instance lock is still held: the next instance binds its own.
         unlink_local(self.manager.directory)
         self._acceptor.close()
 
@@ -246,13 +242,13 @@ class Server(ReactorHandler):
         last = why.strip().splitlines()[-1]
         log.error("The reactor failed: %s", why)
         self.manager.fail(f"The thread that serves applications failed: {last}")
-        # Nobody is served any more: those who wait must not wait for ever.
+        # No request is served any more: peers must not wait for ever.
         self.reactor.close_links()
 
     # -- listeners -----------------------------------------------------------------------------------------------------
 
     def start_listener(self, name: str) -> int:
-        """Listen as a LISTENER object says; the port. ListenerRefused and MQError. One that runs goes on."""
+        """START LISTENER. Returns the port. Raises ListenerRefused and MQError."""
         with self.manager.lock:
             definition = self.manager.engine.of_type(ObjectType.LISTENER).get(name)
         if definition is None:
@@ -277,7 +273,7 @@ class Server(ReactorHandler):
         self.reactor.post(partial(self.reactor.listen, fd))
 
     def _unlisten(self, listener: ListenerSocket) -> None:
-        """Listen no more. Returns when the socket is closed."""
+        """Stop listening. Returns when the socket is closed."""
         self._listeners.pop(listener.name, None)
         done = threading.Event()
         self.reactor.post(partial(self._close_listener, listener, done))
@@ -296,20 +292,20 @@ class Server(ReactorHandler):
         return [listener.status() for listener in list(self._listeners.values())]
 
     def port_of(self, name: str) -> int:
-        """The port a listener really has, also when it asked for any."""
+        """Return the port that a listener is bound to, also when its definition has port 0."""
         return self._listeners[name].port
 
     # -- channels ------------------------------------------------------------------------------------------------------
 
     def start_channel(self, name: str) -> None:
-        """Let a stopped channel be used again; run a message channel."""
-        if self._is_for_messages(name):
+        """START CHANNEL: run a message channel; let clients use a stopped server-connection channel again."""
+        if self._is_message_channel(name):
             self.channel_commands.start(name)
             return
         self._channel(name)
         self._stopped_channels.discard(name)
 
-    def _is_for_messages(self, name: str) -> bool:
+    def _is_message_channel(self, name: str) -> bool:
         with self.manager.lock:
             definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
         return definition is not None and is_message_channel(definition)
@@ -322,8 +318,8 @@ class Server(ReactorHandler):
         connection_name: str = "",
         queue_manager: str = "",
     ) -> None:
-        """End the running instances of a channel, or those from one address."""
-        if self._is_for_messages(name):
+        """STOP CHANNEL: end the running instances of a channel, or those from one address."""
+        if self._is_message_channel(name):
             self.channel_commands.stop(name, mode, status, connection_name, queue_manager)
             return
         self._channel(name)
@@ -350,7 +346,7 @@ class Server(ReactorHandler):
         return definition
 
     def channel_status(self) -> list[ChannelStatus]:
-        """Every running instance, and the channels that were stopped."""
+        """Return all running instances, and the channels that were stopped."""
         with self.manager.lock:
             found = [link_status(link) for link in self.reactor.links.values() if link.channel]
             running = {each.name for each in found}
@@ -368,7 +364,7 @@ class Server(ReactorHandler):
         return self.channel_commands.resolve(name, action, luwid)
 
     def is_considering(self, link: ServerLink) -> bool:
-        """Whether somebody on a link waits to be let in."""
+        """Return True while a peer on the link waits for admission."""
         return self.admission.is_considering(link) or self._partners.is_considering(link)
 
     def is_serving(self) -> bool:
@@ -385,23 +381,23 @@ class Server(ReactorHandler):
             } | self.channels.applications()
 
     def refresh_tls(self) -> None:
-        """Read keys and certificates again. MQError says why all stays as it was."""
-        done: list[MQError | str] = []
-        told = threading.Event()
-        self.reactor.post(partial(self._refresh, done, told))
-        while not told.wait(_FAREWELL_SECONDS):
+        """REFRESH SECURITY TYPE(SSL): reload keys and certificates. Raises MQError, and then keeps the old ones."""
+        result: list[MQError | str] = []
+        done = threading.Event()
+        self.reactor.post(partial(self._refresh_tls, result, done))
+        while not done.wait(_FAREWELL_SECONDS):
             if not self._thread.is_alive():
                 raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} has ended.")
-        if isinstance(done[0], MQError):
-            raise done[0]
-        self.manager.note(f"AMQ9718I: {done[0]}")
+        if isinstance(result[0], MQError):
+            raise result[0]
+        self.manager.note(f"AMQ9718I: {result[0]}")
 
     def context_for(self, user: str, origin: int) -> CommandContext:
-        """What commands of a user act on, with that user's authorities; `origin` is an MQEVO number."""
+        """Return the context of a user's commands, with that user's authorities. `origin` is an MQEVO number."""
         return UserCommandContext(self, user, origin)
 
     def stop_connection(self, number: int) -> bool:
-        """Break a connection. False when it is gone already."""
+        """STOP CONN: break a connection. Returns False when there is none of that number."""
         with self.manager.lock:
             connection = self.manager.engine.connections.get(number)
             owner = connection.owner if connection is not None else None
@@ -409,36 +405,36 @@ class Server(ReactorHandler):
             return False
         if not isinstance(owner, ServerConversation):
             return self.manager.break_connection(number)
-        told = threading.Event()
-        self.reactor.post(partial(self._break, number, owner, told))
-        told.wait(_FAREWELL_SECONDS)
+        done = threading.Event()
+        self.reactor.post(partial(self._break, number, owner, done))
+        done.wait(_FAREWELL_SECONDS)
         return True
 
-    def _break(self, number: int, conversation: ServerConversation, told: threading.Event) -> None:
-        """On the reactor's thread: its program learns of it with the next verb, and what it waits for is answered."""
+    def _break(self, number: int, conversation: ServerConversation, done: threading.Event) -> None:
+        """On the reactor's thread. The next verb of the application fails, and a waiting get is answered."""
         self.manager.break_connection_locked(number)
         link = conversation.link
         if len(link.conversations) <= 1:
             link.send_farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
-        told.set()
+        done.set()
 
     def refresh_security(self, what: str) -> None:
-        """Forget what is remembered of users; with CONNAUTH, ask as the queue manager now says."""
+        """REFRESH SECURITY: drop cached users and groups; with CONNAUTH read the authentication settings again."""
         with self.manager.lock:
             self.manager.users.forget()
             if what == "CONNAUTH":
                 self.admission.configure()
             for connection in self.manager.engine.connections.values():
-                # Who was an administrator need not be one for ever.
+                # The user may not be an administrator any more.
                 if connection.is_privileged and isinstance(connection.owner, ServerConversation):
                     connection.is_privileged = self.manager.users.is_administrator(connection.user)
 
-    def _refresh(self, done: list[MQError | str], told: threading.Event) -> None:
+    def _refresh_tls(self, result: list[MQError | str], done: threading.Event) -> None:
         try:
-            done.append(self._tls.refresh())
+            result.append(self._tls.refresh())
         except MQError as error:
-            done.append(error)
-        told.set()
+            result.append(error)
+        done.set()
 
     def _repository(self) -> RepositorySettings:
         return RepositorySettings.of(self.manager.engine.manager, self.manager.directory.path)
@@ -476,7 +472,7 @@ class Server(ReactorHandler):
         return agreed
 
     def _check_exits(self, link: ServerLink, channel: Definition | None) -> None:
-        """MQError for a client on a channel whose exits are not run here. It is not told which they are."""
+        """Raise MQError for a client on a channel whose exits are not run here. The error does not name the exits."""
         text = check_exits(channel, self.manager.settings.channels.ignores_exits)
         if text and channel is not None:
             self.note_link(link, text)
@@ -496,41 +492,41 @@ class Server(ReactorHandler):
         wanted = asked.queue_manager
         if wanted and not wanted.startswith("*") and wanted != manager.name:
             raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
-        self.check_open(link)
-        self.admission.consider(link, number, request, asked)
+        self.check_accepts_connections(link)
+        self.admission.handle_connect(link, number, request, asked)
 
-    def check_open(self, link: ServerLink) -> None:
-        """MQError when nobody may come in by a link any more."""
+    def check_accepts_connections(self, link: ServerLink) -> None:
+        """Raise MQError when no application may connect over a link any more."""
         if link.channel and (link.is_quiescing or link.channel in self._stopped_channels):
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
         if link.is_for_commands:
-            raise MQError(MQRC_MAX_CONNS_LIMIT_REACHED, "All places are taken but those for runmqsc and endmqm.")
+            raise MQError(MQRC_MAX_CONNS_LIMIT_REACHED, "Only connections for runmqsc and endmqm are left.")
         if self._is_ending:
-            # The engine may not know yet; who was told so must not get in any more.
+            # The engine may not be quiescing yet, but peers were told so.
             raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
 
-    def enter(
+    def connect_application(
         self, link: ServerLink, number: int, request: int, asked: ConnectArguments, user: str, is_privileged: bool
     ) -> None:
-        """An application may come in: make its conversation and tell it so. MQError when there is no room for it."""
+        """Connect an admitted application: start its conversation and reply. Raises MQError when it cannot connect."""
         manager = self.manager
         connection = manager.admit(user, asked.application, asked.application_type, asked.options)
         connection.is_privileged = is_privileged
         if not is_privileged and len(user.encode()) > _IDENTITY_BYTES:
-            # What is left of a long name may be the name of somebody else, in whose name commands would be done.
+            # A name cut to 12 bytes may be that of another user, with whose authority commands would run.
             connection.identity_context = b" " * _IDENTITY_BYTES + connection.identity_context[_IDENTITY_BYTES:]
         conversation = ServerConversation(link, number, connection)
         link.admit()
         connection.owner = conversation
         link.conversations[number] = conversation
-        told = ConnectReply()
-        told.connection_id = connection.connection_id
-        told.queue_manager = manager.name
-        told.ccsid = manager.engine.ccsid
-        told.message_bytes_max = min(manager.engine.message_bytes_max, link.message_bytes_max)
-        told.handles_max = manager.engine.handles_max
-        told.user = user
-        link.send(frame(CONNECT | REPLY, number, request, bytes(8) + told.encode()))
+        reply = ConnectReply()
+        reply.connection_id = connection.connection_id
+        reply.queue_manager = manager.name
+        reply.ccsid = manager.engine.ccsid
+        reply.message_bytes_max = min(manager.engine.message_bytes_max, link.message_bytes_max)
+        reply.handles_max = manager.engine.handles_max
+        reply.user = user
+        link.send(frame(CONNECT | REPLY, number, request, bytes(8) + reply.encode()))
 
     def handle_request(
         self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
@@ -593,26 +589,26 @@ class Server(ReactorHandler):
         self.notes.write(text, text)
 
     def make_room(self, then: Callable[[], None]) -> None:
-        self._wanting_room.append(then)
-        if len(self._wanting_room) > 1:
-            return  # it is being made
+        self._waiting_for_room.append(then)
+        if len(self._waiting_for_room) > 1:
+            return  # a thread is at it
         try:
             threading.Thread(target=self._make_room, name="ostler-room", daemon=True).start()
         except RuntimeError as error:
-            self.notes.write("room", f"AMQ6118E: Room in the log could not be made: {error}.")
-            self.reactor.post(self._room_tried)
+            self.notes.write("room", f"AMQ6118E: Space in the recovery log could not be freed: {error}.")
+            self.reactor.post(self._resume_waiting_for_room)
 
     def _make_room(self) -> None:
         try:
             self.manager.make_room()
         except Exception as error:
-            self.notes.write("room", f"AMQ7463E: There is no room in the log: {str(error) or repr(error)}")
+            self.notes.write("room", f"AMQ7463E: The recovery log is full: {str(error) or repr(error)}")
         finally:
-            self.reactor.post(self._room_tried)
+            self.reactor.post(self._resume_waiting_for_room)
 
-    def _room_tried(self) -> None:
-        """All who have asked meanwhile try again; who finds that it was not enough asks anew."""
-        wanting = self._wanting_room
-        self._wanting_room = []
+    def _resume_waiting_for_room(self) -> None:
+        """Let all that wait for log space try again; one that still finds none asks again."""
+        wanting = self._waiting_for_room
+        self._waiting_for_room = []
         for then in wanting:
             self.reactor.post(then)

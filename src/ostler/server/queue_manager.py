@@ -380,7 +380,7 @@ class QueueManager(ManagerCore):
                 callback()
         with self.lock:
             self.engine.state = STOPPING
-            # All waits first: a message that one application backs out is not for another that is to be disconnected.
+            # All waits first: a message that one application backs out is not for another that is to be broken off.
             for connection in self.engine.connections.values():
                 give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
             for connection in list(self.engine.connections.values()):
@@ -426,7 +426,7 @@ class QueueManager(ManagerCore):
         return reason
 
     def release(self, connection: Connection, commit_work: bool) -> int:
-        """Disconnect, with the lock held; 0 or the reason. It may be reported when `connection.after_lsn` is durable."""
+        """Disconnect, with the lock held; 0 or the reason, to be reported when `connection.after_lsn` is durable."""
         engine = self.engine
         connection.after_lsn = 0
         if connection.broken:

@@ -28,7 +28,7 @@ from ostler.security.passwords import UserEntry, hash_password
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.net.listeners import ListenerRefused
-from ostler.server.security.password_store import changing_passwords
+from ostler.server.security.password_store import edit_passwords
 from ostler.testing.isolation import Baseline
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class RunningQueueManager:
     def add_user(self, user: str, password: str, *groups: str) -> None:
         """A user of its password file, for a queue manager that is guarded. Members of group mqm administer it."""
         entry = UserEntry(user, hash_password(password, secrets.token_bytes(16)), groups)
-        with changing_passwords(self.manager.directory) as passwords:
+        with edit_passwords(self.manager.directory) as passwords:
             passwords.set_user(entry)
         self.manager.users.forget()
 

@@ -318,7 +318,7 @@ def test_tls_must_be_spoken_as_the_channel_asks(door: Door, certificates: Path) 
     with pytest.raises(MQError) as caught:
         door.user(channel=SECURE)
     assert caught.value.reason == mq.MQRC_SSL_INITIALIZATION_ERROR
-    assert "does not speak TLS" in "\n".join(door.notes())
+    assert "does not use TLS" in "\n".join(door.notes())
     with pytest.raises(MQError, match="handshake named channel OTHER"):
         door.user(channel=SECURE, tls=secured(certificates, "OTHER"))
 

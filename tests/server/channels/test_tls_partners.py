@@ -119,7 +119,7 @@ def test_each_end_checks_ssl_peer(original: Path, spec: str) -> None:
     failure = Pair(original, spec).sends(peer_name="CN=QM3").refusal()
     assert failure.reason == MQRC_SSL_PEER_NAME_MISMATCH
     assert "AMQ9636E: the peer of channel QM1.TO.QM2 shows " in failure.text
-    assert "CN=QM2,OU=Channels,O=Ostler; SSLPEER asks for CN=QM3" in failure.text
+    assert "CN=QM2,OU=Channels,O=Ostler; SSLPEER requires CN=QM3" in failure.text
     failure = Pair(original, spec).receives(peer_name="CN=QM3").refusal()
     assert "CN=QM1,OU=Channels" in failure.text
     assert Pair(original, spec).sends(peer_name="nonsense").refusal().reason == MQRC_SSL_PEER_NAME_ERROR
@@ -190,7 +190,7 @@ def test_somebody_must_vouch_for_the_partner(place: Path) -> None:
     (place / "QM1" / "key" / "ca.crt").unlink()
     failure = Pair(place).refusal()
     assert failure.reason == MQRC_KEY_REPOSITORY_ERROR
-    assert "to judge the partner by" in failure.text
+    assert "to verify the partner with" in failure.text
     stranger = Authority(place / "stranger")
     stranger.create("Somebody else", "ec")
     shutil.copyfile(stranger.certificate, place / "QM1" / "key" / "ca.crt")

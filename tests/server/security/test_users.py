@@ -17,7 +17,7 @@ from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.ini_file import write_atomically
 from ostler.server.config.qm_ini import PasswordSource, QueueManagerIni, QueueManagerSettings, SecuritySection
 from ostler.server.security import os_users as operating_system
-from ostler.server.security.password_store import changing_passwords, password_path, read_passwords
+from ostler.server.security.password_store import edit_passwords, password_path, read_passwords
 from ostler.server.security.users import Users
 
 ME = pwd.getpwuid(os.geteuid()).pw_name
@@ -55,7 +55,7 @@ def give(directory: QueueManagerDirectory, user: str, password: str | None, *gro
     kept = None
     if password is not None:
         kept = PasswordHash(10, 1, 1, SALT, hashlib.scrypt(password.encode(), salt=SALT, n=1024, r=1, p=1, dklen=32))
-    with changing_passwords(directory) as passwords:
+    with edit_passwords(directory) as passwords:
         passwords.set_user(UserEntry(user, kept, groups))
 
 
@@ -77,7 +77,7 @@ def test_who_is_not_there_does_not_come_in(directory: QueueManagerDirectory, use
 
 
 def test_the_default_hash_is_checked_too(directory: QueueManagerDirectory, users: Users) -> None:
-    with changing_passwords(directory) as passwords:
+    with edit_passwords(directory) as passwords:
         passwords.set_user(UserEntry("app", hash_password("secret", SALT), ()))
     assert users.check_password("os", "app", "secret").ok
     assert not users.check_password("os", "app", "wrong").ok
@@ -108,7 +108,7 @@ def test_a_new_password_holds_at_once(directory: QueueManagerDirectory, users: U
     give(directory, "app", "another")
     assert not users.check_password("os", "app", "secret").ok
     assert users.check_password("os", "app", "another").ok
-    with changing_passwords(directory) as passwords:
+    with edit_passwords(directory) as passwords:
         passwords.delete_user("app")
     assert not users.check_password("os", "app", "another").ok
 
@@ -238,7 +238,7 @@ def test_what_is_no_file_holds_nobody_up(directory: QueueManagerDirectory, users
 def test_a_change_that_fails_leaves_the_file_as_it_was(directory: QueueManagerDirectory) -> None:
     give(directory, "app", "secret")
     before = password_path(directory).read_bytes()
-    with pytest.raises(ValueError, match="no blanks"), changing_passwords(directory) as passwords:
+    with pytest.raises(ValueError, match="no blanks"), edit_passwords(directory) as passwords:
         passwords.set_user(UserEntry("other", None, ("no group",)))
     assert password_path(directory).read_bytes() == before
 
@@ -247,7 +247,7 @@ def test_a_damaged_file_is_not_written_over(directory: QueueManagerDirectory) ->
     path = password_path(directory)
     path.write_bytes(b"ostler-passwords 1\nnonsense\n")
     path.chmod(0o600)
-    with pytest.raises(PasswordFileError), changing_passwords(directory):
+    with pytest.raises(PasswordFileError), edit_passwords(directory):
         raise AssertionError("it was read")
     assert path.read_bytes() == b"ostler-passwords 1\nnonsense\n"
 

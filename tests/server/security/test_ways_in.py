@@ -20,7 +20,7 @@ from ostler.model.structures.md import MQMD
 from ostler.server.admin.authority_actions import authority_actions
 from ostler.server.admin.control_actions import control_actions
 from ostler.server.daemon import Daemon
-from ostler.server.security.password_store import changing_passwords
+from ostler.server.security.password_store import edit_passwords
 from ostler.testing import queue_manager
 from ostler.testing.running import RunningQueueManager
 from ostler.wire import frames as wire
@@ -142,7 +142,7 @@ def test_who_says_no_name_is_not_the_administrator_called_nobody(site: RunningQu
     try:
         assert connect(peer(site), "").reason == mq.MQRC_NOT_AUTHORIZED
     finally:
-        with changing_passwords(site.manager.directory) as passwords:
+        with edit_passwords(site.manager.directory) as passwords:
             passwords.delete_user("nobody")
         site.manager.users.forget()
     assert connect(peer(site), "").completion == mq.MQCC_OK

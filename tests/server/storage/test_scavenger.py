@@ -45,10 +45,10 @@ def alter(manager: QueueManager, text: str) -> None:
     ]
 
 
-def turn_until_round(scavenger: Scavenger) -> None:
+def work_until_round(scavenger: Scavenger) -> None:
     rounds = scavenger.rounds
     for _ in range(1000):
-        scavenger.turn()
+        scavenger.work()
         if scavenger.rounds > rounds:
             return
     raise AssertionError("the round does not end")
@@ -58,7 +58,7 @@ def test_topics_that_nobody_needs_go(manager: QueueManager, scavenger: Scavenger
     before = len(manager.engine.topics.nodes)
     grow(manager, 2_000, 3600)
     manager.engine.topics.ensure("young", int(time.time() * 1000))
-    turn_until_round(scavenger)
+    work_until_round(scavenger)
     assert len(manager.engine.topics.nodes) == before + 1
     assert scavenger.removed == 2_000 + 10 + 1
     assert manager.engine.topics.find("young") is not None
@@ -69,7 +69,7 @@ def test_what_is_needed_stays(manager: QueueManager, scavenger: Scavenger) -> No
     kept = manager.engine.topics.find("old/3/3")
     assert kept is not None
     kept.publishers = 1
-    turn_until_round(scavenger)
+    work_until_round(scavenger)
     assert manager.engine.topics.find("old/3/3") is kept
     assert manager.engine.topics.find("old/4") is None
 
@@ -80,13 +80,13 @@ def test_the_place_of_a_subscription_was_used_until_it_ended(manager: QueueManag
     node = manager.engine.topics.find("long/ago")
     assert node is not None
     node.used_ms -= 3_600_000
-    turn_until_round(scavenger)
+    work_until_round(scavenger)
     assert manager.engine.topics.find("long/ago") is node
     assert len(list(run_command(target, "delete sub(S1)"))) == 1
-    turn_until_round(Scavenger(manager, threading.Event()))
+    work_until_round(Scavenger(manager, threading.Event()))
     assert manager.engine.topics.find("long/ago") is node
     node.used_ms -= 3_600_000
-    turn_until_round(Scavenger(manager, threading.Event()))
+    work_until_round(Scavenger(manager, threading.Event()))
     assert manager.engine.topics.find("long/ago") is None
 
 
@@ -94,20 +94,20 @@ def test_a_life_of_zero_is_without_end(manager: QueueManager, scavenger: Scaveng
     alter(manager, "treelife(0)")
     grow(manager, 10, 1e6)
     for _ in range(5):
-        scavenger.turn()
+        scavenger.work()
     assert (scavenger.rounds, scavenger.removed) == (0, 0)
     alter(manager, "treelife(10)")
-    turn_until_round(scavenger)
+    work_until_round(scavenger)
     assert scavenger.removed == 21
 
 
 def test_who_reads_the_tree_is_not_disturbed(manager: QueueManager, scavenger: Scavenger) -> None:
     grow(manager, 10, 3600)
     manager.engine.topics.readers = 1
-    scavenger.turn()
+    scavenger.work()
     assert (scavenger.rounds, scavenger.removed) == (0, 0)
     manager.engine.topics.readers = 0
-    turn_until_round(scavenger)
+    work_until_round(scavenger)
     assert scavenger.removed == 21
 
 
@@ -121,7 +121,7 @@ def test_subscriptions_end_when_their_time_is_over(manager: QueueManager, scaven
             request.topic_string = f"t{at}"
             request.expiry = tenths
             made.append(subscribe(manager.engine, connection, request).subscription.identifier)
-    scavenger.turn()
+    scavenger.work()
     assert set(manager.engine.topics.subscriptions) == {made[1], made[3]}
     assert {each.identifier for each in manager.engine.topics.all_subscriptions} == {made[1], made[3]}
 
@@ -129,11 +129,11 @@ def test_subscriptions_end_when_their_time_is_over(manager: QueueManager, scaven
 def test_a_time_that_is_changed_counts(manager: QueueManager, scavenger: Scavenger) -> None:
     target = ManagerCommandContext(manager)
     assert len(list(run_command(target, "def sub(S1) topicstr(a) destclas(managed) expiry(600)"))) == 1
-    scavenger.turn()
+    scavenger.work()
     assert "S1" in manager.engine.topics.by_name
     subscription = manager.engine.topics.by_name["S1"]
     subscription.created_ms -= 3_600_000
     assert len(list(run_command(target, "alter sub(S1) expiry(601)"))) == 1
-    scavenger.turn()
+    scavenger.work()
     assert "S1" not in manager.engine.topics.by_name
     assert subscription.destination not in manager.engine.queues

@@ -114,7 +114,7 @@ def test_tls_1_3_with_a_suite_that_cannot_be_chosen_is_refused_afterwards(origin
     failure = refusal(lambda: shake_hands(here.client("ANY_TLS13").stream(NAME), server))
     assert failure.reason == MQRC_SSL_INITIALIZATION_ERROR
     assert "AMQ9631E" in failure.text
-    assert "came to TLS_AES_256_GCM_SHA384, but the CipherSpec is TLS_AES_128_GCM_SHA256" in failure.text
+    assert "negotiated TLS_AES_256_GCM_SHA384, but the CipherSpec is TLS_AES_128_GCM_SHA256" in failure.text
 
 
 def test_suites_of_tls_1_3_can_be_chosen_here() -> None:
@@ -192,7 +192,7 @@ def test_a_channel_that_is_altered_during_the_handshake(original: TestCertificat
     here.contexts.check(server)
     here.channels[NAME] = ChannelTls(NAME, ANY)
     assert (
-        "AMQ9637E: the other side of channel APP.SVRCONN gave no certificate"
+        "AMQ9637E: the other side of channel APP.SVRCONN sent no certificate"
         in refusal(lambda: here.contexts.check(server)).text
     )
     here.channels[NAME] = ChannelTls(NAME, "TRIPLE_DES_SHA_US")
@@ -218,7 +218,7 @@ def test_ssl_peer_of_the_channel(original: TestCertificates) -> None:
     failure = refusal(lambda: world(original, peer_name="CN=app2").connect(ANY))
     assert failure.reason == MQRC_SSL_PEER_NAME_MISMATCH
     assert "AMQ9636E" in failure.text
-    assert "CN=app1,OU=Payments,O=Ostler; SSLPEER asks for CN=app2" in failure.text
+    assert "CN=app1,OU=Payments,O=Ostler; SSLPEER requires CN=app2" in failure.text
 
 
 def test_ssl_peer_without_a_certificate_is_no_match(original: TestCertificates) -> None:
@@ -236,7 +236,7 @@ def test_the_conversation_must_be_on_the_channel_of_the_handshake(original: Test
     _, server = world(original).connect(ANY)
     assert channel_mismatch(server, NAME) == ""
     assert "named channel APP.SVRCONN, the conversation is for OTHER" in channel_mismatch(server, "OTHER")
-    assert "OTHER does not speak TLS" in plaintext_refusal("OTHER")
+    assert "OTHER does not use TLS" in plaintext_refusal("OTHER")
 
 
 def test_the_label_of_the_channel_comes_before_the_queue_managers(original: TestCertificates) -> None:

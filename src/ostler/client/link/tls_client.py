@@ -80,7 +80,7 @@ def _make_context(spec: CipherSpec, settings: TlsSettings, user: str) -> ssl.SSL
             )
     if not repository.authorities:
         raise RepositoryError(
-            f"{repository.path} holds no certificate of an authority (ca.crt) to judge the queue manager by"
+            f"{repository.path} holds no certificate of an authority (ca.crt) to verify the queue manager with"
         )
     context = new_context(spec, is_server=False)
     repository.load_trust(context)

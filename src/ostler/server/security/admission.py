@@ -1,12 +1,12 @@
-"""Who comes in: from the CONNECT of an application to a connection with a user, or to a refusal.
+"""Admission of applications: from a CONNECT request to a connection with a user, or to a refusal.
 
-In this order: the password, when one is given and checked or one is needed; the channel rule that fits best, which may
-refuse or give another user; the list of blocked users; the authority to connect. Who has no name after all that is
-`nobody`, and may do what everybody may.
+Checks are made in this order: the password (CONNAUTH), if one is given or required; the channel authentication rule
+that matches best (CHLAUTH), which may refuse or map the user; the list of blocked users; the authority to connect
+(AUTHREC). An application without a user name after all that is `nobody`.
 
-Passwords are hard to check by intention, and host names are asked of others, so both are done on threads of their own.
-The answer to a wrong password is held back for FAILDLAY seconds without holding anything else up. An application is
-told only that it is not authorized; the error log says why.
+Password checks are expensive on purpose and host names come from DNS, so both run on threads of their own. The refusal
+of a wrong password is delayed by FAILDLAY seconds without delaying anything else. The application learns only that it
+is not authorized; the reason is in the error log.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ from ostler.wire.replies import failure_frame
 if TYPE_CHECKING:
     from ostler.server.assembly import Server
 
-REFUSED: Final = "Not authorized. The error log of the queue manager says why."
+REFUSED: Final = "Not authorized. The reason is in the error log of the queue manager."
 
 
 class AdmissionRequest:
-    """An application that wants in, and what is known of it so far."""
+    """A CONNECT that is being checked, with the results so far."""
 
     def __init__(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
         self.link = link
@@ -67,23 +67,23 @@ class AdmissionRequest:
         self.request = request
         self.asked = asked
         self.host = ""
-        self.authenticated = ""  # the user whose password was right
-        self.failure = ""  # why a password was not taken
+        self.authenticated = ""  # the user whose password was verified
+        self.failure = ""  # why the password was refused
 
 
 class _DelayedRefusal(Timer):
-    """A refusal whose time has not come."""
+    """A refusal that is sent after FAILDLAY seconds."""
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, send: Callable[[], None]) -> None:
         super().__init__()
-        self._tell = tell
+        self._send = send
 
     def fire(self, now_ms: i64) -> None:
-        self._tell()
+        self._send()
 
 
 class Admission:
-    """Lets applications in. On the reactor's thread and under the engine's lock, but for what is said otherwise."""
+    """Admits applications. Methods run on the reactor's thread under the engine's lock, unless stated otherwise."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -91,11 +91,11 @@ class Admission:
         self.lookups = Lookups(server.reactor.post)
         self._pending: dict[ServerLink, set[int]] = {}
         self.terms: Terms | None = None
-        self._configuration_problem = ""  # why nobody can be asked for a password as CONNAUTH says
+        self._configuration_problem = ""  # why passwords cannot be checked as CONNAUTH requires
         self.configure()
 
     def configure(self) -> None:
-        """Read CONNAUTH anew: at the start, and when REFRESH SECURITY TYPE(CONNAUTH) says so."""
+        """Read the CONNAUTH settings: at the start, and for REFRESH SECURITY TYPE(CONNAUTH)."""
         engine = self._manager.engine
         name = engine.manager.attributes.get("CONNAUTH", "")
         definition = engine.of_type(ObjectType.AUTHINFO).get(name) if isinstance(name, str) else None
@@ -107,15 +107,15 @@ class Admission:
         self.lookups.close()
 
     def forget(self, link: ServerLink) -> None:
-        """A link is gone; what it waits for will find that out."""
+        """Drop what is pending for a link that has closed."""
         self._pending.pop(link, None)
 
     def is_considering(self, link: ServerLink) -> bool:
-        """Whether somebody on a link waits to be let in."""
+        """Return True while an application on the link waits for admission."""
         return link in self._pending
 
     def blocked_address(self, address: str) -> Decision | None:
-        """What BLOCKADDR says of an address; None when nothing."""
+        """Return the BLOCKADDR decision for an address, or None when no rule matches."""
         if not self.applies_rules():
             return None
         decision = self._manager.guard.rules.address_blocked(address)
@@ -123,10 +123,10 @@ class Admission:
             self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
         return decision
 
-    # -- the way in ----------------------------------------------------------------------------------------------------
+    # -- requests ------------------------------------------------------------------------------------------------------
 
-    def consider(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
-        """An application wants to connect: answered now or later. MQError when it is refused at once."""
+    def handle_connect(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
+        """Handle a CONNECT: reply now or later. Raises MQError for a refusal at once."""
         on_link = self._pending.get(link)
         if on_link is not None:
             if number in on_link:
@@ -136,15 +136,15 @@ class Admission:
         pending = AdmissionRequest(link, number, request, asked)
         checks = is_password_checked(self.terms, link.is_local, bool(asked.password)) if self.terms else False
         asks_name = bool(link.channel) and self.needs_name(link, link.channel)
-        # Peers choose names, and the operating system may ask somebody far away about them.
-        is_unknown = not link.is_local and not self._manager.users.is_remembered(asked.user)
+        # Peers choose names, and the operating system may look them up over the network.
+        is_unknown = not link.is_local and not self._manager.users.is_cached(asked.user)
         if checks or asks_name or is_unknown:
             self._start_lookups(pending, checks, asks_name)
             return
         self._admit(pending)
 
     def needs_name(self, link: ServerLink, channel: str) -> bool:
-        """Whether a rule for a channel wants to know the name of the host that a link comes from."""
+        """Return True when a channel authentication rule needs the host name of the link's peer."""
         if link.is_local or not self.applies_rules():
             return False
         if self._manager.engine.manager.attributes.get("REVDNS") == MQRDNS_DISABLED:
@@ -152,21 +152,21 @@ class Admission:
         return self._manager.guard.rules.needs_host_name(channel)
 
     def applies_rules(self) -> bool:
-        """Whether channel rules count: CHLAUTH(ENABLED)."""
+        """Return True with CHLAUTH(ENABLED)."""
         return self._manager.engine.manager.attributes.get("CHLAUTH", MQCHLA_ENABLED) == MQCHLA_ENABLED
 
-    # -- elsewhere -----------------------------------------------------------------------------------------------------
+    # -- look-ups ------------------------------------------------------------------------------------------------------
 
     def _start_lookups(self, pending: AdmissionRequest, checks_password: bool, asks_name: bool) -> None:
-        question = partial(self._check, pending, checks_password, asks_name)
-        self.lookups.submit(host_of(pending.link), question, partial(self._on_lookups_done, pending))
+        run = partial(self._look_up, pending, checks_password, asks_name)
+        self.lookups.submit(host_of(pending.link), run, partial(self._on_lookups_done, pending))
         self._pending.setdefault(pending.link, set()).add(pending.number)
 
-    def _check(self, pending: AdmissionRequest, checks_password: bool, asks_name: bool) -> None:
+    def _look_up(self, pending: AdmissionRequest, checks_password: bool, asks_name: bool) -> None:
         """On a thread of the pool, without the lock."""
         try:
             if pending.link.state >= CLOSING:
-                checks_password = asks_name = False  # nobody waits for the answer
+                checks_password = asks_name = False  # the peer is gone
             if checks_password and self.terms is not None:
                 asked = pending.asked
                 check = self._manager.users.check_password(self.terms.source, asked.user, asked.password)
@@ -178,7 +178,7 @@ class Admission:
                 pending.host = self.lookups.host_name(host_of(pending.link))
             self._manager.users.groups_of(pending.link.user if pending.link.is_local else pending.asked.user)
         except Exception as error:
-            # Its words may have the password among them.
+            # The error's text may contain the password.
             pending.failure = f"the check failed unexpectedly: {type(error).__name__}"
 
     def _on_lookups_done(self, pending: AdmissionRequest) -> None:
@@ -187,13 +187,13 @@ class Admission:
             self.forget(link)
             return
         try:
-            self._server.check_open(link)  # much may have happened meanwhile
+            self._server.check_accepts_connections(link)  # it may have stopped meanwhile
             if self._admit(pending):
                 self._remove_pending(pending)
         except MQError as error:
             self._answer(pending, error.reason, error.detail)
         except Exception as error:
-            # Nobody brings the queue manager down by what they say of themselves.
+            # No data of a peer may bring the queue manager down.
             self._remove_pending(pending)
             link.internal_error(error)
 
@@ -214,13 +214,13 @@ class Admission:
     # -- the decision --------------------------------------------------------------------------------------------------
 
     def _admit(self, pending: AdmissionRequest) -> bool:
-        """Let an application in, or MQError. False: it is refused, and told so later."""
+        """Connect the application. Returns False when it is refused later; raises MQError when it is refused now."""
         link = pending.link
         asked = pending.asked
         guard = self._manager.guard
         asserted = link.user if link.is_local else asked.user or link.user
         if pending.failure:
-            text = f"AMQ5534E: The password of user {asked.user} was not taken: {pending.failure}."
+            text = f"AMQ5534E: The password of user {asked.user} was refused: {pending.failure}."
             self._refuse_password(pending, text)
             return False
         terms = self.terms
@@ -239,11 +239,11 @@ class Admission:
         is_privileged = guard.is_administrator(user)
         if not is_privileged:
             self._check_connect(pending, user)
-        self._server.enter(link, pending.number, pending.request, asked, user, is_privileged)
+        self._server.connect_application(link, pending.number, pending.request, asked, user, is_privileged)
         return True
 
     def _map(self, pending: AdmissionRequest, user: str) -> Decision:
-        """The rule for a channel, an address, a certificate and a user."""
+        """Return the channel authentication rule for a channel, an address, a certificate and a user."""
         link = pending.link
         tls = link.tls
         known = tls is not None and tls.has_certificate
@@ -265,13 +265,13 @@ class Admission:
         return decision
 
     def _check_name(self, pending: AdmissionRequest, user: str) -> None:
-        """Messages carry the name in a field with blanks behind it: no name may look like another one there.
+        """Refuse a user name that would look like another one in a message descriptor, which pads it with blanks.
 
-        Who has no name is `nobody`; a queue manager may belong to a user of that name, who is somebody.
+        An application without a name becomes `nobody`. It is refused where a real `nobody` is an administrator.
         """
         is_taken = not user and self._manager.guard.is_administrator(EVERYBODY)
         if is_taken or not user.isprintable() or user != user.strip():
-            self._server.note_link(pending.link, f"AMQ5540E: User {user[:64]!r} is refused: that is no name of a user.")
+            self._server.note_link(pending.link, f"AMQ5540E: User {user[:64]!r} is refused: not a valid user name.")
             self._send_refused_event(pending, user)
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
 
@@ -284,7 +284,7 @@ class Admission:
         has_password = bool(pending.asked.password)
         why = self._configuration_problem or refusal(self.terms, link.is_local, is_administrator, has_password, check)
         if not why and is_password_checked(self.terms, link.is_local, has_password):
-            why = "passwords were not checked when it came, and are now; it may try again"
+            why = "password checks were switched on while it connected; it may try again"
         if why:
             self._server.note_link(link, f"AMQ5540E: User {user} is refused: {why}.")
             self._send_refused_event(pending, user)
@@ -328,7 +328,7 @@ class Admission:
     def send_blocked_event(
         self, decision: Decision, qualifier: int, channel: str, address: str, user: str, peer: str, partner: str = ""
     ) -> None:
-        """Send the event of a rule that turned somebody away, or would have but for WARN(YES)."""
+        """Send a Channel Blocked event, or with WARN(YES) a Channel Blocked Warning."""
         engine = self._manager.engine
         self._manager.clock.update(engine)
         made = change_events.on_channel_blocked(

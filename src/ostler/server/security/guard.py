@@ -1,4 +1,4 @@
-"""Who may do what here: the authority records and channel rules of a queue manager, and the users they are about."""
+"""The authority guard of a queue manager: its authority records, channel authentication rules and users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ServerGuard(Guard):
-    """Called under the engine's lock. Hears of every change, so that its indexes are those of the definitions."""
+    """Called under the engine's lock, and on every change of a definition, so that its indexes stay current."""
 
     def __init__(self, users: Users) -> None:
         self.users = users
@@ -25,7 +25,7 @@ class ServerGuard(Guard):
         self.rules = ChannelRules()
 
     def load(self, engine: Engine) -> None:
-        """Take over the definitions that a restart has found."""
+        """Index the definitions that a restart has recovered."""
         for definition in engine.of_type(ObjectType.AUTHREC).values():
             self.records.put(definition)
         for definition in engine.of_type(ObjectType.CHLAUTH).values():

@@ -1,7 +1,7 @@
 """Users of the operating system: their groups, and their passwords through /etc/shadow or PAM.
 
-Both ways go through the system's own C libraries with ctypes, so that every kind of hash and every rule of the system
-holds. Where a password cannot be checked the answer is a sentence that says why; only an empty answer means yes.
+Both are used through the system's C libraries with ctypes, so that every kind of hash and every rule of the system
+applies. A check returns an empty string when the password is right, else the reason.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ WRONG: Final = "the password is wrong"
 SHADOW: Final = Path("/etc/shadow")
 PAM_SERVICES: Final = Path("/etc/pam.d")
 DEFAULT_SERVICE: Final = "ostler"
-_SERVICE_INSTEAD: Final = "login"
+_FALLBACK_SERVICE: Final = "login"
 
 _CRYPT_LIBRARIES: Final = ("libcrypt.so.1", "libcrypt.so.2", "libcrypt.so")
 _PAM_LIBRARIES: Final = ("libpam.so.0", "libpam.so")
 # crypt_r works in memory that the caller gives. libxcrypt wants 32 KB of it and glibc 128 KB.
 _CRYPT_DATA_BYTES: Final = 256 << 10
-# What a password is hashed with when there is no such user, so that this takes as long.
-_NOBODY: Final = "$6$nobody$"
+# The setting to hash with when there is no such user, so that the check takes as long.
+_DUMMY_SETTING: Final = "$6$nobody$"
 _SHADOW_BYTES_MAX: Final = 32 << 20
 _DAY_SECONDS: Final = 86_400
 
 
 def groups_of(user: str) -> tuple[str, ...]:
-    """The groups of a user, by name; none for a user that the system does not know."""
+    """Return the names of a user's groups; none for an unknown user."""
     try:
         entry = pwd.getpwnam(user)
         numbers = os.getgrouplist(entry.pw_name, entry.pw_gid)
@@ -50,7 +50,7 @@ def groups_of(user: str) -> tuple[str, ...]:
 
 
 def has_user(name: str) -> bool:
-    """Whether the system knows a user of this name."""
+    """Return True when the system has a user of this name."""
     try:
         return pwd.getpwnam(name).pw_name == name
     except (KeyError, ValueError, OSError):
@@ -58,7 +58,7 @@ def has_user(name: str) -> bool:
 
 
 def has_group(name: str) -> bool:
-    """Whether the system knows a group of this name."""
+    """Return True when the system has a group of this name."""
     try:
         return grp.getgrnam(name).gr_name == name
     except (KeyError, ValueError, OSError):
@@ -66,7 +66,7 @@ def has_group(name: str) -> bool:
 
 
 def user_name(uid: int) -> str:
-    """A user by its number; the number itself where it has no name."""
+    """Return the name of a uid, or the number itself when it has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except (KeyError, OSError):
@@ -86,8 +86,8 @@ def _library(names: tuple[str, ...]) -> ctypes.CDLL | None:
 
 
 def check_shadow(user: str, password: str, shadow: Path = SHADOW, today: int = -1) -> str:
-    """Why a password is not right by the system's file of hashes; empty if it is. `today` counts days since 1970."""
-    if _is_unfit(user) or _is_unfit(password):
+    """Check a password against /etc/shadow; empty or the reason. `today` counts days since 1970."""
+    if _has_null(user) or _has_null(password):
         return WRONG
     try:
         with open(shadow, "rb") as file:
@@ -97,7 +97,7 @@ def check_shadow(user: str, password: str, shadow: Path = SHADOW, today: int = -
     entries = [line.split(":") for line in lines]
     usable = [entry for entry in entries if len(entry) > 1 and len(entry[1]) > 2 and entry[1][0] not in "!*"]
     mine = next((entry for entry in usable if entry[0] == user), None)
-    setting = mine[1] if mine is not None else (usable[0][1] if usable else _NOBODY)
+    setting = mine[1] if mine is not None else (usable[0][1] if usable else _DUMMY_SETTING)
     hashed = crypt(password, setting)
     if hashed is None:
         return "the library libcrypt is not there, so passwords of the operating system cannot be checked"
@@ -109,7 +109,7 @@ def check_shadow(user: str, password: str, shadow: Path = SHADOW, today: int = -
 
 
 def crypt(password: str, setting: str) -> str | None:
-    """The C library's hash of a password, with the method and the salt of a setting. None without the library."""
+    """Return the C library's hash of a password with the method and salt of a setting; None without the library."""
     library = _library(_CRYPT_LIBRARIES)
     if library is None:
         return None
@@ -121,12 +121,12 @@ def crypt(password: str, setting: str) -> str | None:
     function.restype = c_char_p
     memory = ctypes.create_string_buffer(_CRYPT_DATA_BYTES)
     made: bytes | None = function(password.encode("utf-8"), setting.encode("utf-8"), memory)
-    # A setting that it cannot use is answered with nothing, or with a text that is no hash ("*0").
+    # For a setting that it cannot use it returns nothing, or a text that is not a hash ("*0").
     return "" if made is None or made.startswith(b"*") else made.decode("ascii", "replace")
 
 
 def _expiry(entry: list[str], today: int) -> str:
-    """Why an account is closed although the password is right, as login would have it."""
+    """Return why an account is closed although the password is right, by the rules of login(1)."""
     changed, days_max, expires = (_days(entry, index) for index in (2, 4, 7))
     if 0 <= expires <= today:
         return "the account has expired"
@@ -142,8 +142,8 @@ def _days(entry: list[str], index: int) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else -1
 
 
-def _is_unfit(text: str) -> bool:
-    """What the C libraries must not see: a null character would end the text for them."""
+def _has_null(text: str) -> bool:
+    """Return True for a text that C libraries would cut at a null character."""
     return not text or "\0" in text or not text.isprintable() or len(text) > 1024
 
 
@@ -178,20 +178,20 @@ class _Conversation(ctypes.Structure):
     _fields_ = (("function", _ConversationFunction), ("data", c_void_p))
 
 
-# Modules of PAM need not be fit for several threads at once.
-_one_at_a_time = threading.Lock()
+# PAM modules need not be thread-safe.
+_pam_lock = threading.Lock()
 
 
 def pam_service(wanted: str, services: Path = PAM_SERVICES) -> str:
-    """The service whose rules hold: the one that was asked for; for the default one that is not there, login."""
+    """Return the PAM service to use: the wanted one, or `login` when the default one does not exist."""
     if wanted == DEFAULT_SERVICE and not (services / wanted).exists():
-        return _SERVICE_INSTEAD
+        return _FALLBACK_SERVICE
     return wanted
 
 
 def check_pam(user: str, password: str, service: str, services: Path = PAM_SERVICES) -> str:
-    """Why PAM does not let a user in; empty if it does."""
-    if _is_unfit(user) or _is_unfit(password):
+    """Check a password through PAM; empty or the reason."""
+    if _has_null(user) or _has_null(password):
         return WRONG
     library = _library(_PAM_LIBRARIES)
     if library is None:
@@ -199,7 +199,7 @@ def check_pam(user: str, password: str, service: str, services: Path = PAM_SERVI
     chosen = pam_service(service, services)
     if "/" in chosen or not (services / chosen).is_file():
         return f"there is no PAM service {chosen} in {services}, so PAM cannot be asked"
-    with _one_at_a_time:
+    with _pam_lock:
         return _ask_pam(library, user, password, chosen, services)
 
 
@@ -210,7 +210,7 @@ def _ask_pam(library: Any, user: str, password: str, service: str, services: Pat
         getattr(library, name).argtypes = (c_void_p, c_int)
     library.pam_strerror.argtypes = (c_void_p, c_int)
     library.pam_strerror.restype = c_char_p
-    # These must live as long as PAM may call them.
+    # Referenced here for as long as PAM may call them.
     answering = _ConversationFunction(_answers(user, password))
     undelayed = _DelayFunction(lambda status, microseconds, data: None)
     conversation = _Conversation(answering, None)
@@ -219,13 +219,13 @@ def _ask_pam(library: Any, user: str, password: str, service: str, services: Pat
     if services == PAM_SERVICES:
         status: int = library.pam_start(*names, byref(handle))
     else:
-        # Libraries of 2020 and later know this one.
+        # Available in libraries since 2020.
         library.pam_start_confdir.argtypes = (*library.pam_start.argtypes[:3], c_char_p, POINTER(c_void_p))
         status = library.pam_start_confdir(*names, os.fsencode(services), byref(handle))
     if status != _SUCCESS:
         return f"PAM service {service} could not be started (error {status})"
     try:
-        # FAILDLAY says how long a refusal is held back. PAM would make this thread wait on top of that.
+        # FAILDLAY delays a refusal. PAM would make this thread wait on top of that.
         library.pam_set_item(handle, _FAIL_DELAY, ctypes.cast(undelayed, c_void_p))
         status = library.pam_authenticate(handle, _SILENT | _DISALLOW_NULL_PASSWORD)
         if status == _SUCCESS:
@@ -233,13 +233,13 @@ def _ask_pam(library: Any, user: str, password: str, service: str, services: Pat
         if status == _SUCCESS:
             return ""
         said: bytes | None = library.pam_strerror(handle, status)
-        return f"PAM service {service} says: {(said or b'').decode('utf-8', 'replace') or status}"
+        return f"PAM service {service} reports: {(said or b'').decode('utf-8', 'replace') or status}"
     finally:
         library.pam_end(handle, status)
 
 
 def _answers(user: str, password: str) -> Any:
-    """What PAM calls for each question: the password where nothing is to be shown, the user where it is."""
+    """Return PAM's conversation function: it answers hidden prompts with the password, visible ones with the user."""
     libc: Any = ctypes.CDLL(None)
     libc.calloc.argtypes = (c_size_t, c_size_t)
     libc.calloc.restype = c_void_p
@@ -249,7 +249,7 @@ def _answers(user: str, password: str) -> Any:
     def answer(count: int, messages: Any, responses: Any, data: Any) -> int:
         if not 0 < count <= _MESSAGES_MAX:
             return _CONVERSATION_ERROR
-        # PAM frees what it is given, so it comes from the C library's own memory.
+        # PAM frees the responses, so they are allocated by the C library.
         memory = libc.calloc(count, ctypes.sizeof(_Response))
         if not memory:
             return _BUFFER_ERROR

@@ -1,7 +1,7 @@
 """The password file of a queue manager on disk: `passwords` in its directory, for its owner alone.
 
-It is replaced as a whole, so that a reader sees the old one or the new one, and those who change it take turns. It may
-be changed whether or not the queue manager runs: a running one finds out by itself.
+It is replaced as a whole, so that a reader sees the old file or the new one. A lock serializes writers. It may be
+changed whether or not the queue manager runs: a running one notices.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE_NAME: Final = "passwords"
 _LOCK_NAME: Final = "passwords.lock"
 
 Signature = tuple[int, int, int, int, int, int]
-"""What tells one state of the file from another."""
+"""Identifies a state of the file, from its inode, times, size, mode and owner."""
 MISSING: Final[Signature] = (0, 0, 0, 0, 0, 0)
 
 
@@ -31,7 +31,7 @@ def password_path(directory: QueueManagerDirectory) -> Path:
 
 
 def signature(path: Path) -> Signature:
-    """The file's state without reading it; MISSING where there is none. Raises OSError."""
+    """Return the file's signature, or MISSING when there is no file. Raises OSError."""
     try:
         return _signature(os.stat(path))
     except FileNotFoundError:
@@ -39,17 +39,17 @@ def signature(path: Path) -> Signature:
 
 
 def _signature(found: os.stat_result) -> Signature:
-    # The inode tells replaced files apart, the times and the size tell edits, the mode and the owner who may do so.
+    # The inode tells replaced files apart, times and size show edits, mode and owner show who may edit.
     return (found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_mode, found.st_uid)
 
 
 def read_passwords(path: Path) -> tuple[PasswordFile, Signature]:
-    """The users, and the state of the file that they were read from. A file that is not there has none.
+    """Return the users and the signature of the file they were read from. A missing file has no users.
 
     Raises PasswordFileError, also for a file that others may read or write, and OSError.
     """
     try:
-        # Without waiting: what is no file, such as a pipe, must not hold anybody up.
+        # Without blocking: opening a pipe must not hang.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return PasswordFile(), MISSING
@@ -58,19 +58,19 @@ def read_passwords(path: Path) -> tuple[PasswordFile, Signature]:
         if not stat.S_ISREG(found.st_mode):
             raise PasswordFileError(0, "it is not a file")
         if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-            raise PasswordFileError(0, f"others than its owner may use it: chmod 600 {path}")
+            raise PasswordFileError(0, f"users other than its owner have access to it: chmod 600 {path}")
         if found.st_uid not in (os.geteuid(), 0):
-            raise PasswordFileError(0, f"it belongs to somebody else (user {found.st_uid})")
+            raise PasswordFileError(0, f"it belongs to another user (uid {found.st_uid})")
         return parse(file.read(FILE_BYTES_MAX + 1)), _signature(found)
 
 
 @contextmanager
-def changing_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
-    """The users, to be changed: they are written when the block ends without an exception.
+def edit_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
+    """Give the users to be changed; they are written when the block ends without an exception.
 
-    One at a time changes them. Raises PasswordFileError for a file that cannot be understood, and OSError.
+    One writer at a time. Raises PasswordFileError for a file that cannot be parsed, and OSError.
     """
-    # Root may do this in somebody else's directory, and must not be led elsewhere.
+    # Root may do this in another user's directory, and must not follow a link out of it.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     lock = os.open(directory.path / _LOCK_NAME, flags, 0o600)
     try:

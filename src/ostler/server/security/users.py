@@ -1,10 +1,10 @@
-"""Who users are: their groups, whether they administer the queue manager, and whether a password is right.
+"""The users of a queue manager: their groups, administrators, and password checks.
 
 Users and groups come from the password file of the queue manager and from the operating system. Passwords come from
-the file, unless qm.ini says PasswordSource=OS. What is found out is remembered for a while, within bounds: the file is
-read again when it has changed, and `forget` drops everything (REFRESH SECURITY).
+the file, or from the operating system with PasswordSource=OS in qm.ini. Results are cached for a limited time and
+number: the file is read again when it has changed, and `forget` drops the cache (REFRESH SECURITY).
 
-Any thread may ask. `check_password` takes as long as a hash takes; reasons are for the error log, never for the peer.
+Any thread may call. `check_password` takes as long as its hash; its reasons are for the error log, never for the peer.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ ADMINISTRATORS: Final = "mqm"
 _POLL_SECONDS: Final = 0.1
 _GROUPS_SECONDS: Final = 300.0
 _VERIFIED_SECONDS: Final = 300.0
-# The operating system does not tell when a password of its changes.
+# The operating system does not notify us when a password changes.
 _VERIFIED_BY_OS_SECONDS: Final = 30.0
-_REMEMBERED_MAX: Final = 10_000
+_CACHED_MAX: Final = 10_000
 # Each check takes 16 MB and a processor for tens of milliseconds.
 _CHECKS_AT_ONCE: Final = 4
 
 
 class PasswordCheck(NamedTuple):
-    """Whether a password is right, and why not."""
+    """The result of a password check, with the reason of a failure."""
 
     ok: bool
     why: str
@@ -70,16 +70,16 @@ class Users:
         self._signature: Signature = MISSING
         self._polled_at = clock() - _POLL_SECONDS
         self.problem = ""
-        """Why the password file cannot be used: its users cannot come in, and their groups are not known."""
+        """Why the password file cannot be used: its users cannot connect, and their groups are unknown."""
         self._groups: dict[str, tuple[float, tuple[str, ...]]] = {}
         self._verified: dict[tuple[str, str], tuple[float, bytes]] = {}
-        # Passwords that were right are remembered as hashes under a key that nobody else has.
+        # Verified passwords are cached as hashes under a random key that never leaves this process.
         self._key = secrets.token_bytes(32)
         self._generation = 0
         self._owners = _owners(directory)
 
     def groups_of(self, user: str) -> tuple[str, ...]:
-        """The groups of a user: those of the operating system, then those of the password file."""
+        """Return the groups of a user: those of the operating system, then those of the password file."""
         self._reload_if_changed(is_urgent=False)
         now = self._clock()
         kept = self._groups.get(user)
@@ -89,28 +89,28 @@ class Users:
         entry = self._file.users.get(user)
         groups = tuple(dict.fromkeys((*operating_system.groups_of(user), *(entry.groups if entry else ()))))
         with self._changing:
-            # The operating system takes its time; groups that were taken away meanwhile must not stay.
+            # The look-up may take long; groups that were revoked meanwhile must not be cached.
             if generation == self._generation:
-                if len(self._groups) >= _REMEMBERED_MAX:
+                if len(self._groups) >= _CACHED_MAX:
                     self._groups.clear()
                 self._groups[user] = (now + _GROUPS_SECONDS, groups)
         return groups
 
-    def is_remembered(self, user: str) -> bool:
-        """Whether the groups of a user are known without asking anybody."""
+    def is_cached(self, user: str) -> bool:
+        """Return True when the groups of a user are cached."""
         kept = self._groups.get(user)
         return kept is not None and kept[0] > self._clock()
 
     def is_administrator(self, user: str) -> bool:
-        """Whether a user may do everything: root, mqm, the owner of the queue manager, and members of group mqm."""
+        """Return True for root, mqm, the owner of the queue manager, and members of group mqm."""
         if not user:
             return False
         return user in self._owners or ADMINISTRATORS in self.groups_of(user)
 
     def knows(self, name: str, is_group: bool) -> bool:
-        """Whether a user or a group is there: in the password file, in the operating system, or by its role here.
+        """Return True when a user or group exists: in the password file, in the operating system, or by its role here.
 
-        Every name counts as known with SecurityPolicy=UserExternal. The operating system may take its time.
+        With SecurityPolicy=UserExternal every name exists. The operating system's answer may take long.
         """
         if self._security.takes_any_entity:
             return True
@@ -122,7 +122,7 @@ class Users:
         return name in users or name in self._owners or name == EVERYBODY or operating_system.has_user(name)
 
     def check_password(self, source: str, user: str, password: str) -> PasswordCheck:
-        """Whether it is the user's password. `source` is that of the connection's Terms."""
+        """Check a user's password. `source` is that of the connection authentication's Terms."""
         if source == SOURCE_LDAP:
             return PasswordCheck(False, LDAP_REFUSED)
         if self._security.password_source == PasswordSource.FILE:
@@ -141,12 +141,12 @@ class Users:
         return PasswordCheck(True, "")
 
     def forget(self) -> None:
-        """Drop all that is remembered, and read the password file again at the next question."""
+        """Drop the cache, and read the password file again at the next call."""
         with self._changing:
             self._drop()
             self._polled_at = self._clock() - _POLL_SECONDS
 
-    # -- below ---------------------------------------------------------------------------------------------------------
+    # -- checks and cache ----------------------------------------------------------------------------------------------
 
     def _check(self, source: str, user: str, password: str) -> str:
         if source == SOURCE_FILE:
@@ -155,7 +155,7 @@ class Users:
             return operating_system.check_shadow(user, password)
         if source == SOURCE_PAM:
             return operating_system.check_pam(user, password, self._security.pam_service)
-        return f"there is no way of checking passwords that is called {source!r}"
+        return f"there is no password source {source!r}"
 
     def _check_file(self, user: str, password: str) -> str:
         file = self._file
@@ -170,15 +170,15 @@ class Users:
     def _remember(self, source: str, user: str, proof: bytes, generation: int) -> None:
         seconds = _VERIFIED_SECONDS if source == SOURCE_FILE else _VERIFIED_BY_OS_SECONDS
         with self._changing:
-            # A file that changed while the hash was computed may have another password for the user.
+            # The file may have changed while the hash was computed.
             if generation != self._generation:
                 return
-            if len(self._verified) >= _REMEMBERED_MAX:
+            if len(self._verified) >= _CACHED_MAX:
                 self._verified.clear()
             self._verified[source, user] = (self._clock() + seconds, proof)
 
     def _reload_if_changed(self, is_urgent: bool) -> None:
-        """Read the password file if it is another than it was."""
+        """Read the password file again if it has changed."""
         now = self._clock()
         if not is_urgent and now - self._polled_at < _POLL_SECONDS:
             return
@@ -191,7 +191,7 @@ class Users:
                 self._file, self._signature = read_passwords(self._path)
                 self.problem = ""
             except (PasswordFileError, OSError) as error:
-                # Nobody comes in by a file that cannot be understood, and it is not read again until it changes.
+                # A file that cannot be parsed admits no user, and is not read again until it changes.
                 self._file = PasswordFile()
                 self._signature = state if isinstance(error, PasswordFileError) else MISSING
                 reason = error.strerror if isinstance(error, OSError) else error
@@ -205,7 +205,7 @@ class Users:
 
 
 def _owners(directory: QueueManagerDirectory) -> frozenset[str]:
-    """Who may do everything without being in a group: they could change the files anyway."""
+    """Return the users who are administrators without being in a group: they could change the files anyway."""
     names = {ADMINISTRATORS, "root", operating_system.user_name(os.geteuid())}
     for path in (directory.path, directory.root):
         try:

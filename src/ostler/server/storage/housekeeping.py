@@ -76,7 +76,7 @@ class Housekeeping:
             except MemoryError:
                 # The checkpoint was abandoned as with a full disk; all of it is tried again.
                 self._manager.note(
-                    "AMQ6118E: There is not enough memory for a checkpoint. It is tried again; give the queue manager more."
+                    "AMQ6118E: There is no memory for a checkpoint. It is tried again; give the queue manager more."
                 )
                 self._stop.wait(_PERIOD_SECONDS)
 
@@ -100,7 +100,7 @@ class Housekeeping:
         if now - self._scanned_at >= _EXPIRY_PERIOD_SECONDS:
             self._scanned_at = now
             self._do("the search for expired messages", self.expire)
-        self._do("the removal of unused topics", self.scavenger.turn)
+        self._do("the removal of unused topics", self.scavenger.work)
         if now - self._trimmed_at >= _TRIM_PERIOD_SECONDS and (
             self.has_freed_much() or self.scavenger.has_freed_much()
         ):

@@ -17,7 +17,7 @@ _SUBSCRIPTIONS_AT_ONCE = 16
 _PAUSE_SECONDS = 0.001
 _MANY_NODES = 50_000
 # Housekeeping has other duties: a round continues in its next pass.
-_TURN_SECONDS = 0.1
+_WORK_SECONDS = 0.1
 # Rounds are frequent enough that a topic is removed soon after its time, and rare enough to cost next to nothing.
 _ROUND_SECONDS_MIN = 1.0
 _ROUND_SECONDS_MAX = 60.0
@@ -34,7 +34,7 @@ class Scavenger:
         self.removed = 0
         self._removed_reported = 0
 
-    def turn(self) -> None:
+    def work(self) -> None:
         """Do a share of the work, for a fraction of a second at most."""
         self._end_subscriptions()
         life_seconds = self._manager.engine.manager.attributes.get("TREELIFE", 0)
@@ -49,7 +49,7 @@ class Scavenger:
         while self._left > 0 and not self._stop.is_set():
             if not self._slice(life_seconds):
                 return  # another thread reads the tree
-            if time.monotonic() - began > _TURN_SECONDS:
+            if time.monotonic() - began > _WORK_SECONDS:
                 break
             time.sleep(_PAUSE_SECONDS)
         if self._left <= 0:

@@ -1,7 +1,6 @@
-"""Certificates of one's own: an authority, and what it vouches for. The `openssl` program does the work.
+"""A private certificate authority and the certificates that it issues, made with the `openssl` program.
 
-For tests, demonstrations and closed networks. Who has a certificate authority already does not need this: the files
-are the same wherever they come from.
+For tests, demonstrations and closed networks. Files from any other certificate authority can be used as well.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from ostler.server.tls.key_repository import AUTHORITIES_FILE, CERTIFICATE_ENDIN
 KeyType = Literal["rsa", "ec"]
 AUTHORITY_KEY_FILE: Final = "ca.key"
 AUTHORITY_DAYS: Final = 3_650
-# The most that common software accepts of a server's certificate.
+# The longest validity that common software accepts in a server's certificate.
 CERTIFICATE_DAYS: Final = 825
 _SECONDS_MAX: Final = 120
 _KEY_OPTIONS: Final[dict[str, list[str]]] = {
     "rsa": ["-newkey", "rsa:2048"],
     "ec": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
 }
-# What SSLPEER calls them, what OpenSSL does, in the order of a certificate: from the country to the common name.
+# SSLPEER's attribute types and OpenSSL's, in the order of a certificate: from the country to the common name.
 _SUBJECT_TYPES: Final = {
     "C": "C",
     "ST": "ST",
@@ -60,12 +59,12 @@ authorityKeyIdentifier=keyid
 
 
 class CertificateError(Exception):
-    """A certificate that could not be made or read, with what `openssl` said."""
+    """A certificate could not be made or read. The text contains the error of `openssl`."""
 
 
 @dataclass(frozen=True)
 class Authority:
-    """A certificate authority in a directory: ca.crt, which everybody may have, and ca.key, which nobody may."""
+    """A certificate authority in a directory: the public ca.crt and the secret ca.key."""
 
     directory: Path
 
@@ -81,7 +80,7 @@ class Authority:
         return self.certificate.exists() and self.key.exists()
 
     def create(self, name: str, key_type: KeyType = "rsa", days: int = AUTHORITY_DAYS) -> None:
-        """Make the authority. CertificateError, also when there is one: what it signed would be worth nothing."""
+        """Create the authority. Raises CertificateError, also if there is one: its certificates would be void."""
         if self.certificate.exists() or self.key.exists():
             raise CertificateError(f"there is an authority in {self.directory} already")
         self.directory.mkdir(0o700, parents=True, exist_ok=True)
@@ -103,10 +102,10 @@ class Authority:
         days: int = CERTIFICATE_DAYS,
         host_names: tuple[str, ...] = (),
     ) -> tuple[Path, Path]:
-        """Make <label>.crt and <label>.key in a key repository, with ca.crt beside them, in the place of older ones.
+        """Write <label>.crt, <label>.key and ca.crt to a key repository, replacing older ones.
 
-        The certificate is good for both sides of a connection. `subject` has types as in SSLPEER. Each file is
-        replaced as a whole; a queue manager takes them over with REFRESH SECURITY TYPE(SSL).
+        The certificate is valid for both sides of a connection. `subject` has types as in SSLPEER. Each file is
+        replaced as a whole; a queue manager loads them with REFRESH SECURITY TYPE(SSL).
         """
         if not self.exists():
             raise CertificateError(f"there is no authority in {self.directory}")
@@ -126,7 +125,7 @@ class Authority:
 
 
 def describe_certificate(path: Path) -> dict[str, str]:
-    """Subject, issuer, serial number, validity and SHA-256 fingerprint of the first certificate in a PEM file."""
+    """Return subject, issuer, serial number, validity and SHA-256 fingerprint of a PEM file's first certificate."""
     options = ["-noout", "-subject", "-issuer", "-serial", "-startdate", "-enddate", "-fingerprint", "-sha256"]
     shown = _openssl(["x509", "-in", str(path), *options, "-nameopt", "RFC2253,utf8,-esc_msb"])
     found: dict[str, str] = {}
@@ -137,7 +136,7 @@ def describe_certificate(path: Path) -> dict[str, str]:
 
 
 def is_valid_for(path: Path, seconds: int) -> bool:
-    """Whether the first certificate in a PEM file is still valid so many seconds from now."""
+    """Return True when the first certificate in a PEM file is still valid so many seconds from now."""
     try:
         _openssl(["x509", "-in", str(path), "-noout", "-checkend", str(seconds)])
     except CertificateError:
@@ -146,7 +145,7 @@ def is_valid_for(path: Path, seconds: int) -> bool:
 
 
 def own_host_names() -> tuple[str, ...]:
-    """Names under which this machine is usually reached."""
+    """Return the names under which this machine is usually reached."""
     return tuple(dict.fromkeys(("localhost", socket.gethostname())))
 
 
@@ -165,12 +164,12 @@ def _sign(work: Path, signing: list[str], days: int) -> None:
 
 
 def _serial_number() -> str:
-    """20 bytes at most, never negative, and nobody can tell the next one."""
+    """Return a random serial number of at most 20 bytes, never negative."""
     return f"4{secrets.token_hex(16)[1:]}"
 
 
 def _subject(subject: list[tuple[str, str]]) -> str:
-    """The subject as `openssl req` takes it, in the order of a certificate; several OU stay as they were given."""
+    """Return the subject for `openssl req`, in the order of a certificate; several OU keep their order."""
     parts: list[str] = []
     for kind, name in _SUBJECT_TYPES.items():
         for given, value in subject:
@@ -218,5 +217,5 @@ def _openssl(arguments: list[str]) -> str:
         raise CertificateError(f"openssl {arguments[0]} did not end within {_SECONDS_MAX} seconds") from None
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise CertificateError(f"openssl {arguments[0]} failed: {said[-1] if said else 'it does not say why'}")
+        raise CertificateError(f"openssl {arguments[0]} failed: {said[-1] if said else 'no reason given'}")
     return done.stdout

@@ -1,11 +1,11 @@
-"""The queue manager's side of TLS: which rules a connection is under, by the channel that it names.
+"""The TLS contexts of a queue manager, chosen by the channel that a connection names.
 
-The side that connects speaks as a client of TLS, be it an application or the end of a message channel that begins; the
-side that is connected to as a server. A queue manager is both, with the same certificates.
+The connecting side is the TLS client, whether an application or the end of a message channel that starts; the side that
+accepts is the TLS server. A queue manager is both, with the same certificates.
 
-A context is made for each combination of side, CipherSpec, client authentication and certificate that channels ask
-for, when the first connection needs it, and is kept. A refresh makes all of them anew from the files as they are now;
-if any cannot be made, everything stays as it was. Connections that are there go on as they are.
+A context is made for each combination of side, CipherSpec, client authentication and certificate when the first
+connection needs it, and is kept. A refresh makes all of them again from the current files; if any cannot be made,
+nothing changes. Open connections are not affected.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ostler.wire.tls_stream import (
 )
 
 DEFAULT_REPOSITORY: Final = "key"
-# OpenSSL remembers sessions of TLS 1.2, though nobody takes one up again, and `ssl` cannot tell it not to.
+# OpenSSL caches sessions of TLS 1.2 although none is ever resumed, and `ssl` cannot switch that off.
 SESSIONS_MAX: Final = 1_024
 _VERIFY_MODES: Final = {
     "REQUIRED": ssl.CERT_REQUIRED,
@@ -59,7 +59,7 @@ _VERIFY_MODES: Final = {
 
 @dataclass(frozen=True)
 class ChannelTls:
-    """What a channel asks of TLS. A channel with a blank `cipher_spec` does not speak it."""
+    """The TLS attributes of a channel. A channel with a blank `cipher_spec` does not use TLS."""
 
     name: str
     cipher_spec: str = ""
@@ -69,7 +69,7 @@ class ChannelTls:
 
     @staticmethod
     def of(channel: Definition) -> ChannelTls:
-        """The TLS attributes of a CHANNEL definition."""
+        """Return the TLS attributes of a CHANNEL definition."""
         authentication = channel.attributes.get("SSLCAUTH", 0)
         return ChannelTls(
             channel.name,
@@ -82,7 +82,7 @@ class ChannelTls:
 
 @dataclass(frozen=True)
 class RepositorySettings:
-    """Where a queue manager's certificates are. `directory` is its `ssl` directory, for a blank SSLKEYR."""
+    """Where a queue manager's certificates are. `directory` is its `ssl` directory, used for a blank SSLKEYR."""
 
     queue_manager: str
     directory: Path
@@ -92,7 +92,7 @@ class RepositorySettings:
 
     @staticmethod
     def of(manager: Definition, queue_manager_directory: Path) -> RepositorySettings:
-        """The TLS attributes of the QMGR definition."""
+        """Return the TLS attributes of the QMGR definition."""
         return RepositorySettings(
             manager.name,
             queue_manager_directory / "ssl",
@@ -103,27 +103,27 @@ class RepositorySettings:
 
     @property
     def path(self) -> Path:
-        """The path that SSLKEYR gives; a relative one begins in the queue manager's `ssl` directory."""
+        """The path in SSLKEYR; a relative one is below the queue manager's `ssl` directory."""
         return self.directory / (self.key_repository or DEFAULT_REPOSITORY)
 
 
 _MANAGER_ATTRIBUTES: Final = ("SSLKEYR", "CERTLABL", "KEYRPWD")
 
-# What contexts differ in: the side, CipherSpec, client authentication, label.
-_Key = tuple[bool, str, str, str]
+# Is it the server's side, CipherSpec, client authentication, label.
+_ContextKey = tuple[bool, str, str, str]
 
 
 class _Loaded:
-    """A repository as it was loaded, and the contexts made from it."""
+    """A loaded key repository, and the contexts made from it."""
 
     def __init__(self, settings: RepositorySettings, sessions_max: int) -> None:
         self.settings = settings
         self.sessions_max = sessions_max
         self.repository: KeyRepository = load_repository(settings.path, settings.password)
-        self.contexts: dict[_Key, ssl.SSLContext] = {}
+        self.contexts: dict[_ContextKey, ssl.SSLContext] = {}
 
-    def context(self, key: _Key) -> ssl.SSLContext:
-        """The context for what a channel asks. RepositoryError and MQError."""
+    def context(self, key: _ContextKey) -> ssl.SSLContext:
+        """Return the context for a combination, made when needed. Raises RepositoryError and MQError."""
         known = self.contexts.get(key)
         if known is not None and known.session_stats()["number"] < self.sessions_max:
             return known
@@ -144,7 +144,7 @@ class _Loaded:
         self_test_server(context, cipher_spec, certificate)
         if client_authentication == "REQUIRED" and not self.repository.authorities:
             raise RepositoryError(
-                f"{self.repository.path} holds no certificate of an authority (ca.crt) to judge clients by, "
+                f"{self.repository.path} holds no certificate of an authority (ca.crt) to verify clients with, "
                 f"and SSLCAUTH is REQUIRED"
             )
         self.repository.load_trust(context)
@@ -157,10 +157,10 @@ class _Loaded:
             raise RepositoryError(self._missing_certificate_text(label))
         if not self.repository.authorities:
             raise RepositoryError(
-                f"{self.repository.path} holds no certificate of an authority (ca.crt) to judge the partner by"
+                f"{self.repository.path} holds no certificate of an authority (ca.crt) to verify the partner with"
             )
         context = new_context(require(cipher_spec), is_server=False)
-        # Without a certificate of our own the partner decides: it may have SSLCAUTH(OPTIONAL).
+        # Without a certificate here the partner decides: it may have SSLCAUTH(OPTIONAL).
         if certificate is not None:
             self.repository.load_certificate(context, certificate)
             self_test_client(self.repository, certificate)
@@ -180,7 +180,7 @@ class _Loaded:
 
 
 class TlsContexts(TlsRules):
-    """The rules of all channels of a queue manager. One thread at a time uses it."""
+    """The TLS rules of all channels of a queue manager. Used by one thread at a time."""
 
     def __init__(
         self,
@@ -188,18 +188,18 @@ class TlsContexts(TlsRules):
         find_channel: Callable[[str], ChannelTls | None],
         sessions_max: int = SESSIONS_MAX,
     ) -> None:
-        """Both are asked anew each time, so that altered definitions count from the next connection on."""
+        """Both are called each time, so that altered definitions apply to the next connection."""
         self._settings = settings
         self._find_channel = find_channel
         self._sessions_max = sessions_max
         self._loaded: _Loaded | None = None
 
     def stream(self) -> TlsStream:
-        """The TLS of one connection that came in. Its channel is known when the handshake is done, and before HELLO."""
+        """Return the stream of an accepted connection. Its channel is known after the handshake, before HELLO."""
         return TlsStream(self, is_server=True)
 
     def client_stream(self, channel: ChannelTls) -> TlsStream:
-        """The TLS of a message channel that connects to its partner. Its first output is there at once. TlsFailed."""
+        """Return the stream of a message channel that connects; it has output at once. Raises TlsFailed."""
         return TlsStream(_PartnerRules(self, channel), is_server=False, channel=channel.name)
 
     def context(self, channel: str) -> ssl.SSLContext:
@@ -207,10 +207,10 @@ class TlsContexts(TlsRules):
         return self._context((True, asked.cipher_spec, asked.client_authentication, asked.certificate_label), channel)
 
     def client_context(self, asked: ChannelTls) -> ssl.SSLContext:
-        """The context of a channel that connects. TlsFailed."""
+        """Return the context of a channel that connects. Raises TlsFailed."""
         return self._context((False, asked.cipher_spec, "", asked.certificate_label), asked.name)
 
-    def _context(self, key: _Key, channel: str) -> ssl.SSLContext:
+    def _context(self, key: _ContextKey, channel: str) -> ssl.SSLContext:
         try:
             if self._loaded is None:
                 self._loaded = _Loaded(self._settings(), self._sessions_max)
@@ -218,7 +218,7 @@ class TlsContexts(TlsRules):
         except RepositoryError as error:
             raise TlsFailed(
                 MQRC_KEY_REPOSITORY_ERROR,
-                f"AMQ9657E: for channel {channel}, {error}. Put it right, then REFRESH SECURITY TYPE(SSL).",
+                f"AMQ9657E: for channel {channel}, {error}. Correct it, then REFRESH SECURITY TYPE(SSL).",
             ) from None
         except MQError as error:
             raise TlsFailed(
@@ -226,22 +226,22 @@ class TlsContexts(TlsRules):
             ) from None
 
     def check(self, stream: TlsStream) -> None:
-        # Asked again: the channel may have been altered while the handshake went on.
+        # Read again: the channel may have been altered during the handshake.
         asked = self._channel(stream.channel_name)
         check_suite(_spec(asked), stream)
         if asked.client_authentication == "REQUIRED" and not stream.has_certificate:
             raise TlsFailed(
                 MQRC_SSL_INITIALIZATION_ERROR,
-                f"AMQ9637E: the other side of channel {asked.name} gave no certificate, and SSLCAUTH is REQUIRED.",
+                f"AMQ9637E: the other side of channel {asked.name} sent no certificate, and SSLCAUTH is REQUIRED.",
             )
         check_peer_name(asked.peer_name, stream)
 
     def refresh(self) -> str:
-        """Load everything anew, and give a sentence on what was done. MQError says why all stays as it was."""
+        """Load everything again, and return a sentence on the result. Raises MQError, and then nothing has changed."""
         settings = self._settings()
         try:
             fresh = _Loaded(settings, self._sessions_max)
-            # All that is in use must work with the new files, or none of them is taken.
+            # All contexts in use must work with the new files, or none is replaced.
             for key in self._loaded.contexts if self._loaded is not None else ():
                 fresh.context(key)
             for certificate in fresh.repository.certificates.values():
@@ -260,7 +260,7 @@ class TlsContexts(TlsRules):
         if not name:
             raise TlsFailed(
                 MQRC_SSL_INITIALIZATION_ERROR,
-                "AMQ9639E: somebody speaks TLS, but the handshake names no channel (SNI).",
+                "AMQ9639E: the other side uses TLS, but its handshake names no channel (SNI).",
                 ALERT_MISSING_EXTENSION,
             )
         found = self._find_channel(name)
@@ -271,14 +271,14 @@ class TlsContexts(TlsRules):
         if not found.cipher_spec:
             raise TlsFailed(
                 MQRC_SSL_INITIALIZATION_ERROR,
-                f"AMQ9635E: the other side of channel {name} speaks TLS; the channel has no CipherSpec (SSLCIPH) here.",
+                f"AMQ9635E: the other side of channel {name} uses TLS; the channel has no CipherSpec (SSLCIPH) here.",
                 ALERT_ACCESS_DENIED,
             )
         return found
 
 
 def check_peer_name(pattern: str, stream: TlsStream) -> None:
-    """TlsFailed when the name in the peer's certificate is not one that SSLPEER asks for."""
+    """Raise TlsFailed when the name in the peer's certificate does not match SSLPEER."""
     if not pattern:
         return
     subject = stream.peer_subject()
@@ -292,27 +292,27 @@ def check_peer_name(pattern: str, stream: TlsStream) -> None:
         shown = str(subject) if stream.has_certificate else "no certificate"
         raise TlsFailed(
             MQRC_SSL_PEER_NAME_MISMATCH,
-            f"AMQ9636E: the peer of channel {stream.channel_name} shows {shown}; SSLPEER asks for {pattern}.",
+            f"AMQ9636E: the peer of channel {stream.channel_name} has {shown}; SSLPEER requires {pattern}.",
         )
 
 
 def plaintext_refusal(channel: str) -> str:
-    """What to say of somebody who came without TLS to a channel that has a CipherSpec."""
+    """Return the error for a peer without TLS on a channel that has a CipherSpec."""
     return (
-        f"AMQ9639E: the other side of channel {channel} does not speak TLS, and the channel has a CipherSpec here. "
+        f"AMQ9639E: the other side of channel {channel} does not use TLS, and the channel has a CipherSpec here. "
         f"SSLCIPH must suit on both sides."
     )
 
 
 def channel_mismatch(stream: TlsStream, channel: str) -> str:
-    """Why a conversation may not be on this channel; empty if it may. TLS was agreed under the rules of one channel."""
+    """Return why a conversation may not use this channel, or empty: TLS was negotiated for one channel only."""
     if stream.channel_name == channel:
         return ""
     return f"AMQ9639E: the TLS handshake named channel {stream.channel_name}, the conversation is for {channel}."
 
 
 class _PartnerRules(TlsRules):
-    """Rules for the end of a message channel that connects: what its definition said when it began."""
+    """The rules of a message channel that connects, as its definition was when it started."""
 
     def __init__(self, contexts: TlsContexts, asked: ChannelTls) -> None:
         self._contexts = contexts

@@ -1,14 +1,13 @@
-"""Certificates and keys from files, as SSLKEYR names them.
+"""Key repositories: certificates and keys in the files that SSLKEYR names.
 
-SSLKEYR is a path without an ending, as in MQ. It leads to the first of these that is there:
+SSLKEYR is a path without an extension, as in MQ. The first of these that exists is used:
 
     <SSLKEYR>/        a directory: <label>.crt and <label>.key for each own certificate (the .crt may hold its chain),
-                      ca.crt with the certificates of those who may vouch for others, crl.pem with revocation lists.
-                      A <label>.crt without a key is somebody else's, and trusted like those in ca.crt
-    <SSLKEYR>.pem     one file with all of it; labels are the "friendlyName" that `openssl pkcs12` writes
+                      ca.crt with the trusted certificate authorities, crl.pem with revocation lists.
+                      A <label>.crt without a key belongs to a peer, and is trusted like those in ca.crt
+    <SSLKEYR>.pem     one file with all of them; labels are the "friendlyName" that `openssl pkcs12` writes
 
-Everything is read at once and kept, so that a repository is used as it was when it was loaded, whatever happens to its
-files later.
+Everything is read at once and kept in memory, so that later changes of the files have no effect until a refresh.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ _FRIENDLY_NAME: Final = re.compile(rb"friendlyName:[ \t]*(\S[^\r\n]*)")
 
 
 class RepositoryError(Exception):
-    """A repository that is not there or cannot be used. The text names the file."""
+    """A repository is missing or cannot be used. The text names the file."""
 
 
 @dataclass(frozen=True)
 class OwnCertificate:
-    """A certificate with its key. `files` says where they came from."""
+    """A certificate with its key. `files` names the files they came from."""
 
     label: str
     chain: bytes
@@ -51,7 +50,7 @@ class OwnCertificate:
 
 @dataclass(frozen=True)
 class KeyRepository:
-    """What was in a repository when it was loaded."""
+    """The contents of a repository when it was loaded."""
 
     path: Path
     certificates: dict[str, OwnCertificate]
@@ -60,7 +59,7 @@ class KeyRepository:
     password: str = field(default="", repr=False)
 
     def find(self, label: str, defaults: Sequence[str]) -> OwnCertificate | None:
-        """The certificate of a label. Without a label the first default that is there, else the only one there is."""
+        """Return the certificate of a label. Without a label: the first default that exists, else the only one."""
         if label:
             return self.certificates.get(label)
         for each in defaults:
@@ -69,7 +68,7 @@ class KeyRepository:
         return next(iter(self.certificates.values())) if len(self.certificates) == 1 else None
 
     def load_certificate(self, context: ssl.SSLContext, certificate: OwnCertificate) -> None:
-        """Let a context show a certificate. RepositoryError when certificate and key cannot be used."""
+        """Load a certificate and its key into a context. Raises RepositoryError when they cannot be used."""
         password = _Password(self.password)
         with _as_file(certificate.chain + b"\n" + certificate.key) as in_memory:
             try:
@@ -80,7 +79,7 @@ class KeyRepository:
                 raise RepositoryError(f"{certificate.files}: {_explain(error, password.is_asked)}") from None
 
     def load_trust(self, context: ssl.SSLContext) -> None:
-        """Let a context accept certificates that the authorities vouch for and that are not revoked."""
+        """Let a context accept certificates that are signed by the authorities and not revoked."""
         if self.authorities:
             _load_trust(context, self.authorities, self.path, "certificates of authorities")
         if self.revocations:
@@ -89,11 +88,11 @@ class KeyRepository:
 
 
 class _NoPassword(Exception):
-    """OpenSSL asks for a password that we do not have."""
+    """OpenSSL asked for a password, and none is configured."""
 
 
 class _Password:
-    """Answers OpenSSL, which would ask on the terminal otherwise, and wait."""
+    """Gives the password to OpenSSL, which would prompt on the terminal otherwise, and wait."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -107,13 +106,13 @@ class _Password:
 
 
 def default_labels(name: str) -> tuple[str, ...]:
-    """The labels of a queue manager's or a user's certificate if CERTLABL names none: MQ's own, then the bare name."""
+    """Return the labels to try when CERTLABL is blank: MQ's default label, then the bare name."""
     return (DEFAULT_LABEL_PREFIX + name.lower(), name.lower())
 
 
 def load_repository(path: Path, password: str = "") -> KeyRepository:
-    """Read a repository; `path` is the path that SSLKEYR gives. RepositoryError if it is not there or not readable."""
-    # A queue manager that moves here may still have key.kdb in SSLKEYR; what counts is what stands beside it.
+    """Read the repository at the path in SSLKEYR. Raises RepositoryError if it is missing or unreadable."""
+    # A migrated queue manager may still have key.kdb in SSLKEYR; the files beside it are used.
     stem = path.with_suffix("") if path.suffix in _FOREIGN_ENDINGS else path
     try:
         if stem.is_dir():
@@ -127,7 +126,7 @@ def load_repository(path: Path, password: str = "") -> KeyRepository:
 
 
 def from_files(ca_file: str, certificate_file: str, key_file: str, password: str) -> KeyRepository:
-    """A repository made of single files; a key may be in the file of its certificate. RepositoryError."""
+    """Return a repository made of single files; a key may be in its certificate's file. Raises RepositoryError."""
     certificates: dict[str, OwnCertificate] = {}
     try:
         authorities = _read(Path(ca_file)) if ca_file else b""
@@ -141,7 +140,7 @@ def from_files(ca_file: str, certificate_file: str, key_file: str, password: str
 
 
 def file_name(label: str) -> str:
-    """The name that a label's files have without their endings. RepositoryError for what cannot be one."""
+    """Return the file name of a label without its extension. Raises RepositoryError for an invalid label."""
     name = label.replace("/", "&")
     if not name or name.startswith(".") or "\0" in name or name + CERTIFICATE_ENDING == AUTHORITIES_FILE:
         raise RepositoryError(f"{label!r} cannot be the label of a certificate")
@@ -173,7 +172,7 @@ def _from_directory(path: Path, password: str) -> KeyRepository:
 
 
 def _from_bundle(path: Path, password: str) -> KeyRepository:
-    """Take a bundle apart. Which certificate belongs to a key is found by trying."""
+    """Read a bundle. The certificate that belongs to a key is found by trying."""
     data = _read(path)
     keys: list[tuple[str, bytes]] = []
     others: list[tuple[str, bytes]] = []
@@ -213,7 +212,7 @@ def _certificate_of_key(
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), OwnCertificate(label, certificate, key, str(path))
             )
         except RepositoryError as error:
-            # A wrong password is wrong for all of them; a wrong certificate is not worth a word.
+            # A wrong password is wrong for all of them; a certificate of another key is expected here.
             if "password" in str(error):
                 problem = error
             continue
@@ -242,7 +241,7 @@ def _read(path: Path) -> bytes:
 
 @contextmanager
 def _as_file(data: bytes) -> Iterator[str]:
-    """A path to bytes in memory: `ssl` takes keys from files only, and these are to be on no disk."""
+    """Give a path to bytes in memory: `ssl` takes keys from files only, and these must not be written to disk."""
     descriptor = os.memfd_create("ostler-tls", os.MFD_CLOEXEC)
     try:
         with open(descriptor, "wb", closefd=False) as file:

@@ -1,4 +1,4 @@
-"""Certificates tried out before anybody relies on them: handshakes with ourselves, in memory."""
+"""Self-tests of certificates before they are used: TLS handshakes in memory."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ostler.server.tls.key_repository import KeyRepository, OwnCertificate, Repo
 from ostler.server.tls.suites import new_context
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
-_TURNS: Final = 4
-# It goes with any key.
+_ROUND_TRIPS: Final = 4
+# It suits any key.
 _ANY_SPEC: Final = "ANY_TLS12_OR_HIGHER"
 
 
 class _SelfTestRules(TlsRules):
-    """Rules for a handshake with ourselves."""
+    """The TLS rules of a self-test: they accept any peer."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self._context = context
@@ -29,14 +29,14 @@ class _SelfTestRules(TlsRules):
 
 
 def self_test_server(context: ssl.SSLContext, cipher_spec: str, certificate: OwnCertificate) -> None:
-    """A handshake in memory: certificate, key and CipherSpec go together, and the certificate is valid today."""
+    """Check that certificate, key and CipherSpec fit, and that the certificate is valid. Raises RepositoryError."""
     other = new_context(require(cipher_spec), is_server=False)
     _trust_only(other, certificate)
     _handshake(other, context, certificate, f" with CipherSpec {cipher_spec}")
 
 
 def self_test_client(repository: KeyRepository, certificate: OwnCertificate) -> None:
-    """The same for a certificate that a client shows. Which suites its key goes with is the server's concern."""
+    """Check a client's certificate in the same way. Which suites suit its key is for the server to decide."""
     client = new_context(require(_ANY_SPEC), is_server=False)
     client.verify_mode = ssl.CERT_NONE
     server = new_context(require(_ANY_SPEC), is_server=True)
@@ -61,7 +61,7 @@ def _handshake(
     try:
         server = TlsStream(_SelfTestRules(server_context), is_server=True)
         client = TlsStream(_SelfTestRules(client_context), is_server=False, channel="TRIAL")
-        for _ in range(_TURNS):
+        for _ in range(_ROUND_TRIPS):
             server.received(client.take_output())
             client.received(server.take_output())
         assert server.is_ready

@@ -1,8 +1,8 @@
-"""Contexts of `ssl` that do what a CipherSpec asks.
+"""SSL contexts for CipherSpecs.
 
 Protocol versions and the suites of TLS 1.2 are chosen through `ssl`. The suites of TLS 1.3 are not: before Python 3.15
-`ssl` has no call for them, though OpenSSL does. There OpenSSL is called by its own name; where that cannot be done both
-sides offer what they have, and whatever comes out is checked after the handshake, as it is in any case.
+`ssl` has no call for them, though OpenSSL does. There OpenSSL is called directly; where that is impossible both sides
+offer all suites, and the negotiated one is checked after the handshake, as it is in any case.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _PROTOCOL_1_3: Final = "TLSv1.3"
 
 
 def new_context(spec: CipherSpec, is_server: bool) -> ssl.SSLContext:
-    """A context that allows what the CipherSpec allows, and that trusts nobody yet. MQError if OpenSSL cannot."""
+    """Return a context for a CipherSpec, without any trust. Raises MQError if OpenSSL does not support it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)
-    # The server name is the channel's and stands in no certificate; SSLPEER is what names are checked with.
+    # The server name is that of the channel and in no certificate; names are checked with SSLPEER.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE if is_server else ssl.CERT_REQUIRED
     context.maximum_version = _VERSIONS[spec.highest_protocol]
     context.minimum_version = _VERSIONS[spec.lowest_protocol]
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    # Sessions are not taken up again: every connection shows its certificate, and no key outlives its conversation.
+    # Sessions are not resumed: every connection presents its certificate, and no key outlives its connection.
     context.options |= ssl.OP_NO_TICKET
     if is_server:
         context.num_tickets = 0
@@ -51,7 +51,7 @@ def new_context(spec: CipherSpec, is_server: bool) -> ssl.SSLContext:
 
 
 def choose_suites_1_3(context: ssl.SSLContext, suites: tuple[str, ...]) -> bool:
-    """Let a context use these suites of TLS 1.3 only. False where this Python cannot; then nothing has changed."""
+    """Restrict a context to these TLS 1.3 suites. Returns False, without effect, where this Python cannot."""
     wanted = ":".join(suites)
     own = getattr(context, "set_ciphersuites", None)
     if own is not None:
@@ -68,24 +68,24 @@ def choose_suites_1_3(context: ssl.SSLContext, suites: tuple[str, ...]) -> bool:
         return False
     function.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     function.restype = ctypes.c_int
-    # An SSLContext of CPython is the head of any object, and then the address of OpenSSL's own context.
+    # An SSLContext of CPython is an object header followed by the address of OpenSSL's context.
     address = ctypes.c_void_p.from_address(id(context) + object.__basicsize__).value
     return bool(function(address, wanted.encode("ascii")) == 1 and _suites_1_3(context) == set(suites))
 
 
 def check_suite(spec: CipherSpec, stream: TlsStream) -> None:
-    """TlsFailed when a handshake came to a suite that the CipherSpec does not allow."""
+    """Raise TlsFailed when the handshake negotiated a suite that the CipherSpec does not allow."""
     if not spec.allows(stream.suite):
         raise TlsFailed(
             MQRC_SSL_INITIALIZATION_ERROR,
-            f"AMQ9631E: the handshake for channel {stream.channel_name} came to {stream.cipher}, "
+            f"AMQ9631E: the handshake for channel {stream.channel_name} negotiated {stream.cipher}, "
             f"but the CipherSpec is {spec.name}.",
         )
 
 
 def _is_layout_known() -> bool:
     known = (3, 11) <= sys.version_info[:2] <= (3, 14)
-    # Where `_ssl` is built into the program there is no file, and no telling whose OpenSSL a name would lead to.
+    # Where `_ssl` is built into the program there is no file, and a symbol might be that of another OpenSSL.
     return known and platform.python_implementation() == "CPython" and hasattr(_ssl, "__file__")
 
 
