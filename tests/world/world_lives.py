@@ -10,6 +10,7 @@ from tests.world.simulated_disk import Chooser, SimulatedDisk
 from ostler.engine.core import Engine
 from ostler.engine.queue.expiry import ExpiryScan
 from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
+from ostler.engine.recovery.checkpoint_space import hold_reserve
 from ostler.engine.recovery.replay import Replay
 from ostler.engine.recovery.snapshot import Snapshot, replace_file
 from ostler.engine.syncpoint import back_out_oldest
@@ -165,7 +166,7 @@ class WorldLives:
         replay.finish()
         self.engine, self.log, self.replay = engine, log, replay
         if self.holds_space:
-            engine.space.hold(engine)
+            hold_reserve(engine)
         manifest = replay.manifest
         if manifest.orderly:
             manifest.orderly = False
@@ -302,7 +303,7 @@ class WorldLives:
 
     def _hold_space(self) -> None:
         if self.holds_space:
-            self.engine.space.hold(self.engine)
+            hold_reserve(self.engine)
         self.log.writer.may_grow = True
 
     def _write(self, write: Callable[[], None], size_bytes: int) -> None:
@@ -313,7 +314,7 @@ class WorldLives:
                 return
             except DiskFull:
                 self.log.writer.may_grow = False
-                if not self.engine.space.give(self.engine, size_bytes):
+                if not self.engine.reserve.release(self.engine.disk, size_bytes):
                     raise
 
     def _write_snapshot(self, snapshot: Snapshot) -> Generator[str, None, None]:

@@ -19,7 +19,7 @@ from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.get_waiters import ScanTurns
 from ostler.engine.queue.queue import LongMessages, Queue
 from ostler.engine.queue.queue_file import OpenFiles, QueueFile
-from ostler.engine.recovery.checkpoint_space import CheckpointSpace
+from ostler.engine.recovery.checkpoint_reserve import CheckpointReserve
 from ostler.engine.selectors.selector import COMPILING_COST, Selector, compile_selector
 from ostler.engine.selectors.selector import cache as selector_cache
 from ostler.engine.unit_of_work import UnitOfWork
@@ -93,7 +93,7 @@ class Engine:
         self.checkpoint_number: i64 = 0
         self.checkpoint_began_lsn: i64 = 0  # where the last complete one began
         self.removed_queues: list[Queue] = []  # their files go when a catalogue without them is durable
-        self.space = CheckpointSpace()
+        self.reserve = CheckpointReserve()
         self.open_files = OpenFiles()
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
         self.buffer_bytes_persistent: i64 = 256 * 1024
@@ -293,7 +293,7 @@ class Engine:
         """The live side of a local queue definition."""
         is_temporary: bool = definition.attributes.get("DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
         path = queue_path(definition.name, queue_id, is_temporary) + "/messages"
-        queue = Queue(queue_id, definition, QueueFile(self.disk, path, self.open_files), self.space)
+        queue = Queue(queue_id, definition, QueueFile(self.disk, path, self.open_files), self.reserve)
         queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent
         queue.buffer_bytes_persistent = self.buffer_bytes_persistent
         queue.long_messages = self.long_messages

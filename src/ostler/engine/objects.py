@@ -11,7 +11,7 @@ from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE
-from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, refuse_full_disk
+from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, has_checkpoint_space, refuse_full_disk
 from ostler.engine.recovery.records import CLEAR, DEFINE, DELETE, number_head
 from ostler.model.attributes import ObjectType, Value, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
@@ -343,7 +343,7 @@ def _dynamic_name(engine: Engine, wanted: str) -> str:
 def _check_room(engine: Engine) -> None:
     if engine.lacks_log_space(_RECORD_ROOM_BYTES):
         raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
-    if not engine.space.covers(engine, DEFINITION_BYTES):
+    if not has_checkpoint_space(engine, DEFINITION_BYTES):
         refuse_full_disk(engine)
         raise MQError(MQRC_RESOURCE_PROBLEM, "The disk is full.")
-    engine.space.needed_bytes += DEFINITION_BYTES
+    engine.reserve.needed_bytes += DEFINITION_BYTES

@@ -20,6 +20,7 @@ from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.recovery.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MANIFEST_PATH, Manifest, write_instance
+from ostler.engine.recovery.checkpoint_space import hold_reserve
 from ostler.engine.recovery.replay import JournalInconsistent, Replay
 from ostler.engine.recovery.snapshot import replace_file
 from ostler.engine.syncpoint import back_out, commit
@@ -216,7 +217,7 @@ class QueueManager(ManagerCore):
         engine.journal = self.log
         replay.finish()
         self._remove_leftover_directories(replay)
-        engine.space.hold(engine)
+        hold_reserve(engine)
         self._clear_orderly_flag(replay.manifest)
         self.housekeeping = Housekeeping(self, self.statistics_writer)
         self.writer = JournalWriter(self.log, self.lock, self.make_room, self.housekeeping.ask, self.fail)
@@ -225,7 +226,7 @@ class QueueManager(ManagerCore):
         if not engine.queues_by_id:
             self._define_system_objects()
         with self.lock:
-            engine.space.hold(engine)
+            hold_reserve(engine)
             events.after_restart(engine)
             send_own_messages(engine, triggers.after_restart(engine), None)
             send_own_messages(engine, events.on_start(engine), None)
@@ -291,7 +292,7 @@ class QueueManager(ManagerCore):
                     replace_file(self.disk, "checkpoint", [manifest.encode()])
                     return
                 except DiskFull:
-                    if not self.engine.space.give(self.engine, manifest.size_bytes()):
+                    if not self.engine.reserve.release(self.engine.disk, manifest.size_bytes()):
                         raise
 
     def _define_system_objects(self) -> None:
@@ -360,7 +361,7 @@ class QueueManager(ManagerCore):
             self.log.writer.close()
         for queue in self.engine.queues_by_id.values():
             queue.file.close()
-        self.engine.space.close()
+        self.engine.reserve.close()
 
     def _quiesce(self, mode: str, wait_seconds: float) -> None:
         self.limit_end_wait(wait_seconds)

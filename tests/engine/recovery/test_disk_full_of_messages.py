@@ -9,7 +9,8 @@ from tests.world.world import World
 
 from ostler.engine.connection import Connection
 from ostler.engine.handle import Handle
-from ostler.engine.recovery.checkpoint_space import RESERVE_PATH, needed_bytes
+from ostler.engine.recovery.checkpoint_reserve import RESERVE_PATH
+from ostler.engine.recovery.checkpoint_space import needed_bytes
 from ostler.log import LogSettings
 from ostler.model.constants import (
     MQGMO_NO_SYNCPOINT,
@@ -40,8 +41,8 @@ class Desk:
 
     def put(self, index: int, body: bytes) -> int:
         answer = self.world.put(self.connection, self.handles[index], body)
-        space = self.world.engine.space
-        if answer.reason == MQRC_Q_SPACE_NOT_AVAILABLE and space.was_refused and space.freed_bytes > 0:
+        reserve = self.world.engine.reserve
+        if answer.reason == MQRC_Q_SPACE_NOT_AVAILABLE and reserve.was_refused and reserve.freed_bytes > 0:
             # As the server's housekeeping, within a second.
             self.world.checkpoint()
             answer = self.world.put(self.connection, self.handles[index], body)
@@ -162,7 +163,7 @@ def test_the_reserve_covers_what_a_checkpoint_needs() -> None:
     Desk(world, NAMES).fill(700)
     world.disk.fill(0)
     for _ in range(3):
-        assert world.engine.space.reserved_bytes >= needed_bytes(world.engine)
+        assert world.engine.reserve.reserved_bytes >= needed_bytes(world.engine)
         world.checkpoint()
 
 
@@ -197,8 +198,8 @@ def test_the_reserve_is_plain_zeros_and_shrinks_when_it_is_far_too_large() -> No
     assert not any(file.read_at(0, file.size_bytes()))
     file.truncate(200 << 20)
     world.restart()
-    assert world.engine.space.reserved_bytes < 8 << 20
-    assert file.size_bytes() == world.engine.space.reserved_bytes
+    assert world.engine.reserve.reserved_bytes < 8 << 20
+    assert file.size_bytes() == world.engine.reserve.reserved_bytes
 
 
 def test_definitions_are_refused_before_a_catalogue_of_them_finds_no_space() -> None:

@@ -32,7 +32,8 @@ from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.queue.delivery import check_admission
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.transmission import HEADERS_BYTES
-from ostler.engine.recovery.checkpoint_space import MESSAGE_BYTES, QUEUE_BYTES, refuse_full_disk
+from ostler.engine.recovery.checkpoint_reserve import MESSAGE_BYTES, QUEUE_BYTES
+from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, refuse_full_disk
 from ostler.engine.selectors.selector import Selector
 from ostler.model.constants import (
     MQPMO_NOT_OWN_SUBS,
@@ -282,7 +283,7 @@ def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
         needed: i64 = len(plan.body) + records * JOURNAL_MARGIN_BYTES + count * _RECORD_BYTES + plan.own_bytes
         if engine.lacks_log_space(needed):
             return MQRC_RESOURCE_PROBLEM
-        if not engine.space.covers(engine, _file_bytes(plan, count)):
+        if not has_checkpoint_space(engine, _file_bytes(plan, count)):
             return refuse_full_disk(engine)
     return 0
 

@@ -32,7 +32,7 @@ from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.retrieval import fail_request, finish_get, property_control, satisfy, try_satisfy
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, NONE, PERSISTENT, PUT_UNCOMMITTED
 from ostler.engine.queue.transmission import transmission_message
-from ostler.engine.recovery.checkpoint_space import refuse_full_disk
+from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, reclaim_space, refuse_full_disk
 from ostler.engine.recovery.records import PUT, put_head
 from ostler.engine.unit_of_work import Entry, UnitOfWork
 from ostler.model.constants import (
@@ -66,7 +66,7 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
     if queue.damaged:
         return MQRC_OBJECT_DAMAGED
     if queue.spill_bytes >= SPILL_BATCH_BYTES:
-        if engine.space.is_giving:
+        if engine.reserve.is_in_use:
             return refuse_full_disk(engine)
         reason: i64 = _spill(engine, queue)
         if reason != 0:
@@ -74,7 +74,7 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
     if is_persistent:
         if queue.is_temporary:
             return MQRC_PERSISTENT_NOT_ALLOWED
-        if not engine.space.covers(engine, size_bytes):
+        if not has_checkpoint_space(engine, size_bytes):
             return refuse_full_disk(engine)
         if engine.lacks_log_space(size_bytes + JOURNAL_MARGIN_BYTES):
             return MQRC_RESOURCE_PROBLEM
@@ -90,7 +90,7 @@ def _spill(engine: Engine, queue: Queue) -> i64:
         except DescriptorsExhausted:
             return MQRC_RESOURCE_PROBLEM
         except DiskFull:
-            if not engine.space.reclaim(engine):
+            if not reclaim_space(engine):
                 return refuse_full_disk(engine)
 
 

@@ -25,7 +25,7 @@ from ostler.engine.queue.slots import (
     Slots,
     place_length,
 )
-from ostler.engine.recovery.checkpoint_space import MESSAGE_BYTES, QUEUE_BYTES, CheckpointSpace
+from ostler.engine.recovery.checkpoint_reserve import MESSAGE_BYTES, QUEUE_BYTES, CheckpointReserve
 from ostler.model.accounts import MovingAverage
 from ostler.model.constants import (
     MQMDS_FIFO,
@@ -65,13 +65,13 @@ class LongMessages:
 
 @final
 class Queue:
-    def __init__(self, queue_id: i64, definition: Definition, file: QueueFile, space: CheckpointSpace) -> None:
+    def __init__(self, queue_id: i64, definition: Definition, file: QueueFile, reserve: CheckpointReserve) -> None:
         self.queue_id: i64 = queue_id
         self.name: str = definition.name
         self.definition = definition
         self.slots = Slots()
         self.file = file
-        self.space = space
+        self.reserve = reserve
         self.waiting = GetWaiters()
         self.offers: deque[Offer] = deque()  # messages that not all who wait with selectors were asked about, in order
         self.counters = QueueCounters()
@@ -210,8 +210,8 @@ class Queue:
         if flags & PERSISTENT:
             if not self.changed:
                 self.changed = True
-                self.space.needed_bytes += QUEUE_BYTES
-            self.space.needed_bytes += size + MESSAGE_BYTES
+                self.reserve.needed_bytes += QUEUE_BYTES
+            self.reserve.needed_bytes += size + MESSAGE_BYTES
             self.unsaved_bytes += size + MESSAGE_BYTES
             self.resident_bytes_persistent += size
             if self.resident_bytes_persistent > self.buffer_bytes_persistent:
@@ -332,7 +332,7 @@ class Queue:
         packed: i64 = slots.places[slot]
         if packed != NONE:
             self.file.release(packed)
-            self.space.freed_bytes += place_length(packed)
+            self.reserve.freed_bytes += place_length(packed)
             self.last_read = None
         elif message is not None and slots.flags[slot] & PERSISTENT:
             self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES

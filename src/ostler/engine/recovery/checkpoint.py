@@ -24,7 +24,8 @@ from ostler.engine.core import JOURNAL_MARGIN_BYTES, QUEUES_PATH, Engine, queue_
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import lasting_flags
-from ostler.engine.recovery.checkpoint_space import QUEUE_BYTES, definition_count
+from ostler.engine.recovery.checkpoint_reserve import QUEUE_BYTES
+from ostler.engine.recovery.checkpoint_space import definition_count
 from ostler.engine.recovery.records import GET, PREPARE, PUT, get_head, number_head, put_head
 from ostler.engine.recovery.snapshot import (
     FilesUnrelated,
@@ -189,7 +190,7 @@ class Checkpoint:
         self.engine = engine
         self.orderly = orderly
         engine.checkpoint_number += 1
-        engine.space.freed_bytes = 0
+        engine.reserve.freed_bytes = 0
         self.number: i64 = engine.checkpoint_number
         self._began_lsn: i64 = engine.journal.end_lsn()
         self._catalogue_lsn: i64 = 0
@@ -220,7 +221,7 @@ class Checkpoint:
             except DescriptorsExhausted:
                 raise
             except DiskFull:
-                if not self.engine.space.give(self.engine, queue.unsaved_bytes + QUEUE_BYTES):
+                if not self.engine.reserve.release(self.engine.disk, queue.unsaved_bytes + QUEUE_BYTES):
                     raise
         self._captured = queue
         queue.file.is_pinned = True
@@ -251,8 +252,8 @@ class Checkpoint:
         self._catalogue_lsn = engine.journal.end_lsn()
         self._catalogue_number = self.number
         catalogue = encode_catalogue(engine, self.number, self._catalogue_lsn)
-        engine.space.catalogue_bytes = len(catalogue)
-        engine.space.catalogue_definitions = definition_count(engine)
+        engine.reserve.catalogue_bytes = len(catalogue)
+        engine.reserve.catalogue_definitions = definition_count(engine)
         return catalogue
 
     def write_catalogue(self, disk: Disk, catalogue: bytes) -> None:

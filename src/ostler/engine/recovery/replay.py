@@ -33,7 +33,8 @@ from ostler.engine.recovery.checkpoint import (
     read_manifest,
     write_instance,
 )
-from ostler.engine.recovery.checkpoint_space import definition_count, file_bytes
+from ostler.engine.recovery.checkpoint_reserve import file_bytes
+from ostler.engine.recovery.checkpoint_space import definition_count, reclaim_space
 from ostler.engine.recovery.records import (
     BACK_OUT,
     CLEAR,
@@ -127,8 +128,8 @@ class Replay:
             engine.catalogue_changed = catalogue.version < CATALOGUE_VERSION
         else:
             engine.catalogue_changed = False
-        engine.space.catalogue_bytes = file_bytes(engine.disk, CATALOGUE_PATH)
-        engine.space.catalogue_definitions = definition_count(engine)
+        engine.reserve.catalogue_bytes = file_bytes(engine.disk, CATALOGUE_PATH)
+        engine.reserve.catalogue_definitions = definition_count(engine)
 
     def check_end(self, end_lsn: i64) -> None:
         """The journal ends here, all of it was read: refuse what it does not reach, and what nobody accounts for.
@@ -264,7 +265,7 @@ class Replay:
                 queue.write_spill()
                 return
             except DiskFull:
-                if not self.engine.space.reclaim(self.engine):
+                if not reclaim_space(self.engine):
                     # The log has them, and memory keeps them: gets alone take off a full disk what it holds.
                     self.is_disk_full = True
                     return

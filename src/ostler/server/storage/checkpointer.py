@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ostler.engine.core import Engine
 from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
+from ostler.engine.recovery.checkpoint_space import hold_reserve
 from ostler.engine.recovery.snapshot import Snapshot
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.log.recovery_log import RecoveryLog
@@ -33,7 +34,7 @@ def needs_room(engine: Engine, log: RecoveryLog) -> bool:
     A message may be too long for the rest of a log that is far from full. With nothing behind the restart LSN a
     checkpoint would not move it.
     """
-    if log.is_filling() or engine.space.wants_checkpoint():
+    if log.is_filling() or engine.reserve.wants_checkpoint():
         return True
     return log.room_bytes() < engine.journal_wanted_bytes and log.writer.restart_lsn < log.end_lsn()
 
@@ -48,7 +49,7 @@ class Checkpointer:
     def make_room(self) -> None:
         """Free log space: take a checkpoint, and while units of work still hold the log, back out the oldest one."""
         with self._room_turn:
-            if self._manager.engine.space.is_giving:
+            if self._manager.engine.reserve.is_in_use:
                 self._manager.checkpoint_turn.acquire()  # a checkpoint is using the reserve: wait for its end
                 self._manager.checkpoint_turn.release()
             if not needs_room(self._manager.engine, self._manager.log):
@@ -100,7 +101,7 @@ class Checkpointer:
     def _hold_space(self) -> None:
         """Refill the reserve of disk space, as far as the disk has space."""
         with self._manager.lock:
-            self._manager.engine.space.hold(self._manager.engine)
+            hold_reserve(self._manager.engine)
         self._manager.log.writer.may_grow = True
 
     def _write(self, write: Callable[[], None], size_bytes: int) -> None:
@@ -119,7 +120,7 @@ class Checkpointer:
             except DiskFull:
                 self._manager.log.writer.may_grow = False  # the released space is not for log extents
                 with self._manager.lock:
-                    if not self._manager.engine.space.give(self._manager.engine, size_bytes):
+                    if not self._manager.engine.reserve.release(self._manager.engine.disk, size_bytes):
                         raise
 
     def _checkpoint_queues(self, taken: Checkpoint, pending: list[int]) -> DiskFull | None:

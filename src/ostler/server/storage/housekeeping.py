@@ -118,9 +118,9 @@ class Housekeeping:
 
     def _space_is_wanted(self) -> bool:
         """Return True when a put was refused for lack of disk space and a checkpoint would free some."""
-        space = self._manager.engine.space
+        reserve = self._manager.engine.reserve
         now = time.monotonic()
-        if not space.was_refused or space.freed_bytes == 0 or now - self._space_made_at < _SPACE_PERIOD_SECONDS:
+        if not reserve.was_refused or reserve.freed_bytes == 0 or now - self._space_made_at < _SPACE_PERIOD_SECONDS:
             return False
         self._space_made_at = now
         return True
