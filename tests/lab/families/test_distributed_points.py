@@ -17,7 +17,7 @@ from ostler.lab.families.channels.distributed_points import (
     usable_cipher,
 )
 from ostler.lab.families.channels.drain import messages_to_drain
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.runner.contract import GET, ROUND_TRIP, PointFailed, RunContext, Settings
 from ostler.lab.runner.queue_managers.channel_wiring import FAST, NORMAL, Wiring
@@ -58,13 +58,13 @@ def test_headlines_as_the_report_has_them() -> None:
     (first, *_, last) = of("dq-rr-np")
     assert (first.requesters, last.requesters, last.responders, last.wiring.routes) == (1, 20, 5, 4)
     assert (last.units, last.persistent, last.kind, last.main_operation) == (
-        plan.NOBODY,
+        spec.NOBODY,
         False,
-        plan.REQUEST_REPLY,
+        spec.REQUEST_REPLY,
         ROUND_TRIP,
     )
     last = of("dq-rr-pm")[-1]
-    assert (last.requesters, last.units, last.persistent, last.wiring.routes) == (120, plan.EVERYBODY, True, 2)
+    assert (last.requesters, last.units, last.persistent, last.wiring.routes) == (120, spec.EVERYBODY, True, 2)
     assert last.manager.log.buffer_pages == 512
 
 
@@ -115,7 +115,7 @@ def test_batches_speeds_and_distances_are_swept() -> None:
 
 def test_one_way_has_a_queue_for_each_channel_and_is_counted_where_it_arrives() -> None:
     point = next(each for each in of("dq-one-way") if each.wiring.routes == 10)
-    assert (point.kind, point.pairs, point.requesters, point.responders) == (plan.ONE_WAY, 10, 40, 80)
+    assert (point.kind, point.pairs, point.requesters, point.responders) == (spec.ONE_WAY, 10, 40, 80)
     assert (point.main_operation, point.goes_round, point.consumer_unit) == (GET, False, 20)
     large = next(each for each in of("dq-one-way") if each.body_bytes == 204_800)
     assert 0 < large.window * large.body_bytes <= 64 << 20 < point.window * large.body_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.lab.families.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.runner.contract import GET
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.model import Binding, Scenario
@@ -70,7 +70,7 @@ def test_request_reply_as_the_report_has_it() -> None:
     found = of("client-rr-pm")
     assert [each.requesters for each in found][-1] == 120
     assert {(each.pairs, each.body_bytes, each.persistent, each.units) for each in found} == {
-        (1, 2048, True, plan.EVERYBODY)
+        (1, 2048, True, spec.EVERYBODY)
     }
     assert found[0].requester_binding is Binding.CLIENT
     assert found[0].responder_binding is Binding.LOCAL
@@ -95,7 +95,7 @@ def test_private_queues_have_one_application_for_each_pair() -> None:
     assert [(each.requesters, each.responders) for each in found] == [(each.pairs, each.pairs) for each in found]
     assert not found[0].goes_round
     single = of("zos-pq-np-in-single")[0]
-    assert (single.requesters, single.responders, single.pairs, single.units) == (5, 4, 1, plan.RESPONDERS)
+    assert (single.requesters, single.responders, single.pairs, single.units) == (5, 4, 1, spec.RESPONDERS)
 
 
 def test_queue_managers_of_the_appliance() -> None:
@@ -114,9 +114,9 @@ def test_options_that_are_compared() -> None:
     systems = {(each.persistent, each.on_tmpfs) for each in of("rr-bb-filesystem")}
     assert systems == {(False, False), (True, False), (True, True)}
     units = [(each.units, each.manager.stanzas["TuningParameters"]) for each in of("implicit-syncpoint-by-apps")]
-    assert (plan.NOBODY, {"ImplSyncOpenOutput": "2"}) in units
-    assert (plan.NOBODY, {"ImplSyncOpenOutput": "OFF"}) in units
-    assert (plan.EVERYBODY, {"ImplSyncOpenOutput": "OFF"}) in units
+    assert (spec.NOBODY, {"ImplSyncOpenOutput": "2"}) in units
+    assert (spec.NOBODY, {"ImplSyncOpenOutput": "OFF"}) in units
+    assert (spec.EVERYBODY, {"ImplSyncOpenOutput": "OFF"}) in units
     workloads = [(each.persistent, each.body_bytes) for each in of("appl-generation-comparison")]
     assert workloads == [(False, 2048), (True, 20_480)]
 
@@ -133,7 +133,7 @@ def test_logs_that_are_compared() -> None:
 def test_producers_and_consumers() -> None:
     found = of("p2p-multi-np")
     assert [(each.requesters, each.responders, each.pairs) for each in found][:3] == [(1, 1, 1), (2, 2, 2), (4, 4, 4)]
-    assert (found[0].kind, found[0].rate_per_second, found[0].main_operation) == (plan.ONE_WAY, 1600.0, GET)
+    assert (found[0].kind, found[0].rate_per_second, found[0].main_operation) == (spec.ONE_WAY, 1600.0, GET)
     plain, asynchronous = of("zos-svrconn-sharecnv0")[0], of("zos-svrconn-sharecnv1")[0]
     assert (plain.conversations, plain.async_put, plain.read_ahead) == (0, False, False)
     assert (asynchronous.conversations, asynchronous.async_put, asynchronous.read_ahead) == (1, True, True)
@@ -152,7 +152,7 @@ def test_one_publisher_has_many_subscribers(name: str, persistent: bool) -> None
     assert [each.responders for each in found] == [each.subscribers for each in found]
     assert {4, 8, 12, 16, 48, 80} <= {each.subscribers for each in found}
     assert {each.main_operation for each in found} == {GET}
-    assert {each.units for each in found} == {plan.EVERYBODY if persistent else plan.NOBODY}
+    assert {each.units for each in found} == {spec.EVERYBODY if persistent else spec.NOBODY}
     for each in found:
         queues = [command for command in each.manager.commands if "LAB.SUBSCRIBER." in command]
         assert len(queues) == each.subscribers

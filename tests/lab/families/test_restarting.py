@@ -12,7 +12,7 @@ from ostler.lab.runner.contract import PointFailed, PointSpec, ProgressSample
 
 
 class Unheard:
-    def moment(self, moment: ProgressSample) -> None:
+    def on_progress(self, moment: ProgressSample) -> None:
         return
 
 

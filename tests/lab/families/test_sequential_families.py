@@ -64,7 +64,7 @@ from ostler.model.errors import MQError
 class Silent:
     """Hears of the load and says nothing."""
 
-    def moment(self, moment: ProgressSample) -> None:
+    def on_progress(self, moment: ProgressSample) -> None:
         assert moment.completed >= 0
 
 
@@ -116,7 +116,7 @@ def measured(
             counted = prepared.run(timeline, Silent())
             results = {figure.name: figure.value for figure in prepared.results()}
             points.append(
-                Point(prepared.point_spec, roles, counted, results, prepared.settled(counted), prepared.metrics())
+                Point(prepared.point_spec, roles, counted, results, prepared.check_counts(counted), prepared.metrics())
             )
     finally:
         prepared.close()
@@ -312,7 +312,7 @@ def test_clients_connect_again_and_again_until_the_window_is_over(tmp_path: Path
 class Endless(Task):
     """Does not look at the time."""
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         threading.Event().wait()
         return []
 
@@ -321,7 +321,7 @@ class Endless(Task):
 
 
 class Failing(Endless):
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         raise MQError(2053, "The queue is full.")
 
 

@@ -17,7 +17,7 @@ import psutil
 import pytest
 from tests.lab.load.answering_server import AnsweringServer
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.bare.client import HELLO, REQUESTER
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
@@ -50,7 +50,7 @@ def server() -> Iterator[AnsweringServer]:
 class Quiet:
     """Who watches, and does not mind."""
 
-    def moment(self, moment: ProgressSample) -> None: ...
+    def on_progress(self, moment: ProgressSample) -> None: ...
 
 
 def soon(measured_seconds: float, cool_down_seconds: float = 0.0, warm_up_seconds: float = 0.0) -> Timeline:
@@ -60,7 +60,7 @@ def soon(measured_seconds: float, cool_down_seconds: float = 0.0, warm_up_second
 
 def requests(address: tuple[str, int], clients: int, rate_per_second: float = 0.0) -> LoadSpec:
     return LoadSpec(
-        plan.BARE, address, range(clients), range(0), 1, BLOCK_BYTES, False, rate_per_second=rate_per_second
+        spec.BARE, address, range(clients), range(0), 1, BLOCK_BYTES, False, rate_per_second=rate_per_second
     )
 
 
@@ -293,7 +293,7 @@ def test_clients_are_spread_over_addresses_and_responders_have_their_own(server:
     address = server.address
     driver = start_driver(
         LoadSpec(
-            plan.BARE, address, range(4), range(3), 1, BLOCK_BYTES, False,
+            spec.BARE, address, range(4), range(3), 1, BLOCK_BYTES, False,
             other_addresses=(other.address,), responder_address=theirs.address,
         )
     )  # fmt: skip
@@ -344,7 +344,7 @@ def test_messages_between_drivers_are_waited_for() -> None:
     # Backwards, so that each driver has the consumer of the other's producer.
     load.open(
         LoadSpec(
-            plan.BARE, listener.getsockname(), range(2), range(1, -1, -1), 2, BLOCK_BYTES, False, kind=plan.ONE_WAY
+            spec.BARE, listener.getsockname(), range(2), range(1, -1, -1), 2, BLOCK_BYTES, False, kind=spec.ONE_WAY
         )
     )
     done = load.run(soon(0.1), Quiet())
@@ -377,12 +377,12 @@ class Scripted(DriverEnd):
     def describe_end(self) -> str:
         return ""
 
-    def tell(self, what: str, argument: object = None) -> None:
+    def send(self, what: str, argument: object = None) -> None:
         found: int | list[str] | None = None
         if what == "outstanding":
             found = self.outstanding.pop(0)
         elif what == "counted":
-            found = PhaseRecorder(soon(0.0)).packed()
+            found = PhaseRecorder(soon(0.0)).pack()
         self._theirs.send(Answer("", found))
 
 
@@ -405,7 +405,7 @@ class Watching:
 
 if __name__ == "__main__":
     load = new_load()
-    load.open(plan.LoadSpec(plan.BARE, ("127.0.0.1", int(sys.argv[1])), range(1), range(0), 1, 64, False))
+    load.open(spec.LoadSpec(spec.BARE, ("127.0.0.1", int(sys.argv[1])), range(1), range(0), 1, 64, False))
     load.run(Timeline.starting(time.perf_counter_ns(), 0, 60, 0), Watching())
 """
 
@@ -451,26 +451,26 @@ class Telling(Quiet):
     def __init__(self) -> None:
         self.is_under_way = threading.Event()
 
-    def moment(self, moment: ProgressSample) -> None:
+    def on_progress(self, moment: ProgressSample) -> None:
         self.is_under_way.set()
 
 
 @pytest.mark.parametrize("how", ["close", "end"])
 def test_a_load_that_is_closed_while_it_runs_is_broken_off(server: AnsweringServer, how: str) -> None:
     """As by control-C, which reaches the thread that waits and not the one that listens to the drivers."""
-    load, telling, told = new_load(), Telling(), []
+    load, reporting, told = new_load(), Telling(), []
     load.open(requests(server.address, 1))
     driver = psutil.Process(load.processes()[0].pid)
 
     def run() -> None:
         try:
-            load.run(soon(600.0), telling)
+            load.run(soon(600.0), reporting)
         except LoadFailed as failure:
             told.append(str(failure))
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert telling.is_under_way.wait(30)
+    assert reporting.is_under_way.wait(30)
     getattr(load, how)()
     thread.join(30)
     assert not thread.is_alive()
@@ -535,15 +535,15 @@ def test_moments_tell_of_the_last_whole_second() -> None:
     progress = ProgressReporter(recorder, ROUND_TRIP, 10, told.append)
     assert progress.next_ns == SECOND_NS
     operation = recorder.operation(ROUND_TRIP)
-    progress.at(SECOND_NS, 10)
+    progress.report(SECOND_NS, 10)
     for number in range(100):
         operation.record(SECOND_NS, SECOND_NS + 100 + number)
-    progress.at(2 * SECOND_NS, 110)
+    progress.report(2 * SECOND_NS, 110)
     operation.record(0, timeline.measured_ns + 7)
     operation.record(3 * SECOND_NS, 3 * SECOND_NS + 5)
-    progress.at(3 * SECOND_NS + SECOND_NS // 2, 112)
+    progress.report(3 * SECOND_NS + SECOND_NS // 2, 112)
     operation.record(0, timeline.cool_ns)
-    progress.at(timeline.cool_ns + SECOND_NS // 2, 113)
+    progress.report(timeline.cool_ns + SECOND_NS // 2, 113)
     assert told == [
         ProgressSample(0, SECOND_NS, 0, 0.0, 0, 0),
         ProgressSample(0, 2 * SECOND_NS, 100, 100.0, 149, 198),

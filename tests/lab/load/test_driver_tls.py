@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.lab.load.answering_server import AnsweringServer
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.spec import LoadSpec, TlsSpec
@@ -47,7 +47,7 @@ def server(authority: Authority, cipher_spec: str) -> Iterator[AnsweringServer]:
 
 def secured(server: AnsweringServer, authority: Authority, cipher_spec: str, block_bytes: int) -> LoadSpec:
     tls = TlsSpec(cipher_spec, str(authority.certificate))
-    return LoadSpec(plan.BARE, server.address, range(3), range(0), 1, block_bytes, False, "LAB.SVRCONN", tls=tls)
+    return LoadSpec(spec.BARE, server.address, range(3), range(0), 1, block_bytes, False, "LAB.SVRCONN", tls=tls)
 
 
 @pytest.mark.parametrize("block_bytes", [64, BLOCK_BYTES])

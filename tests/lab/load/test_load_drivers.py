@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadFailed, Pace
@@ -38,7 +38,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, tuple[str, int
 
 
 def bare_plan(address: tuple[str, int] | str, clients: int) -> LoadSpec:
-    return LoadSpec(plan.BARE, address, range(clients), range(clients), 1, 64, False)
+    return LoadSpec(spec.BARE, address, range(clients), range(clients), 1, 64, False)
 
 
 def test_every_requester_is_answered(server: tuple[str, tuple[str, int], int]) -> None:
@@ -78,7 +78,7 @@ from ostler.lab.load import plan
 from ostler.lab.load.client import LoadFailed
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
-made = plan.LoadSpec(plan.BARE, ("127.0.0.1", 1), range(10**9), range(5), 1, 64, False, conversations=0)
+made = spec.LoadSpec(spec.BARE, ("127.0.0.1", 1), range(10**9), range(5), 1, 64, False, conversations=0)
 try:
     plan.start_driver(made)
 except LoadFailed as told:

@@ -11,7 +11,7 @@ import pytest
 
 from ostler.client.api.connection import Connection, connect
 from ostler.client.api.message import Message
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.start import Sharing, start_driver
 from ostler.lab.load.mq.client import MqClient, MqTerms
@@ -41,7 +41,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
 
 @pytest.fixture
 def base(manager: LabQueueManager) -> LoadSpec:
-    return LoadSpec(plan.MQ_VERBS, manager.address, range(3), range(4), PAIRS, BODY_BYTES, False, CHANNEL)
+    return LoadSpec(spec.MQ_VERBS, manager.address, range(3), range(4), PAIRS, BODY_BYTES, False, CHANNEL)
 
 
 @pytest.fixture
@@ -85,17 +85,17 @@ def run(manager: LabQueueManager, load: LoadSpec, seconds: float = 0.02) -> Ran:
     return Ran(recorder, {name: after[name] - before[name] for name in after}, driver.outstanding)
 
 
-PROTOCOLS = (plan.MQ_VERBS, plan.MQ_PIPELINED, plan.OSTLER_API)
+PROTOCOLS = (spec.MQ_VERBS, spec.MQ_PIPELINED, spec.OSTLER_API)
 protocols = pytest.mark.parametrize("protocol", PROTOCOLS)
 UNITS = (
-    (False, plan.BY_PERSISTENCE),
-    (True, plan.BY_PERSISTENCE),
-    (True, plan.NOBODY),
-    (False, plan.RESPONDERS),
-    (True, plan.EVERYBODY),
+    (False, spec.BY_PERSISTENCE),
+    (True, spec.BY_PERSISTENCE),
+    (True, spec.NOBODY),
+    (False, spec.RESPONDERS),
+    (True, spec.EVERYBODY),
 )
 CASES = [(protocol, *each) for protocol in PROTOCOLS[:2] for each in UNITS]
-CASES += [(plan.OSTLER_API, *each) for each in UNITS if each[1] in (plan.BY_PERSISTENCE, plan.EVERYBODY)]
+CASES += [(spec.OSTLER_API, *each) for each in UNITS if each[1] in (spec.BY_PERSISTENCE, spec.EVERYBODY)]
 all_cases = pytest.mark.parametrize(("protocol", "persistent", "units"), CASES)
 
 
@@ -118,22 +118,22 @@ def test_round_trips_are_what_the_queue_manager_counts(
 def test_messages_of_one_way_are_all_got(
     manager: LabQueueManager, base: LoadSpec, protocol: str, persistent: bool, units: str
 ) -> None:
-    load = replace(base, protocol=protocol, persistent=persistent, units=units, kind=plan.ONE_WAY)
+    load = replace(base, protocol=protocol, persistent=persistent, units=units, kind=spec.ONE_WAY)
     ran = run(manager, load)
     assert ran.counts[PUT] >= 3
     assert ran.counts[PUT] == ran.counts[GET] == ran.puts == ran.gets
-    in_units = {plan.NOBODY: 0, plan.RESPONDERS: 1, plan.EVERYBODY: 2, plan.BY_PERSISTENCE: int(persistent)}[units]
+    in_units = {spec.NOBODY: 0, spec.RESPONDERS: 1, spec.EVERYBODY: 2, spec.BY_PERSISTENCE: int(persistent)}[units]
     assert ran.commits == in_units * ran.counts[PUT]
     assert ran.outstanding == 0
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[:2])
 @pytest.mark.parametrize("persistent", [False, True], ids=["nonpersistent", "persistent"])
-@pytest.mark.parametrize("units", [plan.NOBODY, plan.EVERYBODY])
+@pytest.mark.parametrize("units", [spec.NOBODY, spec.EVERYBODY])
 def test_puts_without_an_answer_and_messages_sent_ahead_are_all_counted(
     manager: LabQueueManager, base: LoadSpec, protocol: str, persistent: bool, units: str
 ) -> None:
-    load = replace(base, protocol=protocol, persistent=persistent, units=units, kind=plan.ONE_WAY)
+    load = replace(base, protocol=protocol, persistent=persistent, units=units, kind=spec.ONE_WAY)
     ran = run(manager, replace(load, async_put=True, read_ahead=True))
     assert ran.counts[PUT] == ran.counts[GET] == ran.puts == ran.gets >= 3
     assert ran.outstanding == 0
@@ -141,11 +141,11 @@ def test_puts_without_an_answer_and_messages_sent_ahead_are_all_counted(
 
 def test_the_python_api_has_no_asynchronous_put(base: LoadSpec) -> None:
     with pytest.raises(LoadFailed, match="neither asynchronous put nor read-ahead"):
-        start_driver(replace(base, protocol=plan.OSTLER_API, kind=plan.ONE_WAY, async_put=True))
+        start_driver(replace(base, protocol=spec.OSTLER_API, kind=spec.ONE_WAY, async_put=True))
 
 
 @protocols
-@pytest.mark.parametrize("messages", [plan.PLAIN, plan.JMS])
+@pytest.mark.parametrize("messages", [spec.PLAIN, spec.JMS])
 def test_requesters_may_have_their_own_reply_queues(
     manager: LabQueueManager, base: LoadSpec, protocol: str, messages: str
 ) -> None:
@@ -162,7 +162,7 @@ def _own_queue_metrics(manager: LabQueueManager) -> list[str]:
 
 @protocols
 def test_sessions_connect_anew_each_time(manager: LabQueueManager, base: LoadSpec, protocol: str) -> None:
-    load = replace(base, protocol=protocol, kind=plan.SESSIONS, session_round_trips=3, goes_round=False)
+    load = replace(base, protocol=protocol, kind=spec.SESSIONS, session_round_trips=3, goes_round=False)
     ran = run(manager, load)
     sessions = ran.counts[SESSION]
     assert sessions >= 3
@@ -173,7 +173,7 @@ def test_sessions_connect_anew_each_time(manager: LabQueueManager, base: LoadSpe
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[:2])
-@pytest.mark.parametrize("kind", [plan.REQUEST_REPLY, plan.ONE_WAY])
+@pytest.mark.parametrize("kind", [spec.REQUEST_REPLY, spec.ONE_WAY])
 def test_clients_that_share_connections_are_counted_each(
     manager: LabQueueManager, base: LoadSpec, protocol: str, kind: str
 ) -> None:
@@ -182,34 +182,34 @@ def test_clients_that_share_connections_are_counted_each(
     assert [len(each.members) for each in mq_clients(load, pace, False, load.responders)] == [3, 1]
     ran = run(manager, load)
     assert ran.connections == 7, "each conversation is one"
-    main = ran.counts[ROUND_TRIP] * 2 if kind == plan.REQUEST_REPLY else ran.counts[PUT]
+    main = ran.counts[ROUND_TRIP] * 2 if kind == spec.REQUEST_REPLY else ran.counts[PUT]
     assert ran.puts == ran.gets == main >= 3
 
 
 @protocols
-@pytest.mark.parametrize("kind", [plan.REQUEST_REPLY, plan.ONE_WAY])
+@pytest.mark.parametrize("kind", [spec.REQUEST_REPLY, spec.ONE_WAY])
 def test_rated_clients_begin_when_they_are_due(
     manager: LabQueueManager, base: LoadSpec, protocol: str, kind: str
 ) -> None:
     ran = run(manager, replace(base, protocol=protocol, kind=kind, rate_per_second=100.0), 0.05)
-    main = ran.counts[ROUND_TRIP if kind == plan.REQUEST_REPLY else PUT]
+    main = ran.counts[ROUND_TRIP if kind == spec.REQUEST_REPLY else PUT]
     # 150 ms of 100 a second and client; a stalled machine may not begin the last of them.
     assert 3 <= main <= 45
-    assert ran.puts == ran.gets == (2 * main if kind == plan.REQUEST_REPLY else main)
+    assert ran.puts == ran.gets == (2 * main if kind == spec.REQUEST_REPLY else main)
 
 
 @protocols
-@pytest.mark.parametrize("messages", [plan.PLAIN, plan.JMS])
+@pytest.mark.parametrize("messages", [spec.PLAIN, spec.JMS])
 def test_long_messages_go_in_segments(manager: LabQueueManager, base: LoadSpec, protocol: str, messages: str) -> None:
     load = replace(base, protocol=protocol, messages=messages, body_bytes=LONG_BYTES, requesters=range(1))
     ran = run(manager, load, 0.01)
     trips = ran.counts[ROUND_TRIP]
     assert ran.puts == ran.gets == 2 * trips >= 2
-    assert (ran.put_bytes == 2 * LONG_BYTES * trips) == (messages == plan.PLAIN), "the others have headers"
+    assert (ran.put_bytes == 2 * LONG_BYTES * trips) == (messages == spec.PLAIN), "the others have headers"
 
 
 def test_responders_on_the_queue_managers_own_socket(manager: LabQueueManager, base: LoadSpec) -> None:
-    ran = run(manager, replace(base, responder_address=manager.local_path, responder_protocol=plan.MQ_PIPELINED))
+    ran = run(manager, replace(base, responder_address=manager.local_path, responder_protocol=spec.MQ_PIPELINED))
     assert ran.puts == ran.gets == 2 * ran.counts[ROUND_TRIP] >= 6
 
 
@@ -309,15 +309,15 @@ def test_a_queue_that_is_full_is_told_by_verb_and_reason(manager: LabQueueManage
     manager.mqsc("ALTER QLOCAL(LAB.REQUEST.0) MAXDEPTH(0)")
     try:
         load = replace(base, pairs=1)
-        one_way = replace(load, kind=plan.ONE_WAY, responders=range(0))
-        in_units = replace(one_way, units=plan.EVERYBODY)
-        pipelined = replace(in_units, protocol=plan.MQ_PIPELINED)
+        one_way = replace(load, kind=spec.ONE_WAY, responders=range(0))
+        in_units = replace(one_way, units=spec.EVERYBODY)
+        pipelined = replace(in_units, protocol=spec.MQ_PIPELINED)
         unanswered = [replace(each, async_put=True) for each in (one_way, in_units)]
         for each in (load, one_way, in_units, pipelined, *unanswered):
             with pytest.raises(LoadFailed, match=r"MQPUT with MQRC_Q_FULL \(2053\)"):
                 run(manager, each)
         with pytest.raises(LoadFailed, match=r"MQRC_Q_FULL"):
-            run(manager, replace(one_way, protocol=plan.OSTLER_API))
+            run(manager, replace(one_way, protocol=spec.OSTLER_API))
     finally:
         manager.mqsc("ALTER QLOCAL(LAB.REQUEST.0) MAXDEPTH(999999999)")
 
@@ -333,11 +333,11 @@ def test_a_channel_that_is_not_there_is_told(base: LoadSpec) -> None:
 
 
 def test_exchanges_of_an_operation(base: LoadSpec) -> None:
-    lean = replace(base, protocol=plan.MQ_PIPELINED)
-    in_units = replace(base, units=plan.EVERYBODY)
+    lean = replace(base, protocol=spec.MQ_PIPELINED)
+    in_units = replace(base, units=spec.EVERYBODY)
     assert [exchanges_per_operation(each) for each in (base, replace(base, persistent=True), in_units)] == [4, 5, 7]
-    assert [exchanges_per_operation(each) for each in (lean, replace(lean, units=plan.EVERYBODY))] == [2, 3]
-    one_way = replace(base, kind=plan.ONE_WAY)
-    assert [exchanges_per_operation(each) for each in (one_way, replace(one_way, units=plan.EVERYBODY))] == [1, 2]
-    session = replace(base, kind=plan.SESSIONS, session_round_trips=5, goes_round=False)
+    assert [exchanges_per_operation(each) for each in (lean, replace(lean, units=spec.EVERYBODY))] == [2, 3]
+    one_way = replace(base, kind=spec.ONE_WAY)
+    assert [exchanges_per_operation(each) for each in (one_way, replace(one_way, units=spec.EVERYBODY))] == [1, 2]
+    session = replace(base, kind=spec.SESSIONS, session_round_trips=5, goes_round=False)
     assert exchanges_per_operation(session) == 4 + 4 + 5 * 4

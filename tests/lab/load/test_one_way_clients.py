@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.one_way import AmqpOneWayClient
 from ostler.lab.load.bare.client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
@@ -262,7 +262,7 @@ def test_a_protocol_without_one_way_clients_is_told() -> None:
         one_way_client(wanted, running(), True, 0)
     assert isinstance(
         one_way_client(
-            LoadSpec(plan.MQTT, ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY), running(), True, 0
+            LoadSpec(spec.MQTT, ("", 0), range(1), range(1), 1, SIZE, False, kind=ONE_WAY), running(), True, 0
         ),
         MqttOneWayClient,
     )

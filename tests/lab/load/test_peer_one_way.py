@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import Sharing, start_driver
 from ostler.lab.load.progress import ignore_progress
 from ostler.lab.load.redis.client import command
@@ -38,8 +38,8 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Peer
 
 def load(contestant: PeerContestant, persistent: bool, kind: str, body_bytes: int = 64) -> LoadSpec:
     """Two clients on each side, and a plan of a queue manager that others cannot have all of."""
-    ours = LoadSpec(plan.MQ_VERBS, "nowhere", range(2), range(2), 2, body_bytes, persistent, "CHANNEL", kind)
-    return contestant.plan(ours)
+    ours = LoadSpec(spec.MQ_VERBS, "nowhere", range(2), range(2), 2, body_bytes, persistent, "CHANNEL", kind)
+    return contestant.spec_like(ours)
 
 
 def totals(recorder: PhaseRecorder) -> dict[str, int]:
@@ -131,14 +131,14 @@ def test_brokers_are_started_once_and_end_together(tmp_path: Path) -> None:
         (kept,) = brokers.contestants({7: True}, ONE_WAY)
         assert kept.contestant.steps == frozenset({7})
         assert "nothing forced" not in kept.contestant.promise
-        assert brokers.contestants({0: False}, plan.SESSIONS) == [], "nobody else has sessions"
+        assert brokers.contestants({0: False}, spec.SESSIONS) == [], "nobody else has sessions"
     assert not any(psutil.pid_exists(each.pid) for each in watched)
 
 
 def test_a_plan_for_a_peer_has_nothing_of_a_queue_manager(brokers: dict[str, PeerBrokers]) -> None:
     contestant = contestants(brokers[redis.NAME], ONE_WAY)[0]
     made = load(contestant, True, ONE_WAY)
-    assert (made.protocol, made.channel, made.tls, made.conversations) == (plan.REDIS, "", None, 1)
+    assert (made.protocol, made.channel, made.tls, made.conversations) == (spec.REDIS, "", None, 1)
     assert made.address == ("127.0.0.1", contestant.delivery_modes[True].broker.port)
     assert (made.requesters, made.pairs, made.body_bytes, made.kind) == (range(2), 2, 64, ONE_WAY)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.start import Sharing, start_driver
 from ostler.lab.load.mq.client import MqTerms
@@ -122,9 +122,9 @@ def test_a_subscription_that_is_refused_is_told_by_its_verb() -> None:
 
 
 def test_a_publication_in_a_unit_of_work_takes_two_exchanges() -> None:
-    wanted = LoadSpec(plan.MQ_VERBS, ("", 0), range(1), range(1), 1, SIZE, True, kind=PUBLISH, units=plan.EVERYBODY)
+    wanted = LoadSpec(spec.MQ_VERBS, ("", 0), range(1), range(1), 1, SIZE, True, kind=PUBLISH, units=spec.EVERYBODY)
     assert exchanges_per_operation(wanted) == 2
-    assert exchanges_per_operation(replace(wanted, units=plan.NOBODY)) == 1
+    assert exchanges_per_operation(replace(wanted, units=spec.NOBODY)) == 1
     kinds = [type(mq_clients(wanted, Pace(), is_publisher, range(1))[0]) for is_publisher in (True, False)]
     assert kinds == [MqPublisher, MqSubscriber]
 
@@ -151,7 +151,7 @@ def test_every_subscriber_of_nats_has_a_subscription_of_its_own() -> None:
     assert publisher.pace.outstanding == 4
 
 
-@pytest.mark.parametrize("protocol", [plan.MQTT, plan.NATS, plan.REDIS, plan.AMQP, plan.STOMP, plan.JETSTREAM])
+@pytest.mark.parametrize("protocol", [spec.MQTT, spec.NATS, spec.REDIS, spec.AMQP, spec.STOMP, spec.JETSTREAM])
 def test_who_cannot_publish_to_several_is_told(protocol: str) -> None:
     wanted = LoadSpec(protocol, ("", 0), range(1), range(4), 1, SIZE, False, kind=PUBLISH, subscribers=4)
     if protocol in PUBLISHING:
@@ -183,14 +183,14 @@ def counted(wanted: LoadSpec) -> dict[str, int]:
         driver.close()
 
 
-@pytest.mark.parametrize("protocol", [plan.MQ_VERBS, plan.MQ_PIPELINED])
+@pytest.mark.parametrize("protocol", [spec.MQ_VERBS, spec.MQ_PIPELINED])
 @pytest.mark.parametrize(
     ("persistent", "units", "ahead"),
     [
-        (False, plan.NOBODY, False),
-        (False, plan.NOBODY, True),
-        (True, plan.NOBODY, False),
-        (True, plan.EVERYBODY, False),
+        (False, spec.NOBODY, False),
+        (False, spec.NOBODY, True),
+        (True, spec.NOBODY, False),
+        (True, spec.EVERYBODY, False),
     ],
 )
 def test_everybody_gets_everything_and_the_queue_manager_counts_it(
@@ -223,10 +223,10 @@ def test_everybody_gets_everything_from_a_peer(name: str, tmp_path: Path) -> Non
             assert not contestant.is_library
             for persistent in contestant.delivery_modes:
                 ours = LoadSpec(
-                    plan.MQ_VERBS, "nowhere", range(TOPICS), range(TOPICS * SUBSCRIBERS), TOPICS, SIZE, persistent,
+                    spec.MQ_VERBS, "nowhere", range(TOPICS), range(TOPICS * SUBSCRIBERS), TOPICS, SIZE, persistent,
                     CHANNEL, PUBLISH, subscribers=SUBSCRIBERS,
                 )  # fmt: skip
-                found = counted(contestant.plan(ours))
+                found = counted(contestant.spec_like(ours))
                 assert found[GET] == SUBSCRIBERS * found[PUT] > 0
     finally:
         brokers.close()

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ostler.client.api.connection import connect
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.amqp.client import AmqpRoutes
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.drivers.start import start_driver
@@ -46,7 +46,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
 def base(manager: LabQueueManager) -> LoadSpec:
     local = manager.local_path
     return LoadSpec(
-        plan.MQ_VERBS, local, range(5), range(4), PAIRS, BODY_BYTES, False, responder_address=local, routes=3
+        spec.MQ_VERBS, local, range(5), range(4), PAIRS, BODY_BYTES, False, responder_address=local, routes=3
     )
 
 
@@ -82,20 +82,20 @@ def test_replies_come_back_by_the_route_of_the_request(
 
 
 def test_units_of_work_and_long_messages(base: LoadSpec) -> None:
-    load = replace(base, persistent=True, units=plan.EVERYBODY, body_bytes=400_000, routes=MANY)
+    load = replace(base, persistent=True, units=spec.EVERYBODY, body_bytes=400_000, routes=MANY)
     assert counted(ran(load), ROUND_TRIP) >= 5
     assert counted(ran(replace(load, routes=2)), ROUND_TRIP) >= 5
 
 
 def test_one_way_messages_arrive_and_producers_wait_for_that(base: LoadSpec) -> None:
-    recorder = ran(replace(base, kind=plan.ONE_WAY, goes_round=False, window=3))
+    recorder = ran(replace(base, kind=spec.ONE_WAY, goes_round=False, window=3))
     assert counted(recorder, GET) == counted(recorder, PUT) >= 5
 
 
 @pytest.mark.parametrize("unit", [1, 3, 1000])
 def test_consumers_commit_several_messages_at_a_time(manager: LabQueueManager, base: LoadSpec, unit: int) -> None:
     """What is left of a unit is committed as well: nothing comes back."""
-    load = replace(base, kind=plan.ONE_WAY, goes_round=False, persistent=True, consumer_unit=unit)
+    load = replace(base, kind=spec.ONE_WAY, goes_round=False, persistent=True, consumer_unit=unit)
     before = commits(manager)
     recorder = ran(load)
     assert counted(recorder, GET) == counted(recorder, PUT) >= 5

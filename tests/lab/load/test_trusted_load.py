@@ -24,7 +24,7 @@ PLAN = LoadSpec(TRUSTED, "", range(2), range(3), 1, 100, False, goes_round=False
 
 
 class Unheard:
-    def moment(self, moment: ProgressSample) -> None:
+    def on_progress(self, moment: ProgressSample) -> None:
         return
 
 
@@ -161,7 +161,7 @@ def test_those_that_are_connected_leave_when_another_is_refused(manager: LabQueu
 
 def test_a_queue_manager_that_dies_is_told(tmp_path_factory: pytest.TempPathFactory) -> None:
     class Killer:
-        def moment(self, moment: ProgressSample) -> None:
+        def on_progress(self, moment: ProgressSample) -> None:
             running.kill()
 
     plan = QueueManagerPlan(log=SMALL, commands=pair_commands(1))
@@ -182,7 +182,7 @@ def test_applications_that_are_closed_while_they_run_are_broken_off(
     under_way, told = threading.Event(), []
 
     class Telling:
-        def moment(self, moment: ProgressSample) -> None:
+        def on_progress(self, moment: ProgressSample) -> None:
             under_way.set()
 
     def run_long() -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from ostler.cli.lab import peers as lab_peers
 from ostler.lab.bench.contestants import Field
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import activemq, mosquitto, packages, redis
@@ -75,24 +75,24 @@ def check(started: Callable[[], Peer], lean: str, library: str, module: str, kin
 
 
 def test_redis_in_memory(tmp_path: Path) -> None:
-    check(lambda: redis.start(tmp_path / "r"), plan.REDIS, plan.REDIS_PY, "redis", (False,))
+    check(lambda: redis.start(tmp_path / "r"), spec.REDIS, spec.REDIS_PY, "redis", (False,))
     assert not list((tmp_path / "r").rglob("*.aof"))
 
 
 def test_redis_forced(tmp_path: Path) -> None:
-    check(lambda: redis.start(tmp_path / "r", forced=True), plan.REDIS, plan.REDIS_PY, "redis", (True,))
+    check(lambda: redis.start(tmp_path / "r", forced=True), spec.REDIS, spec.REDIS_PY, "redis", (True,))
     written = sum(each.stat().st_size for each in (tmp_path / "r").rglob("*.aof"))
     assert written > 4 * 100_000, "two large requests and their replies"
 
 
 def test_mosquitto(tmp_path: Path) -> None:
-    check(lambda: mosquitto.start(tmp_path / "m"), plan.MQTT, plan.PAHO, "paho", (False, True))
+    check(lambda: mosquitto.start(tmp_path / "m"), spec.MQTT, spec.PAHO, "paho", (False, True))
     assert (tmp_path / "m" / "mosquitto.db").exists(), "sessions are saved at the end"
 
 
 @pytest.mark.slow
 def test_activemq(tmp_path: Path) -> None:
-    check(lambda: activemq.start(tmp_path / "a b"), plan.STOMP, plan.STOMP_PY, "stomp", (False, True))
+    check(lambda: activemq.start(tmp_path / "a b"), spec.STOMP, spec.STOMP_PY, "stomp", (False, True))
     assert (tmp_path / "a b" / "data" / "lab" / "KahaDB" / "db-1.log").stat().st_size > 4 * 100_000
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import broker_process as running
@@ -106,11 +106,11 @@ def test_nats(tmp_path: Path) -> None:
         pytest.skip(str(reason))
     pids = peer.pids
     try:
-        assert exchange(plan.NATS, peer) == 2
-        assert exchange(plan.JETSTREAM, peer) == 2
-        assert exchange(plan.JETSTREAM, peer) == 2, "streams and consumers that are there already"
+        assert exchange(spec.NATS, peer) == 2
+        assert exchange(spec.JETSTREAM, peer) == 2
+        assert exchange(spec.JETSTREAM, peer) == 2, "streams and consumers that are there already"
         if find_spec("nats") is not None:
-            assert exchange(plan.NATS_PY, peer) in (0, 2), "the time may be over before the first request"
+            assert exchange(spec.NATS_PY, peer) in (0, 2), "the time may be over before the first request"
         assert usage(pids).resident_bytes > 1 << 20
         assert peer.version.startswith("2.")
     finally:
@@ -126,10 +126,10 @@ def test_rabbitmq(tmp_path: Path) -> None:
         pytest.skip(str(reason))
     pids = peer.pids
     try:
-        assert exchange(plan.AMQP, peer) == 2
-        assert exchange(plan.AMQP, peer, persistent=True) == 2
+        assert exchange(spec.AMQP, peer) == 2
+        assert exchange(spec.AMQP, peer, persistent=True) == 2
         if find_spec("pika") is not None:
-            assert exchange(plan.PIKA, peer, persistent=True) >= 0
+            assert exchange(spec.PIKA, peer, persistent=True) >= 0
         listening = {each.laddr.ip for pid in pids for each in psutil.Process(pid).net_connections() if not each.raddr}
         assert listening <= {LOOPBACK, "::1"}
     finally:

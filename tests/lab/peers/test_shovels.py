@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers.rabbitmq_shovels import Line, definitions
@@ -49,10 +49,10 @@ def test_requests_go_to_the_other_node_and_replies_come_back(tmp_path: Path) -> 
         pytest.skip(str(absent))
     pids = [each.pid for each in peer.watched()]
     try:
-        base = LoadSpec(plan.AMQP, ("", 0), range(3), range(2), 2, 256, False)
+        base = LoadSpec(spec.AMQP, ("", 0), range(3), range(2), 2, 256, False)
         for persistent, distance in ((False, 0), (True, 2)):
             wiring = Wiring(routes=ROUTES, round_trip_ms=distance)
-            load = peer.plan(replace(base, persistent=persistent), wiring)
+            load = peer.spec_like(replace(base, persistent=persistent), wiring)
             assert load.address != load.responder_address
             driver = start_driver(load)
             try:

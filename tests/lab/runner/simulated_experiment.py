@@ -78,7 +78,7 @@ class SimulatedPrepared(ReadyLoad):
         for moment_ns in (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns):
             for _ in range(self._script.count(*self._key)):
                 operation.record(moment_ns - self._script.latency_ns, moment_ns)
-        watcher.moment(ProgressSample(0, timeline.measured_ns, 10, 10.0, LATENCY_NS, LATENCY_NS))
+        watcher.on_progress(ProgressSample(0, timeline.measured_ns, 10, 10.0, LATENCY_NS, LATENCY_NS))
         threading.Event().wait(max(timeline.end_ns - time.perf_counter_ns(), 0) / 1e9)
         return [WorkerCounts(0, recorder.phases)]
 
@@ -89,7 +89,7 @@ class SimulatedPrepared(ReadyLoad):
     def results(self) -> Sequence[Metric]:
         return [Metric("probe", "bytes per connection", 123.0)]
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         return [CountCheck("puts", 30, 30 + self._script.miscounted)]
 
     def close(self) -> None:
@@ -128,22 +128,22 @@ class HeardView:
         self.skips: list[tuple[str, int, str]] = []
         self.notes: list[str] = []
 
-    def planned(self, points: int, settled: int, seconds: float) -> None:
+    def on_planned(self, points: int, settled: int, seconds: float) -> None:
         self.plans.append((points, settled))
 
-    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
+    def on_point_begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
         return
 
-    def now(self, now: LiveStatus) -> None:
+    def on_status(self, now: LiveStatus) -> None:
         self.nows.append(now)
 
-    def done(self, done: PointResult) -> None:
+    def on_point_done(self, done: PointResult) -> None:
         self.dones.append(done)
 
-    def failed(self, contestant: Contestant, step: Step, why: str) -> None:
+    def on_point_failed(self, contestant: Contestant, step: Step, why: str) -> None:
         self.failures.append((contestant.name, step.number, why))
 
-    def skipped(self, contestant: Contestant, steps: int, why: str) -> None:
+    def on_steps_skipped(self, contestant: Contestant, steps: int, why: str) -> None:
         self.skips.append((contestant.name, steps, why))
 
     def note(self, text: str) -> None:

@@ -110,7 +110,7 @@ def test_killed_it_comes_back_with_what_was_promised(tmp_path: Path) -> None:
     assert not first.is_alive
     with pytest.raises(PointFailed, match="LAB ended with status -9"):
         first.metrics()
-    with first.again() as second:
+    with first.start_again() as second:
         assert second.address == first.address
         assert second.restart.messages == 1
         assert 0 < second.restart.seconds < second.start_seconds
@@ -130,7 +130,7 @@ def test_a_port_that_is_taken_is_not_used(tmp_path: Path) -> None:
 
 def test_only_what_has_ended_starts_again(manager: LabQueueManager) -> None:
     with pytest.raises(ValueError, match="still runs"):
-        manager.again()
+        manager.start_again()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.probe_drivers import COMMIT, COPY, GroupCommitDriver
 from ostler.lab.load.spec import ONE_WAY, REQUEST_REPLY, SESSIONS, LoadSpec
 from ostler.lab.load.timeline import Timeline
@@ -39,7 +39,7 @@ SECONDS_MAX = 20
 
 
 class Quiet:
-    def moment(self, moment: ProgressSample) -> None: ...
+    def on_progress(self, moment: ProgressSample) -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LimitProbes]:
 
 def like(clients: int, body_bytes: int = 2048, kind: str = REQUEST_REPLY, persistent: bool = False) -> LoadSpec:
     """A load of a queue manager, which is not there."""
-    return LoadSpec(plan.MQ_VERBS, ("", 0), range(clients), range(clients), 2, body_bytes, persistent, kind=kind)
+    return LoadSpec(spec.MQ_VERBS, ("", 0), range(clients), range(clients), 2, body_bytes, persistent, kind=kind)
 
 
 def prepared(probes: LimitProbes, limit: Contestant, of: LoadSpec) -> ReadyLoad:

@@ -47,9 +47,9 @@ class TestTerminal:
     def test_a_point_that_is_measured(self) -> None:
         view, console = on_terminal()
         with view:
-            view.planned(8, 2, 900.0)
-            view.begun(OSTLER, SECOND, 1)
-            view.now(NOW)
+            view.on_planned(8, 2, 900.0)
+            view.on_point_begun(OSTLER, SECOND, 1)
+            view.on_status(NOW)
             picture = last_picture(console)
         assert SCENARIO.title in picture
         assert "2/8 points, " in picture
@@ -62,19 +62,19 @@ class TestTerminal:
     def test_two_queue_managers_are_told_apart(self) -> None:
         view, console = on_terminal()
         with view:
-            view.planned(8, 2, 900.0)
-            view.begun(OSTLER, SECOND, 1)
-            view.now(replace(NOW, core_percent={"driver": 40.0, "queue-manager/near": 97.0, "peer/far": 61.4}))
+            view.on_planned(8, 2, 900.0)
+            view.on_point_begun(OSTLER, SECOND, 1)
+            view.on_status(replace(NOW, core_percent={"driver": 40.0, "queue-manager/near": 97.0, "peer/far": 61.4}))
             picture = last_picture(console)
         assert "driver 40 %  near queue manager 97 %  far peer 61 %" in picture
 
     def test_nothing_is_known_of_a_point_that_has_just_begun(self) -> None:
         view, console = on_terminal()
         with view:
-            view.planned(8, 0, 900.0)
-            view.begun(OSTLER, FIRST, 0)
-            view.now(NOW)
-            view.begun(PEER, FIRST, 0)
+            view.on_planned(8, 0, 900.0)
+            view.on_point_begun(OSTLER, FIRST, 0)
+            view.on_status(NOW)
+            view.on_point_begun(PEER, FIRST, 0)
             picture = last_picture(console)
         assert "1st of 2 times: starting" in picture
         assert "/s" not in picture
@@ -82,8 +82,8 @@ class TestTerminal:
     def test_nothing_is_shown_of_a_load_that_has_not_told_anything(self) -> None:
         view, console = on_terminal()
         with view:
-            view.begun(OSTLER, FIRST, 0)
-            view.now(LiveStatus("warm-up", 0.0, 0, 0, {}, 0.0, 10.0))
+            view.on_point_begun(OSTLER, FIRST, 0)
+            view.on_status(LiveStatus("warm-up", 0.0, 0, 0, {}, 0.0, 10.0))
             picture = last_picture(console)
         assert "1st of 2 times: warm-up" in picture
         assert "p50" not in picture
@@ -92,10 +92,10 @@ class TestTerminal:
     def test_points_that_were_finished_stay_as_a_table(self) -> None:
         view, console = on_terminal()
         with view:
-            view.planned(40, 0, 900.0)
+            view.on_planned(40, 0, 900.0)
             for repetition in range(9):
-                view.begun(OSTLER, SECOND, repetition)
-                view.done(done(OSTLER, SECOND, repetition, ("steal",)))
+                view.on_point_begun(OSTLER, SECOND, repetition)
+                view.on_point_done(done(OSTLER, SECOND, repetition, ("steal",)))
             picture = last_picture(console)
         rows = [line.split() for line in picture.splitlines() if "Ostler, TCP" in line]
         assert [row[3] for row in rows] == [str(number) for number in range(2, 10)]
@@ -105,11 +105,11 @@ class TestTerminal:
     def test_it_fits(self, width: int, height: int) -> None:
         view, console = on_terminal(width, height)
         with view:
-            view.planned(40, 0, 900.0)
+            view.on_planned(40, 0, 900.0)
             for repetition in range(20):
-                view.done(done(PEER, SECOND, repetition, ("driver-saturated", "steal", "others-busy")))
-            view.begun(OSTLER, SECOND, 1)
-            view.now(NOW)
+                view.on_point_done(done(PEER, SECOND, repetition, ("driver-saturated", "steal", "others-busy")))
+            view.on_point_begun(OSTLER, SECOND, 1)
+            view.on_status(NOW)
             picture = last_picture(console)
         lines = picture.rstrip("\n").splitlines()
         assert max(len(line.rstrip()) for line in lines) <= width
@@ -120,11 +120,11 @@ class TestTerminal:
     def test_what_should_be_read_later_is_kept_above(self) -> None:
         view, console = on_terminal()
         with view:
-            view.planned(8, 0, 900.0)
+            view.on_planned(8, 0, 900.0)
             view.note("Without NATS: it is not installed")
-            view.failed(PEER, FIRST, "it went away")
-            view.skipped(PEER, 1, "the mean response time passed 1 s")
-            view.begun(OSTLER, FIRST, 0)
+            view.on_point_failed(PEER, FIRST, "it went away")
+            view.on_steps_skipped(PEER, 1, "the mean response time passed 1 s")
+            view.on_point_begun(OSTLER, FIRST, 0)
         text = text_of(console)
         assert "Without NATS: it is not installed\n" in text
         assert "RabbitMQ, lean, requesters 1: not measured: it went away\n" in text
@@ -133,7 +133,7 @@ class TestTerminal:
     def test_the_picture_is_gone_at_the_end_and_the_cursor_is_back(self) -> None:
         view, console = on_terminal()
         with view:
-            view.begun(OSTLER, FIRST, 0)
+            view.on_point_begun(OSTLER, FIRST, 0)
         assert isinstance(console.file, io.StringIO)
         raw = console.file.getvalue()
         assert raw.rindex("\x1b[?25h") > raw.rindex("\x1b[?25l")
@@ -144,31 +144,31 @@ class TestTerminal:
         view, console = on_terminal()
         odd = Contestant("[red]odd[/red]", ContestantKind.PEER, "[/]")
         with view:
-            view.begun(odd, FIRST, 0)
+            view.on_point_begun(odd, FIRST, 0)
             view.note("[bold]")
-            view.done(done(odd, FIRST, 0))
+            view.on_point_done(done(odd, FIRST, 0))
         assert "[red]odd[/red]" in text_of(console)
 
 
 class TestPace:
     def test_as_planned_until_something_is_known(self) -> None:
         pace = TimeEstimate(0.0)
-        pace.planned(10, 100.0, 5.0)
+        pace.begin(10, 100.0, 5.0)
         assert pace.left(50.0) == 100.0
 
     def test_longer_when_points_took_longer(self) -> None:
         pace = TimeEstimate(0.0)
-        pace.planned(10, 100.0, 5.0)
-        pace.settled()
-        pace.settled()
+        pace.begin(10, 100.0, 5.0)
+        pace.add_point()
+        pace.add_point()
         pace.seconds_left = 80.0
         assert pace.left(65.0) == 240.0
         assert pace.left(10.0) == 80.0
 
     def test_nothing_was_left(self) -> None:
         pace = TimeEstimate(0.0)
-        pace.planned(0, 0.0, 5.0)
-        pace.settled()
+        pace.begin(0, 0.0, 5.0)
+        pace.add_point()
         assert pace.left(50.0) == 0.0
 
 
@@ -177,15 +177,15 @@ class TestPlain:
         console = Console(file=io.StringIO(), width=80)
         view = PlainView(console, 2)
         with view:
-            view.planned(10, 1, 126.0)
-            view.begun(OSTLER, FIRST, 0)
-            view.now(NOW)
-            view.now(NOW)
-            view.done(done(OSTLER, FIRST, 0))
-            view.done(done(PEER, FIRST, 0, ("steal", "noise")))
-            view.failed(PEER, FIRST, "it went away")
-            view.skipped(PEER, 2, "the rate no longer rises")
-            view.done(done(OSTLER, SECOND, 1))
+            view.on_planned(10, 1, 126.0)
+            view.on_point_begun(OSTLER, FIRST, 0)
+            view.on_status(NOW)
+            view.on_status(NOW)
+            view.on_point_done(done(OSTLER, FIRST, 0))
+            view.on_point_done(done(PEER, FIRST, 0, ("steal", "noise")))
+            view.on_point_failed(PEER, FIRST, "it went away")
+            view.on_steps_skipped(PEER, 2, "the rate no longer rises")
+            view.on_point_done(done(OSTLER, SECOND, 1))
         return text_of(console).splitlines()
 
     def test_a_line_for_each_point_and_none_for_a_second(self) -> None:
@@ -211,8 +211,8 @@ class TestPlain:
     def test_a_point_in_which_nothing_completed(self) -> None:
         console = Console(file=io.StringIO())
         view = PlainView(console, 1)
-        view.planned(1, 0, 1.0)
-        view.done(PointResult("Ostler", FIRST, 0, "connect", 0.0, None, None, None, ()))
+        view.on_planned(1, 0, 1.0)
+        view.on_point_done(PointResult("Ostler", FIRST, 0, "connect", 0.0, None, None, None, ()))
         assert "        0/s  mean          p50          p99" in text_of(console)
 
 

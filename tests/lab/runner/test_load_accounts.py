@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from ostler.lab.families.load_experiment import AnyLoad, ReadyOstlerLoad
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.runner.contract import Metric, PointSpec
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 
@@ -23,7 +23,7 @@ def manager(name: str) -> LabQueueManager:
 
 def prepared(*names: str) -> ReadyOstlerLoad:
     load = cast(AnyLoad, SimpleNamespace(close=lambda: None))
-    return ReadyOstlerLoad(load, [], PointSpec(1, 1, False), [manager(each) for each in names], plan.REQUEST_REPLY)
+    return ReadyOstlerLoad(load, [], PointSpec(1, 1, False), [manager(each) for each in names], spec.REQUEST_REPLY)
 
 
 def test_accounts_of_several_queue_managers_have_their_names() -> None:

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from tests.lab.store.run_samples import BEGAN, OSTLER, PING_PONG, RABBITMQ, Made, usual_steps, write_run
 
-from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner import formatting
 from ostler.lab.runner.contract import NEEDED_PARAMETER, ContestantKind
 from ostler.lab.runner.run_table import as_json, constants, run_table, show_run
 from ostler.lab.runner.step_results import Series, StepResult, step_metrics, step_results

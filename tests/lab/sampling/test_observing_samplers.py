@@ -105,12 +105,12 @@ def test_only_what_is_used_while_watched_is_counted(kernel: Kernel) -> None:
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("driver", 10))
     kernel.process(10, 550, 340, written=4196, pages=20)
-    (sample,) = sampler.look(second(0)).processes
+    (sample,) = sampler.sample(second(0)).processes
     assert (sample.role, sample.pid, sample.name) == ("driver", 10, "driver")
     assert (sample.user_us, sample.system_us) == (500_000, 400_000)
     assert sample.core_percent == pytest.approx(90.0)
     assert (sample.written_bytes, sample.resident_bytes) == (100, 81_920)
-    (idle,) = sampler.look(second(1)).processes
+    (idle,) = sampler.sample(second(1)).processes
     assert (idle.cpu_us, idle.written_bytes) == (0, 0)
 
 
@@ -122,7 +122,7 @@ def test_children_have_the_role_of_their_parent_unless_they_have_their_own(kerne
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("lab", 10))
     sampler.watch(WatchedProcess("driver", 12))
-    look = sampler.look(second(0))
+    look = sampler.sample(second(0))
     assert {(each.role, each.pid) for each in look.processes} == {
         ("lab", 10), ("lab", 11), ("driver", 12), ("lab", 13),
     }  # fmt: skip
@@ -135,7 +135,7 @@ def test_children_are_left_out_when_they_are_not_wanted(kernel: Kernel) -> None:
     kernel.process(11)
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("lab", 10, with_children=False))
-    assert [each.pid for each in sampler.look(second(0)).processes] == [10]
+    assert [each.pid for each in sampler.sample(second(0)).processes] == [10]
 
 
 def test_a_child_that_comes_later_is_charged_with_all_it_did(kernel: Kernel) -> None:
@@ -144,7 +144,7 @@ def test_a_child_that_comes_later_is_charged_with_all_it_did(kernel: Kernel) -> 
     sampler.watch(WatchedProcess("broker", 10))
     kernel.process(10, children="11")
     kernel.process(11, 3, 2, name="child")
-    look = sampler.look(second(0))
+    look = sampler.sample(second(0))
     assert {each.pid: each.cpu_us for each in look.processes} == {10: 0, 11: 50_000}
     assert look.events == [Event(SECOND_NS, "measured", 0, BEGAN, "broker", 11, "child")]
 
@@ -154,16 +154,16 @@ def test_a_process_that_ends_is_told_once(kernel: Kernel, how: str) -> None:
     kernel.process(10, 5)
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("queue manager", 10))
-    sampler.look(second(0))
+    sampler.sample(second(0))
     if how == "vanished":
         kernel.gone(10)
     else:
         kernel.process(10, 9, state="Z")
-    look = sampler.look(second(1))
+    look = sampler.sample(second(1))
     assert look.events == [Event(2 * SECOND_NS, "measured", 1, ENDED, "queue manager", 10, "driver")]
     # A zombie still tells what it used in the end.
     assert [each.cpu_us for each in look.processes] == ([] if how == "vanished" else [40_000])
-    after = sampler.look(second(2))
+    after = sampler.sample(second(2))
     assert (after.events, after.processes) == ([], [])
 
 
@@ -173,10 +173,10 @@ def test_a_dead_child_that_nobody_waits_for_is_told_once(kernel: Kernel) -> None
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("lab", 10))
     kernel.process(11, 8, state="Z")
-    look = sampler.look(second(0))
+    look = sampler.sample(second(0))
     assert {each.pid: each.cpu_us for each in look.processes} == {10: 0, 11: 30_000}
     assert [(each.name, each.pid) for each in look.events] == [(ENDED, 11)]
-    after = sampler.look(second(1))
+    after = sampler.sample(second(1))
     assert [each.pid for each in after.processes] == [10]
     assert after.events == []
 
@@ -186,7 +186,7 @@ def test_a_number_that_another_process_got_is_not_taken_for_the_old_one(kernel: 
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("driver", 10))
     kernel.process(10, 3, start=2000)
-    look = sampler.look(second(0))
+    look = sampler.sample(second(0))
     assert look.processes == []
     assert [each.name for each in look.events] == [ENDED]
 
@@ -199,7 +199,7 @@ def test_a_forgotten_process_may_end_in_silence(kernel: Kernel) -> None:
     sampler.forget(10)
     kernel.gone(10)
     kernel.gone(11)
-    look = sampler.look(second(0))
+    look = sampler.sample(second(0))
     assert (look.processes, look.events) == ([], [])
 
 
@@ -209,7 +209,7 @@ def test_switches_and_waits_are_those_of_all_threads(kernel: Kernel) -> None:
     sampler.watch(WatchedProcess("broker", 10))
     # Thread 20 went on, 30 is new, and 10's number was given to another thread.
     kernel.process(10, threads={10: (2, 1, 500), 20: (10, 2, 12_000), 30: (1, 1, 4000)})
-    (sample,) = sampler.look(second(0)).processes
+    (sample,) = sampler.sample(second(0)).processes
     assert (sample.voluntary_switches, sample.involuntary_switches) == (2 + 3 + 1, 0 + 0 + 1)
     assert sample.core_wait_us == (500 + 3000 + 4000) // 1000
     assert sample.threads == 3
@@ -220,7 +220,7 @@ def test_threads_are_told_apart_when_that_is_asked(kernel: Kernel) -> None:
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("broker", 10, by_thread=True))
     kernel.process(10, 9, 2, threads={10: (0, 0, 0), 20: (0, 0, 0)})
-    found = sampler.look(second(0)).threads
+    found = sampler.sample(second(0)).threads
     assert [(each.thread, each.name, each.user_us, each.system_us) for each in found] == [
         (10, "driver", 40_000, 10_000),
         (20, "driver-20", 40_000, 10_000),
@@ -233,7 +233,7 @@ def test_what_the_kernel_does_not_tell_is_none_and_not_zero(kernel: Kernel) -> N
     (kernel.proc / "10/task/10/schedstat").write_text("")
     sampler = kernel.processes()
     sampler.watch(WatchedProcess("broker", 10))
-    (sample,) = sampler.look(second(0)).processes
+    (sample,) = sampler.sample(second(0)).processes
     assert (sample.read_bytes, sample.written_bytes) == (None, None)
     assert (sample.core_wait_us, sample.voluntary_switches) == (None, None)
 
@@ -242,7 +242,7 @@ def test_the_machine_is_counted_from_one_look_to_the_next(kernel: Kernel) -> Non
     kernel.machine(user=1000, idle=5000, steal=70, sent=900, writes=3)
     sampler = kernel.machines()
     kernel.machine(user=1080, idle=5100, steal=90, sent=2900, writes=13)
-    sample = sampler.look(second(0))
+    sample = sampler.sample(second(0))
     assert (sample.cores, sample.user_us, sample.idle_us, sample.steal_us) == (2, 800_000, 1_000_000, 200_000)
     assert sample.steal_percent == pytest.approx(10.0)
     assert sample.busy_percent == pytest.approx(40.0)
@@ -251,12 +251,12 @@ def test_the_machine_is_counted_from_one_look_to_the_next(kernel: Kernel) -> Non
     assert sample.disk_written_bytes == 10 * 8 * 512
     assert (sample.load, sample.running, sample.memory_available_bytes) == (1.5, 2, 8192)
     assert sample.disk_free_bytes > 0
-    assert sampler.look(second(1)).total_us == 0
+    assert sampler.sample(second(1)).total_us == 0
 
 
 def test_a_directory_in_memory_has_no_disk(kernel: Kernel) -> None:
     sampler = MachineSampler(kernel.proc, kernel.proc, TICK_US, os.makedev(0, 25))
-    assert sampler.look(second(0)).disk == ""
+    assert sampler.sample(second(0)).disk == ""
 
 
 def observer_of(kernel: Kernel, clock: ManualClock, sink: Collected) -> Observer:

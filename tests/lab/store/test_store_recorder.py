@@ -36,7 +36,7 @@ def test_what_was_counted_survives_the_way_to_another_process(timed: list[tuple[
     recorder = LatencyRecorder(0)
     for operation, due, took in timed:
         recorder.record(operation, due, due + took)
-    assert list(unpack(recorder.packed()).rows(1)) == list(recorder.rows(1))
+    assert list(unpack(recorder.pack()).rows(1)) == list(recorder.rows(1))
     operations = [row for row in recorder.rows(1) if isinstance(row, OperationRow)]
     buckets = [row for row in recorder.rows(1) if isinstance(row, LatencyRow)]
     assert sum(row.count for row in operations) == sum(row.count for row in buckets) == len(timed)
@@ -47,7 +47,7 @@ def test_counts_that_do_not_add_up_are_refused() -> None:
     recorder = LatencyRecorder(0)
     recorder.record("MQPUT", 0, 77)
     with pytest.raises(ValueError, match="MQPUT in second 0 do not add up"):
-        unpack(recorder.packed().replace("[77,1]", "[77,2]"))
+        unpack(recorder.pack().replace("[77,1]", "[77,2]"))
 
 
 def test_a_stall_shows_when_latency_counts_from_when_it_was_due() -> None:

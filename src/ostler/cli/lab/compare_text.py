@@ -20,7 +20,7 @@ from ostler.lab.common.comparison import (
     StepComparison,
     place,
 )
-from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner import formatting
 from ostler.lab.runner.contract import ContestantKind
 from ostler.lab.runner.run_table import constants, sweep_names
 from ostler.lab.runner.step_results import StepResult

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.bare import server as bare_server
 from ostler.lab.load.drivers.driver_process import Load, new_load
 from ostler.lab.load.drivers.epoll_driver import Address
@@ -139,7 +139,7 @@ class Field:
             listener.close()
             self._stack.callback(_end, process)
             promise = "blocks of the same size, nothing in between"
-            found = Contestant(name, TCP, LEAN, plan.BARE, address, (process.pid,), exchanges, promise, is_limit=True)
+            found = Contestant(name, TCP, LEAN, spec.BARE, address, (process.pid,), exchanges, promise, is_limit=True)
             self._add(found, False)
 
     def _add_ostler(self) -> None:
@@ -148,52 +148,52 @@ class Field:
         pids = tuple(server.pids)
         promise = "persistent: requests, and units of work of responders, are forced before they are answered"
         for transport, address, channel in ((TCP, server.address, CHANNEL), (UNIX, server.local_path, "")):
-            for client, protocol, exchanges in ((LEAN, plan.MQ_VERBS, 4), ("pipelined", plan.MQ_PIPELINED, 2)):
+            for client, protocol, exchanges in ((LEAN, spec.MQ_VERBS, 4), ("pipelined", spec.MQ_PIPELINED, 2)):
                 found = Contestant(
                     OSTLER, transport, client, protocol, address, pids, exchanges, promise, channel, server=server
                 )
                 self._add(found, False, True)
         api = Contestant(
-            OSTLER, TCP, "ostler.connect", plan.OSTLER_API, server.address, pids, 4, promise, CHANNEL, server=server
+            OSTLER, TCP, "ostler.connect", spec.OSTLER_API, server.address, pids, 4, promise, CHANNEL, server=server
         )
         self._add(api, False, True)
 
     def _add_rabbitmq(self) -> None:
         peer = self._started(rabbitmq.start(self._scratch / "rabbitmq"))
-        for persistent, promise in enumerate(PROMISES[rabbitmq.NAME, plan.REQUEST_REPLY]):
-            self._add(self._peer(peer, RABBITMQ, LEAN, plan.AMQP, promise), bool(persistent))
+        for persistent, promise in enumerate(PROMISES[rabbitmq.NAME, spec.REQUEST_REPLY]):
+            self._add(self._peer(peer, RABBITMQ, LEAN, spec.AMQP, promise), bool(persistent))
             if find_spec("pika") is not None:
-                self._add(self._peer(peer, RABBITMQ, "pika", plan.PIKA, promise), bool(persistent))
+                self._add(self._peer(peer, RABBITMQ, "pika", spec.PIKA, promise), bool(persistent))
 
     def _add_nats(self) -> None:
         peer = self._started(nats.start(self._scratch / "nats", jetstream=True))
-        promise, kept = PROMISES[nats.NAME, plan.REQUEST_REPLY]
-        self._add(self._peer(peer, NATS, LEAN, plan.NATS, promise), False)
-        self._add(self._peer(peer, JETSTREAM, LEAN, plan.JETSTREAM, kept), True)
+        promise, kept = PROMISES[nats.NAME, spec.REQUEST_REPLY]
+        self._add(self._peer(peer, NATS, LEAN, spec.NATS, promise), False)
+        self._add(self._peer(peer, JETSTREAM, LEAN, spec.JETSTREAM, kept), True)
         if find_spec("nats") is not None:
-            self._add(self._peer(peer, NATS, "nats-py", plan.NATS_PY, promise), False)
+            self._add(self._peer(peer, NATS, "nats-py", spec.NATS_PY, promise), False)
 
     def _add_activemq(self) -> None:
         peer = self._started(activemq.start(self._scratch / "activemq"))
-        for persistent, promise in enumerate(PROMISES[activemq.NAME, plan.REQUEST_REPLY]):
-            self._add(self._peer(peer, ACTIVEMQ, LEAN, plan.STOMP, promise), bool(persistent))
+        for persistent, promise in enumerate(PROMISES[activemq.NAME, spec.REQUEST_REPLY]):
+            self._add(self._peer(peer, ACTIVEMQ, LEAN, spec.STOMP, promise), bool(persistent))
             if find_spec("stomp") is not None:
-                self._add(self._peer(peer, ACTIVEMQ, plan.STOMP_PY, plan.STOMP_PY, promise), bool(persistent))
+                self._add(self._peer(peer, ACTIVEMQ, spec.STOMP_PY, spec.STOMP_PY, promise), bool(persistent))
 
     def _add_mosquitto(self) -> None:
         peer = self._started(mosquitto.start(self._scratch / "mosquitto"))
-        for persistent, promise in enumerate(PROMISES[mosquitto.NAME, plan.REQUEST_REPLY]):
-            self._add(self._peer(peer, MOSQUITTO, LEAN, plan.MQTT, promise), bool(persistent))
+        for persistent, promise in enumerate(PROMISES[mosquitto.NAME, spec.REQUEST_REPLY]):
+            self._add(self._peer(peer, MOSQUITTO, LEAN, spec.MQTT, promise), bool(persistent))
             if find_spec("paho") is not None:
-                self._add(self._peer(peer, MOSQUITTO, plan.PAHO, plan.PAHO, promise), bool(persistent))
+                self._add(self._peer(peer, MOSQUITTO, spec.PAHO, spec.PAHO, promise), bool(persistent))
 
     def _add_redis(self) -> None:
-        for persistent, promise in enumerate(PROMISES[redis.NAME, plan.REQUEST_REPLY]):
+        for persistent, promise in enumerate(PROMISES[redis.NAME, spec.REQUEST_REPLY]):
             scratch = self._scratch / f"redis-{'forced' if persistent else 'memory'}"
             peer = self._started(redis.start(scratch, forced=bool(persistent)))
-            self._add(self._peer(peer, REDIS, LEAN, plan.REDIS, promise), bool(persistent))
+            self._add(self._peer(peer, REDIS, LEAN, spec.REDIS, promise), bool(persistent))
             if find_spec("redis") is not None:
-                self._add(self._peer(peer, REDIS, plan.REDIS_PY, plan.REDIS_PY, promise), bool(persistent))
+                self._add(self._peer(peer, REDIS, spec.REDIS_PY, spec.REDIS_PY, promise), bool(persistent))
 
     def _started(self, peer: Peer) -> Peer:
         self._stack.callback(peer.end)

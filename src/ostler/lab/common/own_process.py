@@ -34,10 +34,10 @@ def ignore_report(fraction: float, what: str) -> None:
 def part_of(report: Report, begin: float, end: float) -> Report:
     """A report whose 0 to 1 is a part of another one's."""
 
-    def told(fraction: float, what: str) -> None:
+    def report_part(fraction: float, what: str) -> None:
         report(begin + (end - begin) * fraction, what)
 
-    return told
+    return report_part
 
 
 def in_own_process(function: Callable[[Report], T], seconds_max: float, report: Report = ignore_report) -> T:
@@ -74,11 +74,11 @@ def in_own_process(function: Callable[[Report], T], seconds_max: float, report: 
 
 
 def _child(connection: Connection, function: Callable[[Report], object]) -> None:
-    def told(fraction: float, what: str) -> None:
+    def report_part(fraction: float, what: str) -> None:
         connection.send((_PROGRESS, fraction, what))
 
     try:
-        result = function(told)
+        result = function(report_part)
     except KeyboardInterrupt:
         connection.send((_FAILED, "it was interrupted"))
     except Exception:

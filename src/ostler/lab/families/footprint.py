@@ -59,8 +59,8 @@ class FootprintTask(Task):
         self._pmo, self._gmo = bytearray(put_options()), bytearray(get_options())
         self._hconns: list[int] = []
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
-        progress = ProgressReporter(recorder, CONNECT, 0, tell)
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
+        progress = ProgressReporter(recorder, CONNECT, 0, report)
         at_start = resident_bytes(self._server_pid)
         wait_until(recorder.timeline.begin_ns)
         # The first channel makes the queue manager allocate what it needs only once.
@@ -70,7 +70,7 @@ class FootprintTask(Task):
         for number in range(self._clients):
             now = self._client(recorder)
             if now >= progress.next_ns:
-                progress.at(now, number)
+                progress.report(now, number)
         grown = resident_bytes(self._server_pid) - memory
         channels = _descriptors(self._server_pid) - sockets
         wait_until(recorder.timeline.cool_ns)

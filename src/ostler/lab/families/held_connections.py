@@ -80,10 +80,10 @@ class HoldTask(Task):
             raise PointFailed(f"a process may have {sockets_max():,} sockets here, not {plan.sockets:,}")
         self._flood = ConnectionFlood(plan.address)
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         plan, timeline = self._plan, recorder.timeline
         operation = recorder.operation(CONNECT)
-        progress = ProgressReporter(recorder, CONNECT, 0, tell)
+        progress = ProgressReporter(recorder, CONNECT, 0, report)
         done = 0
 
         def note(began_ns: int, ready_ns: int) -> None:
@@ -92,7 +92,7 @@ class HoldTask(Task):
             for _ in range(plan.conversations):
                 operation.record(began_ns, ready_ns)
             if ready_ns >= progress.next_ns:
-                progress.at(ready_ns, done)
+                progress.report(ready_ns, done)
 
         seconds_max = _SECONDS_MAX + plan.sockets * plan.conversations / _PER_SECOND_LEAST
         # The first few make the server import and allocate what it needs only once.
@@ -137,7 +137,7 @@ class ConnectionServer(ABC):
     """What is connected to. Made for one run."""
 
     @abstractmethod
-    def prepared(self, point_spec: PointSpec) -> ReadyTask: ...
+    def prepare(self, point_spec: PointSpec) -> ReadyTask: ...
 
     @abstractmethod
     def end(self) -> None: ...
@@ -156,7 +156,7 @@ class QueueManagerServer(ConnectionServer):
         self._make = make
         self._agreements = agreements
 
-    def prepared(self, point_spec: PointSpec) -> ReadyTask:
+    def prepare(self, point_spec: PointSpec) -> ReadyTask:
         manager = self._manager
         task = TaskProcess(self._make(manager))
         return ReadyTask(point_spec, task, manager.watched(), manager.metrics, self._agreements)
@@ -175,7 +175,7 @@ class BareConnectionServer(ConnectionServer):
         self._process = bare_server.start(bare_server.ECHO, listener, BLOCK_BYTES)
         listener.close()
 
-    def prepared(self, point_spec: PointSpec) -> ReadyTask:
+    def prepare(self, point_spec: PointSpec) -> ReadyTask:
         task = TaskProcess(self._make(self._address, self._process.pid), PROBE)
         return ReadyTask(point_spec, task, [WatchedProcess(PROBE, self._process.pid)])
 
@@ -196,7 +196,7 @@ class OnFreshServers(ReadyLoad):
     def _open(self) -> None:
         self._server = self._make()
         try:
-            self._inner = self._server.prepared(self.point_spec)
+            self._inner = self._server.prepare(self.point_spec)
         except BaseException:
             self._server.end()
             raise
@@ -222,8 +222,8 @@ class OnFreshServers(ReadyLoad):
     def results(self) -> Sequence[Metric]:
         return self._inner.results()
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        return self._inner.settled(counted)
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+        return self._inner.check_counts(counted)
 
     def close(self) -> None:
         self._inner.close()

@@ -126,7 +126,7 @@ class Hosts:
         self._made += 1
         return OwnProcess(self._scratch / f"embedded-{self._made}", self._plan)
 
-    def prepared(
+    def prepare(
         self,
         contestant: Contestant,
         make: Callable[[Host], Task],

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 
 from ostler.client.link.control import NotRunningError, control
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
@@ -67,16 +67,16 @@ class OstlerContestant:
     """One way of using a queue manager: the protocol of its applications, and what else is different."""
 
     name: str
-    protocol: str = plan.MQ_VERBS
-    messages: str = plan.PLAIN
+    protocol: str = spec.MQ_VERBS
+    messages: str = spec.PLAIN
     is_library: bool = False
     read_ahead: bool = False
 
 
 VERB_BY_VERB: Final = OstlerContestant("Ostler")
-PIPELINED: Final = OstlerContestant("Ostler, pipelined", plan.MQ_PIPELINED)
+PIPELINED: Final = OstlerContestant("Ostler, pipelined", spec.MQ_PIPELINED)
 READ_AHEAD: Final = OstlerContestant("Ostler, read-ahead", read_ahead=True)
-LIBRARY: Final = OstlerContestant("Ostler, ostler.connect", plan.OSTLER_API, is_library=True)
+LIBRARY: Final = OstlerContestant("Ostler, ostler.connect", spec.OSTLER_API, is_library=True)
 _PROMISE: Final = "persistent messages and units of work are forced to disk before they are answered"
 _NO_PROMISE: Final = "answered when the message is queued in memory, nothing forced"
 
@@ -177,7 +177,7 @@ class ReadyOstlerLoad(ReadyDriverLoad):
             for each in manager.accounting()
         ]
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         """Puts and gets as they follow from what the drivers counted. What was answered may still be on its way to
         the counters, so they are looked at until they stand still."""
         wanted = self._wanted(counted)
@@ -193,10 +193,10 @@ class ReadyOstlerLoad(ReadyDriverLoad):
             phases = [phase for each in counted for phase in each.phases]
             return sum(second.count for phase in phases for second in phase.operation(operation).seconds.values())
 
-        if self._kind == plan.PUBLISH:
+        if self._kind == spec.PUBLISH:
             # Queues count copies, of which each subscriber got one.
             return {"puts": total(GET), "gets": total(GET)}
-        if self._kind == plan.ONE_WAY:
+        if self._kind == spec.ONE_WAY:
             return {"puts": total(PUT), "gets": total(GET)}
         trips = total(ROUND_TRIP)
         return {"puts": 2 * trips, "gets": 2 * trips}
@@ -280,7 +280,7 @@ class LoadExperiment(Experiment):
     def _peer_contestants(self) -> list[Contestant]:
         """Peers do what is not peculiar to queue managers: neither trusted applications, nor cost of their options."""
         kinds = {point.kind for point in self._points.values()}
-        if len(kinds) != 1 or kinds & {plan.SESSIONS} or any(point.managers > 1 for point in self._points.values()):
+        if len(kinds) != 1 or kinds & {spec.SESSIONS} or any(point.managers > 1 for point in self._points.values()):
             return []
         baseline = {number: point.persistent for number, point in self._points.items() if _is_plain(point)}
         found = []
@@ -298,16 +298,16 @@ class LoadExperiment(Experiment):
     def _limit_contestants(self) -> list[Contestant]:
         if not self._context.settings.limits:
             return []
-        return self._limits.contestants({number: self._bare_plan(point) for number, point in self._points.items()})
+        return self._limits.contestants({number: self._bare_spec(point) for number, point in self._points.items()})
 
-    def _bare_plan(self, point: LoadPoint) -> LoadSpec:
+    def _bare_spec(self, point: LoadPoint) -> LoadSpec:
         """The load that limits are probed with: as much as there can be, whatever the contestants' rate is."""
-        made = self._plan(point, VERB_BY_VERB, ())
-        kind = plan.REQUEST_REPLY if point.kind == plan.SESSIONS else point.kind
-        if point.kind == plan.PUBLISH:
+        made = self._spec(point, VERB_BY_VERB, ())
+        kind = spec.REQUEST_REPLY if point.kind == spec.SESSIONS else point.kind
+        if point.kind == spec.PUBLISH:
             # As many copies at a time, each handed on by itself.
             made = replace(made, requesters=made.responders, pairs=len(made.responders))
-            kind = plan.ONE_WAY
+            kind = spec.ONE_WAY
         return replace(made, rate_per_second=0.0, kind=kind, requesters=made.requesters[:_LIMIT_CLIENTS_MAX])
 
     @property
@@ -323,7 +323,7 @@ class LoadExperiment(Experiment):
             point_spec = self._point_spec(point)
             needed = str(_forces(point) if contestant.name == FORCES.name else 1)
             parameters = {**point_spec.parameters, NEEDED_PARAMETER: needed}
-            made = self._bare_plan(point)
+            made = self._bare_spec(point)
             point_spec = replace(point_spec, clients=len(made.requesters), rate_per_second=None, parameters=parameters)
             return self._limits.prepare(contestant, made, point_spec, log_directory)
         if contestant.kind is ContestantKind.PEER:
@@ -332,7 +332,7 @@ class LoadExperiment(Experiment):
             if ended:
                 raise PointFailed(ended)
             load = self._load(contestant.name, 1 if peer.is_library else self._context.settings.drivers)
-            open_load(load, peer.plan(self._plan(point, VERB_BY_VERB, ())))
+            open_load(load, peer.spec_like(self._spec(point, VERB_BY_VERB, ())))
             return ReadyDriverLoad(load, self._point_spec(point), peer.watched(point.persistent))
         return self._prepare_ostler(self._ostler_contestants[contestant.name], point)
 
@@ -352,7 +352,7 @@ class LoadExperiment(Experiment):
         self, ours: OstlerContestant, point: LoadPoint, managers: Sequence[LabQueueManager]
     ) -> list[tuple[AnyLoad, LoadSpec]]:
         """Who runs which clients: drivers those that have a connection, the queue manager itself the trusted ones."""
-        made = self._plan(point, ours, managers)
+        made = self._spec(point, ours, managers)
         driver = self._load(ours.name, 1 if ours.is_library else self._context.settings.drivers)
         bindings = (point.requester_binding, point.responder_binding)
         if ours.is_library or Binding.TRUSTED not in bindings:
@@ -364,7 +364,7 @@ class LoadExperiment(Experiment):
         nobody = range(0)
         return [(answering, replace(made, requesters=nobody)), (asking, replace(made, responders=nobody))]
 
-    def _plan(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> LoadSpec:
+    def _spec(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> LoadSpec:
         first = managers[0] if managers else None
         is_client = point.requester_binding is Binding.CLIENT or ours.is_library
         others_local = point.responder_binding is not Binding.CLIENT and is_client and not ours.is_library
@@ -401,7 +401,7 @@ class LoadExperiment(Experiment):
     def _point_spec(self, point: LoadPoint) -> PointSpec:
         parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
         # Of publications, those who get them are clients that count.
-        clients = point.requesters + (point.responders if point.kind == plan.PUBLISH else 0)
+        clients = point.requesters + (point.responders if point.kind == spec.PUBLISH else 0)
         return PointSpec(
             clients,
             point.body_bytes,
@@ -488,8 +488,8 @@ def _can(ours: OstlerContestant, point: LoadPoint) -> bool:
     if point.manager.cores > len(os.sched_getaffinity(0)) or (ours.read_ahead and point.persistent):
         return False
     if ours.is_library:
-        plain = _is_plain(point) and point.kind != plan.SESSIONS and point.managers == 1 and not point.own_replies
-        return plain and point.requesters <= LIBRARY_CLIENTS_MAX and point.units in (plan.BY_PERSISTENCE, plan.NOBODY)
+        plain = _is_plain(point) and point.kind != spec.SESSIONS and point.managers == 1 and not point.own_replies
+        return plain and point.requesters <= LIBRARY_CLIENTS_MAX and point.units in (spec.BY_PERSISTENCE, spec.NOBODY)
     return True
 
 
@@ -500,9 +500,9 @@ def _is_plain(point: LoadPoint) -> bool:
 
 def _forces(point: LoadPoint) -> int:
     """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
-    if point.kind in (plan.ONE_WAY, plan.PUBLISH):
+    if point.kind in (spec.ONE_WAY, spec.PUBLISH):
         return 1
-    return 3 if point.units == plan.EVERYBODY else 2
+    return 3 if point.units == spec.EVERYBODY else 2
 
 
 def _same_managers(running: LoadPoint, wanted: LoadPoint) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.mq.publish import subscriber_queue
 from ostler.lab.runner.contract import GET, ROUND_TRIP
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
@@ -25,10 +25,10 @@ _OVERSIZED_LOG_BYTES: Final = 2 << 30
 _PAGE_BYTES: Final = 4096
 _BUFFER_PAGES_LEAST: Final = 18
 _UNITS: Final = {
-    Syncpoint.OUT: plan.NOBODY,
-    Syncpoint.IN: plan.EVERYBODY,
-    Syncpoint.SERVER_IN: plan.RESPONDERS,
-    Syncpoint.IMPLICIT: plan.NOBODY,
+    Syncpoint.OUT: spec.NOBODY,
+    Syncpoint.IN: spec.EVERYBODY,
+    Syncpoint.SERVER_IN: spec.RESPONDERS,
+    Syncpoint.IMPLICIT: spec.NOBODY,
 }
 _TUNING: Final = "TuningParameters"
 _IMPLICIT: Final = "ImplSyncOpenOutput"
@@ -48,13 +48,13 @@ class LoadPoint:
     responder_binding: Binding
     manager: QueueManagerPlan
     managers: int = 1
-    kind: str = plan.REQUEST_REPLY
+    kind: str = spec.REQUEST_REPLY
     rate_per_second: float = 0.0
     """Of each requester; 0: the next as soon as the one before is done."""
-    units: str = plan.BY_PERSISTENCE
+    units: str = spec.BY_PERSISTENCE
     goes_round: bool = True
     own_replies: bool = False
-    messages: str = plan.PLAIN
+    messages: str = spec.PLAIN
     session_round_trips: int = 0
     conversations: int = 1
     async_put: bool = False
@@ -134,7 +134,7 @@ def session_point(scenario: Scenario, step: Step) -> LoadPoint:
     found = load_point(scenario, step)
     trips = int(str(scenario.parameters.get("round_trips_per_session", 5)))
     # The rate is that of round trips: a session is due when the round trips of the one before would have ended.
-    return replace(found, kind=plan.SESSIONS, session_round_trips=trips, rate_per_second=found.rate_per_second / trips)
+    return replace(found, kind=spec.SESSIONS, session_round_trips=trips, rate_per_second=found.rate_per_second / trips)
 
 
 def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
@@ -148,7 +148,7 @@ def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
     manager = replace(found.manager, commands=pair_commands(queues, 0, attributes), conversations=conversations)
     return replace(
         found,
-        kind=plan.ONE_WAY,
+        kind=spec.ONE_WAY,
         requesters=queues,
         responders=queues,
         pairs=queues,
@@ -173,13 +173,13 @@ def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
     commands = tuple(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in queues)
     return replace(
         found,
-        kind=plan.PUBLISH,
+        kind=spec.PUBLISH,
         requesters=topics,
         responders=topics * subscribers,
         pairs=topics,
         subscribers=subscribers,
         goes_round=False,
-        units=plan.EVERYBODY if found.persistent else plan.NOBODY,
+        units=spec.EVERYBODY if found.persistent else spec.NOBODY,
         requester_binding=Binding.CLIENT,
         responder_binding=Binding.CLIENT,
         manager=replace(found.manager, commands=commands, cores=int(str(points.get("cores", 0)))),
@@ -241,7 +241,7 @@ def _body_bytes(scenario: Scenario, points: Mapping[str, Point]) -> int:
 
 
 def _units(scenario: Scenario) -> str:
-    return _UNITS[scenario.syncpoint[0]] if len(scenario.syncpoint) == 1 else plan.BY_PERSISTENCE
+    return _UNITS[scenario.syncpoint[0]] if len(scenario.syncpoint) == 1 else spec.BY_PERSISTENCE
 
 
 def _number(scenario: Scenario, name: str, otherwise: int) -> int:

@@ -16,10 +16,10 @@ from ostler.lab.families.load_experiment import (
     OstlerContestant,
 )
 from ostler.lab.families.load_points import load_point, one_way_point, publish_point, session_point
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.runner.contract import Experiment, RunContext
 
-_JMS: Final = OstlerContestant("Ostler, JMS messages", messages=plan.JMS)
+_JMS: Final = OstlerContestant("Ostler, JMS messages", messages=spec.JMS)
 _NOT_JMS: Final = OstlerContestant("Ostler, plain messages")
 
 

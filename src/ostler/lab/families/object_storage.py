@@ -69,9 +69,9 @@ class DefineTask(Task):
         self._count = count
         self._definitions = definitions(object_type)
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         operation = recorder.operation(DEFINE)
-        progress = ProgressReporter(recorder, DEFINE, 0, tell)
+        progress = ProgressReporter(recorder, DEFINE, 0, report)
         wait_until(recorder.timeline.begin_ns)
         # The first few make the queue manager allocate what it needs only once.
         self._define(list(islice(self._definitions, _BATCH)))
@@ -83,7 +83,7 @@ class DefineTask(Task):
                 operation.record(began, ended)
                 done += 1
             if ended >= progress.next_ns:
-                progress.at(ended, done)
+                progress.report(ended, done)
         memory_now, files_now, logged_now = self._sizes()
         return [
             Metric(RESULT, MEMORY_PER_OBJECT, (memory_now - memory) / self._count),
@@ -143,7 +143,7 @@ class KeepTask(Task):
         self._count = count
         self._kept: dict[str, bytes] = {}
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         operation = recorder.operation(DEFINE)
         for _ in self._keep(_BATCH):
             pass

@@ -71,7 +71,7 @@ class Properties(Experiment):
             has_header=not is_limit,
             other_pid=self._hosts.manager().pid if whose.name == LOCAL.name else 0,
         )
-        return self._hosts.prepared(whose, make, point_spec, AGREEMENTS)
+        return self._hosts.prepare(whose, make, point_spec, AGREEMENTS)
 
     def close(self) -> None:
         self._hosts.close()

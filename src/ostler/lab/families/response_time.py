@@ -81,7 +81,7 @@ class ResponseTime(Experiment):
             return ReadyTask(point_spec, TaskProcess(self._limit(contestant, step, size), PROBE))
         wanted = wanted_samples(self._context.scenario, self._context.settings.is_quick)
         make = partial(PutAndGetLoop, size=size, persistent=persistent, samples_wanted=wanted)
-        return self._hosts.prepared(contestant, make, point_spec, AGREEMENTS)
+        return self._hosts.prepare(contestant, make, point_spec, AGREEMENTS)
 
     def _limit(self, contestant: Contestant, step: Step, size: int) -> Callable[[], Task]:
         if contestant.name == _BARE:

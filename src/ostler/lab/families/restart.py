@@ -113,7 +113,7 @@ class QueueManagerRestarts(Restarts):
 
     def restart(self) -> RestartTimes:
         self._manager.kill()
-        self._manager = self._manager.again()
+        self._manager = self._manager.start_again()
         if self.is_closed:
             self._manager.kill()
         return RestartTimes(self._manager.restart.seconds, self._manager.start_seconds)
@@ -121,7 +121,7 @@ class QueueManagerRestarts(Restarts):
     def found(self) -> list[Metric]:
         return [Metric(RESULT, RECORDS, self._manager.restart.records, position=len(self._results))]
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         return [CountCheck(self._what, self._expected, self._count_objects(self._manager))]
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ class Task(ABC):
     """Made, run once for each repetition, and closed in one process. All but `metrics` in its main thread."""
 
     @abstractmethod
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         """Do it, count it, and say what it came to beyond that."""
 
     def metrics(self) -> list[Metric]:
@@ -55,10 +55,10 @@ class Loop(Task):
     def results(self) -> list[Metric]:
         return []
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         self.begin(recorder)
-        progress = ProgressReporter(recorder, self.main_operation, 0, tell)
+        progress = ProgressReporter(recorder, self.main_operation, 0, report)
         ends = (timeline.measured_ns, timeline.cool_ns, timeline.end_ns)
         phase = WARMING_UP
         gc.collect()
@@ -71,7 +71,7 @@ class Loop(Task):
                 phase += 1
                 self.entered(phase)
             if now >= progress.next_ns:
-                progress.at(now, completed(recorder, self.main_operation))
+                progress.report(now, completed(recorder, self.main_operation))
         gc.unfreeze()
         return self.results()
 

@@ -115,7 +115,7 @@ class TaskProcess:
                 raise PointFailed(value)
             if what == _MOMENT:
                 if watcher is not None:
-                    watcher.moment(value)
+                    watcher.on_progress(value)
                 continue
             lines, results = value
             return lines, results
@@ -134,8 +134,8 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             while True:
                 timeline = orders.recv()
                 recorder = PhaseRecorder(timeline)
-                results = task.run(recorder, _teller(orders))
-                orders.send((_DONE, (recorder.packed(), results)))
+                results = task.run(recorder, _progress_sender(orders))
+                orders.send((_DONE, (recorder.pack(), results)))
         except (EOFError, BrokenPipeError):
             return
         except (MQError, LoadFailed, PointFailed) as failure:
@@ -149,11 +149,11 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             task.close()
 
 
-def _teller(orders: Connection) -> Callable[[ProgressSample], None]:
-    def tell(moment: ProgressSample) -> None:
+def _progress_sender(orders: Connection) -> Callable[[ProgressSample], None]:
+    def report(moment: ProgressSample) -> None:
         orders.send((_MOMENT, moment))
 
-    return tell
+    return report
 
 
 def _answer_metrics(questions: Connection, task: Task) -> None:
@@ -219,7 +219,7 @@ class ReadyTask(ReadyLoad):
     def results(self) -> Sequence[Metric]:
         return self._results
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         now = self._counts()
         return [
             CountCheck(

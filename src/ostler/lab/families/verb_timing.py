@@ -89,7 +89,7 @@ class VerbTiming(Experiment):
         point_spec = PointSpec(1, BODY_BYTES, False, main_operation=MAIN[verb])
         if contestant.kind is ContestantKind.LIMIT:
             return ReadyTask(point_spec, TaskProcess(self._limit(contestant, step, verb), PROBE))
-        return self._hosts.prepared(contestant, partial(VerbLoop, verb=verb), point_spec, _agreements(verb))
+        return self._hosts.prepare(contestant, partial(VerbLoop, verb=verb), point_spec, _agreements(verb))
 
     def _limit(self, contestant: Contestant, step: Step, verb: str) -> Callable[[], Task]:
         main = MAIN[verb]

@@ -67,25 +67,25 @@ def begin_connecting(link: LoadLink, number: int) -> bool:
     address = link.address
     sock = _new_socket(address, number)
     sock.setblocking(False)
-    told = _connect(sock, address)
-    if told == errno.EAGAIN:
+    error = _connect(sock, address)
+    if error == errno.EAGAIN:
         sock.close()
         return False
-    if told not in (0, errno.EINPROGRESS):
+    if error not in (0, errno.EINPROGRESS):
         sock.close()
-        raise LoadFailed(_cannot(address, told))
+        raise LoadFailed(_cannot(address, error))
     link.sock = sock
     link.descriptor = sock.fileno()
-    link.is_connecting = told != 0
+    link.is_connecting = error != 0
     return True
 
 
 def check_connected(link: LoadLink) -> None:
     """The socket can be written to, or has failed. Raises LoadFailed when it is not connected."""
     assert link.sock is not None
-    told = link.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-    if told:
-        raise LoadFailed(_cannot(link.address, told))
+    error = link.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if error:
+        raise LoadFailed(_cannot(link.address, error))
     link.is_connecting = False
 
 
@@ -93,10 +93,10 @@ def connected(address: Address, number: int = 0) -> socket.socket:
     """A connected socket that does not block; this waits until it is connected."""
     sock = _new_socket(address, number)
     sock.settimeout(_CONNECT_SECONDS_MAX)
-    told = _connect(sock, address)
-    if told:
+    error = _connect(sock, address)
+    if error:
         sock.close()
-        raise LoadFailed(_cannot(address, told))
+        raise LoadFailed(_cannot(address, error))
     sock.setblocking(False)
     return sock
 
@@ -128,14 +128,14 @@ def _connect_unix(sock: socket.socket, path: str) -> int:
     # An address holds 107 bytes; through its directory's descriptor a path is always short.
     try:
         directory = os.open(os.path.dirname(path) or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as told:
-        return told.errno or errno.ENOENT
+    except OSError as error:
+        return error.errno or errno.ENOENT
     try:
         return sock.connect_ex(f"/proc/self/fd/{directory}/{os.path.basename(path)}")
     finally:
         os.close(directory)
 
 
-def _cannot(address: Address, told: int) -> str:
+def _cannot(address: Address, error: int) -> str:
     where = address if isinstance(address, str) else f"{address[0]}:{address[1]}"
-    return f"no connection to {where}: {os.strerror(told)}"
+    return f"no connection to {where}: {os.strerror(error)}"

@@ -21,22 +21,22 @@ def ignore_progress(moment: ProgressSample) -> None:
 class ProgressReporter:
     """Tells what a recorder holds. `next_ns` is when it should be asked to."""
 
-    def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, tell: ReportProgress) -> None:
+    def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, report: ReportProgress) -> None:
         self._recorder = recorder
         self._main_operation = main_operation
-        self._tell = tell
+        self._report = report
         self._began_with = self._completed = completed
         self._at_ns = recorder.timeline.begin_ns
         self.next_ns = self._at_ns + _SECOND_NS
 
-    def at(self, now_ns: int, completed: int) -> None:
+    def report(self, now_ns: int, completed: int) -> None:
         """Tell how it goes now, with so many main operations completed since the driver began."""
         seconds = max(now_ns - self._at_ns, 1) / _SECOND_NS
         rate = (completed - self._completed) / seconds
         p50_ns, p99_ns = self._percentiles()
         self._at_ns, self._completed = now_ns, completed
         self.next_ns = now_ns + _SECOND_NS
-        self._tell(ProgressSample(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
+        self._report(ProgressSample(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
 
     def _percentiles(self) -> tuple[int, int]:
         """Of the last second before the one that goes on, which may have hardly begun; in the first second, of that."""
@@ -49,8 +49,8 @@ class ProgressReporter:
                     continue
                 # Other threads may be counting.
                 counts = dict(found.counts)
-                told = percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
+                found_ns = percentile_ns(counts, 50, found.highest_ns), percentile_ns(counts, 99, found.highest_ns)
                 if newest is not None:
-                    return told
-                newest = told
+                    return found_ns
+                newest = found_ns
         return newest or (0, 0)

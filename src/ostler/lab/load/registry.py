@@ -61,48 +61,48 @@ PROBE_DRIVERS: Final = {
 }
 
 
-def lean_clients(plan: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
+def lean_clients(spec: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
     """Requesters or responders, one for each connection: those of Ostler may be several conversations."""
-    if plan.protocol in MQ_PROTOCOLS:
-        return mq_clients(plan, pace, is_requester, numbers)
-    if plan.kind in (ONE_WAY, PUBLISH):
-        return [one_way_client(plan, pace, is_requester, number) for number in numbers]
-    make = LEAN_CLIENTS[plan.protocol]
-    return [make(plan, pace, is_requester, number) for number in numbers]
+    if spec.protocol in MQ_PROTOCOLS:
+        return mq_clients(spec, pace, is_requester, numbers)
+    if spec.kind in (ONE_WAY, PUBLISH):
+        return [one_way_client(spec, pace, is_requester, number) for number in numbers]
+    make = LEAN_CLIENTS[spec.protocol]
+    return [make(spec, pace, is_requester, number) for number in numbers]
 
 
-def _bare(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return BareClient(pace, is_requester, number, plan.body_bytes)
+def _bare(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return BareClient(pace, is_requester, number, spec.body_bytes)
 
 
-def _nats(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return NatsClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
+def _nats(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return NatsClient(pace, is_requester, number, spec.pairs, spec.body_bytes, spec.goes_round)
 
 
-def _jetstream(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return JetStreamClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.goes_round)
+def _jetstream(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return JetStreamClient(pace, is_requester, number, spec.pairs, spec.body_bytes, spec.goes_round)
 
 
-def amqp_routes(plan: LoadSpec) -> AmqpRoutes:
-    return AmqpRoutes(plan.routes, plan.line.encode())
+def amqp_routes(spec: LoadSpec) -> AmqpRoutes:
+    return AmqpRoutes(spec.routes, spec.line.encode())
 
 
-def _amqp(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    terms = (plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
-    return AmqpClient(pace, is_requester, number, *terms, amqp_routes(plan))
+def _amqp(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    terms = (spec.pairs, spec.body_bytes, spec.persistent, spec.goes_round)
+    return AmqpClient(pace, is_requester, number, *terms, amqp_routes(spec))
 
 
-def _mqtt(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    qos = 1 if plan.persistent else 0
-    return MqttClient(pace, is_requester, number, plan.pairs, plan.body_bytes, qos, plan.goes_round)
+def _mqtt(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    qos = 1 if spec.persistent else 0
+    return MqttClient(pace, is_requester, number, spec.pairs, spec.body_bytes, qos, spec.goes_round)
 
 
-def _redis(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return RedisClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
+def _redis(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return RedisClient(pace, is_requester, number, spec.pairs, spec.body_bytes, spec.persistent, spec.goes_round)
 
 
-def _stomp(plan: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
-    return StompClient(pace, is_requester, number, plan.pairs, plan.body_bytes, plan.persistent, plan.goes_round)
+def _stomp(spec: LoadSpec, pace: Pace, is_requester: bool, number: int) -> LoadClient:
+    return StompClient(pace, is_requester, number, spec.pairs, spec.body_bytes, spec.persistent, spec.goes_round)
 
 
 MakeClient = Callable[[LoadSpec, Pace, bool, int], LoadClient]
@@ -118,42 +118,42 @@ LEAN_CLIENTS: Final[dict[str, MakeClient]] = {
 }
 
 
-def one_way_client(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+def one_way_client(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
     """A producer or a consumer of a plan. Raises LoadFailed for a protocol that has none."""
-    make = _ONE_WAY_CLIENTS.get(plan.protocol)
-    if make is None or (plan.kind == PUBLISH and plan.protocol not in PUBLISHING):
-        raise LoadFailed(f"{plan.protocol} has no clients for a {plan.kind} load")
-    return make(plan, pace, is_producer, number)
+    make = _ONE_WAY_CLIENTS.get(spec.protocol)
+    if make is None or (spec.kind == PUBLISH and spec.protocol not in PUBLISHING):
+        raise LoadFailed(f"{spec.protocol} has no clients for a {spec.kind} load")
+    return make(spec, pace, is_producer, number)
 
 
-def _bare_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return BareOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
+def _bare_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return BareOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes)
 
 
-def _amqp_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    routes = amqp_routes(plan)
-    return AmqpOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent, routes)
+def _amqp_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    routes = amqp_routes(spec)
+    return AmqpOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, spec.persistent, routes)
 
 
-def _nats_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return NatsOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.subscribers)
+def _nats_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return NatsOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, spec.subscribers)
 
 
-def _jetstream_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return JetStreamOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes)
+def _jetstream_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return JetStreamOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes)
 
 
-def _mqtt_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    qos = 1 if plan.persistent else 0
-    return MqttOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, qos, plan.subscribers)
+def _mqtt_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    qos = 1 if spec.persistent else 0
+    return MqttOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, qos, spec.subscribers)
 
 
-def _redis_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return RedisOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
+def _redis_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return RedisOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, spec.persistent)
 
 
-def _stomp_one_way(plan: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    return StompOneWayClient(pace, is_producer, number, plan.pairs, plan.body_bytes, plan.persistent)
+def _stomp_one_way(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
+    return StompOneWayClient(pace, is_producer, number, spec.pairs, spec.body_bytes, spec.persistent)
 
 
 PUBLISHING: Final = (NATS, MQTT)

@@ -134,13 +134,13 @@ class LoadSpec:
         return (self.address, *self.other_addresses)[number % (1 + len(self.other_addresses))]
 
 
-def pair_of(plan: LoadSpec, number: int, turn: int) -> int:
+def pair_of(spec: LoadSpec, number: int, turn: int) -> int:
     """Which pair of queues a requester uses for the nth time."""
-    return (number + turn if plan.goes_round else number) % plan.pairs
+    return (number + turn if spec.goes_round else number) % spec.pairs
 
 
-def host_and_port(plan: LoadSpec) -> tuple[str, int]:
+def host_and_port(spec: LoadSpec) -> tuple[str, int]:
     """The address of a load that must go over TCP."""
-    if isinstance(plan.address, str):
-        raise ValueError(f"{plan.protocol} is driven over TCP only")
-    return plan.address
+    if isinstance(spec.address, str):
+        raise ValueError(f"{spec.protocol} is driven over TCP only")
+    return spec.address

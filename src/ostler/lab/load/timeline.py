@@ -87,9 +87,9 @@ class PhaseRecorder:
             found = self._operations[name] = PhaseOperation(self.timeline, phases)
         return found
 
-    def packed(self) -> list[str]:
+    def pack(self) -> list[str]:
         """A line for each phase, to be sent to another process."""
-        return [each.packed() for each in self.phases]
+        return [each.pack() for each in self.phases]
 
 
 def unpack_phases(lines: list[str]) -> list[LatencyRecorder]:

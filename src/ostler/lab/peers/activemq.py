@@ -80,8 +80,8 @@ def version(root: Path) -> str:
             manifest = jar.read("META-INF/MANIFEST.MF").decode(errors="replace")
     except (OSError, zipfile.BadZipFile, KeyError) as failure:
         raise PeerUnavailable(f"{NAME}: its client library cannot be read: {failure}") from None
-    told = dict(line.split(": ", 1) for line in manifest.splitlines() if ": " in line)
-    return told.get("Implementation-Version") or told.get("Bundle-Version") or "of unknown version"
+    attributes = dict(line.split(": ", 1) for line in manifest.splitlines() if ": " in line)
+    return attributes.get("Implementation-Version") or attributes.get("Bundle-Version") or "of unknown version"
 
 
 def _class_path(root: Path) -> list[str]:

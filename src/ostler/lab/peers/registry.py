@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of_distribution
 from pathlib import Path
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers.broker_process import Peer
 from ostler.lab.peers.packages import PeerUnavailable, find_unpacked, unpack_packages
@@ -74,7 +74,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         rabbitmq.PROOF,
         rabbitmq.version,
         _start_rabbitmq,
-        Clients((plan.AMQP, plan.AMQP), (plan.PIKA, plan.PIKA)),
+        Clients((spec.AMQP, spec.AMQP), (spec.PIKA, spec.PIKA)),
         (rabbitmq.DURABILITY,),
     ),
     KnownPeer(
@@ -86,7 +86,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         nats.PROOF,
         nats.version,
         nats.start,
-        Clients((plan.NATS, plan.JETSTREAM), (plan.NATS_PY, plan.NATS_PY)),
+        Clients((spec.NATS, spec.JETSTREAM), (spec.NATS_PY, spec.NATS_PY)),
         (nats.IN_MEMORY, nats.IN_FILES),
     ),
     KnownPeer(
@@ -98,7 +98,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         activemq.PROOF,
         activemq.version,
         _start_activemq,
-        Clients((plan.STOMP, plan.STOMP), (plan.STOMP_PY, plan.STOMP_PY)),
+        Clients((spec.STOMP, spec.STOMP), (spec.STOMP_PY, spec.STOMP_PY)),
         (activemq.DURABILITY,),
         activemq.java,
     ),
@@ -111,7 +111,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         mosquitto.PROOF,
         mosquitto.version,
         _start_mosquitto,
-        Clients((plan.MQTT, plan.MQTT), (plan.PAHO, plan.PAHO)),
+        Clients((spec.MQTT, spec.MQTT), (spec.PAHO, spec.PAHO)),
         (mosquitto.DURABILITY,),
     ),
     KnownPeer(
@@ -123,7 +123,7 @@ KNOWN: tuple[KnownPeer, ...] = (
         redis.PROOF,
         redis.version,
         redis.start,
-        Clients((plan.REDIS, plan.REDIS), (plan.REDIS_PY, plan.REDIS_PY)),
+        Clients((spec.REDIS, spec.REDIS), (spec.REDIS_PY, spec.REDIS_PY)),
         (redis.IN_MEMORY, redis.FORCED),
     ),
 )

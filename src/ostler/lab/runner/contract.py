@@ -89,14 +89,14 @@ def _ignore_note(text: str) -> None:
 class RunContext:
     """All that an experiment is made from. `scratch` is its own, and is removed at the end.
 
-    `say` is for whoever watches: how far something is that takes long to make.
+    `note` reports the progress of preparations that take long to whoever watches the run.
     """
 
     scenario: Scenario
     settings: Settings
     steps: tuple[Step, ...]
     scratch: Path
-    say: Callable[[str], None] = _ignore_note
+    note: Callable[[str], None] = _ignore_note
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,14 @@ class ProgressSample:
 class Watcher(Protocol):
     """Who hears of a load while it runs. Called from the thread that runs it."""
 
-    def moment(self, moment: ProgressSample) -> None: ...
+    def on_progress(self, sample: ProgressSample) -> None: ...
+
+
+class SilentWatcher:
+    """A watcher that ignores progress."""
+
+    def on_progress(self, sample: ProgressSample) -> None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,7 @@ class ReadyLoad(ABC):
         """Figures that the last `run` came to, which are no counters: memory of a connection, seconds of a restart."""
         return ()
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         """Whether the queue manager counted what the drivers did, of the last `run`."""
         return ()
 
@@ -252,18 +259,18 @@ class PointResult:
 class View(Protocol):
     """Who is told how a run goes. Called from one thread."""
 
-    def planned(self, points: int, settled: int, seconds: float) -> None:
+    def on_planned(self, points: int, settled: int, seconds: float) -> None:
         """How many points there are, how many of them are measured already, and how long the rest will take."""
 
-    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None: ...
+    def on_point_begun(self, contestant: Contestant, step: Step, repetition: int) -> None: ...
 
-    def now(self, now: LiveStatus) -> None: ...
+    def on_status(self, now: LiveStatus) -> None: ...
 
-    def done(self, done: PointResult) -> None: ...
+    def on_point_done(self, done: PointResult) -> None: ...
 
-    def failed(self, contestant: Contestant, step: Step, why: str) -> None: ...
+    def on_point_failed(self, contestant: Contestant, step: Step, why: str) -> None: ...
 
-    def skipped(self, contestant: Contestant, steps: int, why: str) -> None: ...
+    def on_steps_skipped(self, contestant: Contestant, steps: int, why: str) -> None: ...
 
     def note(self, text: str) -> None:
         """A sentence: what is being started, who is absent, what the noise is."""

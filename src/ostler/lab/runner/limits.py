@@ -80,16 +80,16 @@ class LimitProbes:
         # Servers and drivers inherit it, and have a connection for each client.
         raise_descriptor_limit()
 
-    def contestants(self, plans: Mapping[int, LoadSpec]) -> list[Contestant]:
+    def contestants(self, specs: Mapping[int, LoadSpec]) -> list[Contestant]:
         """Limits of loads, given by step: those of the network, and those of a log where messages are persistent.
 
         The relay and copies of memory are not among them: they say little more, or the same in every step. `prepare`
         knows them by the names of `RELAY` and `COPIES`.
         """
         wanted = (
-            (PING_PONG, frozenset(number for number, plan in plans.items() if plan.kind == REQUEST_REPLY)),
-            (ONE_WAY_BLOCKS, frozenset(number for number, plan in plans.items() if plan.kind == ONE_WAY)),
-            (FORCES, frozenset(number for number, plan in plans.items() if plan.persistent and plan.kind != SESSIONS)),
+            (PING_PONG, frozenset(number for number, spec in specs.items() if spec.kind == REQUEST_REPLY)),
+            (ONE_WAY_BLOCKS, frozenset(number for number, spec in specs.items() if spec.kind == ONE_WAY)),
+            (FORCES, frozenset(number for number, spec in specs.items() if spec.persistent and spec.kind != SESSIONS)),
         )
         return [replace(contestant_of(limit), steps=steps) for limit, steps in wanted if steps]
 
@@ -109,7 +109,7 @@ class LimitProbes:
         try:
             if limit.server:
                 server, address = _started(limit.server, like.body_bytes)
-            load.open(_bare_plan(like, limit, address))
+            load.open(_bare_spec(like, limit, address))
         except (LoadFailed, OSError) as failure:
             _end(server)
             raise PointFailed(f"{limit.name}: {failure}") from None
@@ -177,7 +177,7 @@ def contestant_of(limit: _Limit) -> Contestant:
     return Contestant(limit.name, ContestantKind.LIMIT, limit.promise)
 
 
-def _bare_plan(like: LoadSpec, limit: _Limit, address: tuple[str, int] | str) -> LoadSpec:
+def _bare_spec(like: LoadSpec, limit: _Limit, address: tuple[str, int] | str) -> LoadSpec:
     """As many connections, waiters, bytes and messages a second, and nothing else."""
     return LoadSpec(
         limit.protocol,

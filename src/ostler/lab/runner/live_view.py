@@ -19,7 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner import formatting
 from ostler.lab.runner.contract import Contestant, LiveStatus, PointResult, View
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
@@ -58,14 +58,14 @@ class PointProgress:
         width = len(str(self.points))
         return f"{self.behind:>{width}}/{self.points}"
 
-    def planned(self, points: int, settled: int) -> None:
+    def begin(self, points: int, settled: int) -> None:
         self.points, self.behind = points, settled
 
-    def settled(self) -> None:
+    def add_point(self) -> None:
         """One was measured, or failed."""
         self._add(1)
 
-    def skipped(self, steps: int) -> None:
+    def skip(self, steps: int) -> None:
         self._add(steps * self._repetitions)
 
     def _add(self, points: int) -> None:
@@ -81,12 +81,12 @@ class TimeEstimate:
         self._settled = 0
         self.seconds_left = 0.0
 
-    def planned(self, points: int, seconds: float, now: float) -> None:
+    def begin(self, points: int, seconds: float, now: float) -> None:
         self._began = now
         self._seconds_each = seconds / points if points else 0.0
         self.seconds_left = seconds
 
-    def settled(self) -> None:
+    def add_point(self) -> None:
         self._settled += 1
 
     def left(self, now: float) -> float:
@@ -131,18 +131,18 @@ class PlainView:
     ) -> None:
         return None
 
-    def planned(self, points: int, settled: int, seconds: float) -> None:
-        self._progress.planned(points, settled)
+    def on_planned(self, points: int, settled: int, seconds: float) -> None:
+        self._progress.begin(points, settled)
         self._say(planned_text(points, settled, seconds))
 
-    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
+    def on_point_begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
         return None
 
-    def now(self, now: LiveStatus) -> None:
+    def on_status(self, now: LiveStatus) -> None:
         return None
 
-    def done(self, done: PointResult) -> None:
-        self._progress.settled()
+    def on_point_done(self, done: PointResult) -> None:
+        self._progress.add_point()
         times = ((name, formatting.response_time(value)) for name, value in _times(done))
         self._say(
             "  ".join(
@@ -156,12 +156,12 @@ class PlainView:
             )
         )
 
-    def failed(self, contestant: Contestant, step: Step, why: str) -> None:
-        self._progress.settled()
+    def on_point_failed(self, contestant: Contestant, step: Step, why: str) -> None:
+        self._progress.add_point()
         self._say("  ".join([*self._head(contestant.name, step), f"failed: {why}"]))
 
-    def skipped(self, contestant: Contestant, steps: int, why: str) -> None:
-        self._progress.skipped(steps)
+    def on_steps_skipped(self, contestant: Contestant, steps: int, why: str) -> None:
+        self._progress.skip(steps)
         self._say(skipped_text(contestant, steps, why))
 
     def note(self, text: str) -> None:
@@ -170,7 +170,7 @@ class PlainView:
     def _head(self, contestant: str, step: Step) -> list[str]:
         return [
             self._progress.label,
-            self._aligned("entrant", contestant),
+            self._aligned("contestant", contestant),
             *(f"{name} {self._aligned(name, str(value), right=True)}" for name, value in step.points.items()),
         ]
 
@@ -215,7 +215,7 @@ class LiveView:
         self._clock = clock
         self._began = clock()
         self._progress = PointProgress(repetitions)
-        self._pace = TimeEstimate(self._began)
+        self._estimate = TimeEstimate(self._began)
         self._current: tuple[Contestant, Step, int] | None = None
         self._now: LiveStatus | None = None
         self._doing = "Starting."
@@ -234,37 +234,37 @@ class LiveView:
 
     # -- what is heard ---------------------------------------------------------------------------------------------
 
-    def planned(self, points: int, settled: int, seconds: float) -> None:
-        self._progress.planned(points, settled)
-        self._pace.planned(points - settled, seconds, self._clock())
+    def on_planned(self, points: int, settled: int, seconds: float) -> None:
+        self._progress.begin(points, settled)
+        self._estimate.begin(points - settled, seconds, self._clock())
         self._keep(planned_text(points, settled, seconds))
 
-    def begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
+    def on_point_begun(self, contestant: Contestant, step: Step, repetition: int) -> None:
         self._current = (contestant, step, repetition)
         self._now = None
         self._rates.clear()
         self._draw()
 
-    def now(self, now: LiveStatus) -> None:
+    def on_status(self, now: LiveStatus) -> None:
         self._now = now
-        self._pace.seconds_left = now.seconds_left
+        self._estimate.seconds_left = now.seconds_left
         self._rates.append(now.rate_per_second)
         self._draw()
 
-    def done(self, done: PointResult) -> None:
-        self._progress.settled()
-        self._pace.settled()
+    def on_point_done(self, done: PointResult) -> None:
+        self._progress.add_point()
+        self._estimate.add_point()
         self._recent.append(done)
         self._rest()
 
-    def failed(self, contestant: Contestant, step: Step, why: str) -> None:
-        self._progress.settled()
-        self._pace.settled()
+    def on_point_failed(self, contestant: Contestant, step: Step, why: str) -> None:
+        self._progress.add_point()
+        self._estimate.add_point()
         self._keep(f"{contestant.name}, {formatting.points(step.points)}: not measured: {why}", "red")
         self._rest()
 
-    def skipped(self, contestant: Contestant, steps: int, why: str) -> None:
-        self._progress.skipped(steps)
+    def on_steps_skipped(self, contestant: Contestant, steps: int, why: str) -> None:
+        self._progress.skip(steps)
         self._keep(skipped_text(contestant, steps, why))
 
     def note(self, text: str) -> None:
@@ -298,15 +298,15 @@ class LiveView:
         if not self._progress.points:
             return Text()
         now = self._clock()
-        passed, left = formatting.duration(now - self._began), formatting.duration(self._pace.left(now))
-        told = f"{self._progress.label} points, {passed} passed"
+        passed, left = formatting.duration(now - self._began), formatting.duration(self._estimate.left(now))
+        text = f"{self._progress.label} points, {passed} passed"
         if self._progress.fraction < 1.0:
-            told += f", about {left} left"
+            text += f", about {left} left"
         bar = ProgressBar(total=1.0, completed=self._progress.fraction, width=_BAR_WIDTH)
         grid = Table.grid(padding=(0, 2))
         grid.add_column()
         grid.add_column(no_wrap=True)
-        grid.add_row(bar, Text(told))
+        grid.add_row(bar, Text(text))
         return grid
 
     def _point(self) -> list[RenderableType]:

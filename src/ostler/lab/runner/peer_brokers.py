@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.spec import ONE_WAY, PUBLISH, REQUEST_REPLY, LoadSpec
 from ostler.lab.peers import activemq, mosquitto, nats, rabbitmq, redis
 from ostler.lab.peers import registry as known
@@ -104,7 +104,7 @@ class PeerContestant:
     """Through a library: with one thread for each client, which says nothing about a broker when there are many."""
     delivery_modes: Mapping[bool, DeliveryMode]
 
-    def plan(self, like: LoadSpec) -> LoadSpec:
+    def spec_like(self, like: LoadSpec) -> LoadSpec:
         """The same load as another contestant's, for this one."""
         way = self.delivery_modes[like.persistent]
         return replace(
@@ -114,7 +114,7 @@ class PeerContestant:
             channel="",
             responder_protocol="",
             responder_address=None,
-            messages=plan.PLAIN,
+            messages=spec.PLAIN,
             tls=None,
             conversations=1,
             other_addresses=(),

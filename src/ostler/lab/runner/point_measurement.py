@@ -52,22 +52,22 @@ _PHASES: Final = (WARM_UP, MEASURED, COOL_DOWN)
 class _Load:
     """A load in a thread of its own."""
 
-    def __init__(self, prepared: ReadyLoad, timeline: Timeline, told: Callable[[ProgressSample], None]) -> None:
-        self._prepared = prepared
+    def __init__(self, ready: ReadyLoad, timeline: Timeline, report: Callable[[ProgressSample], None]) -> None:
+        self._ready = ready
         self._timeline = timeline
-        self._told = told
+        self._report = report
         self._counted: Sequence[WorkerCounts] = ()
         self._failure: Exception | None = None
         self.is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lab-load", daemon=True)
         self._thread.start()
 
-    def moment(self, moment: ProgressSample) -> None:
-        self._told(moment)
+    def on_progress(self, moment: ProgressSample) -> None:
+        self._report(moment)
 
     def _run(self) -> None:
         try:
-            self._counted = self._prepared.run(self._timeline, self)
+            self._counted = self._ready.run(self._timeline, self)
         except Exception as failure:
             self._failure = failure
         finally:
@@ -108,14 +108,14 @@ class PointMeasurement:
         self._seconds_left = seconds_left
         self._samples: dict[int, ProgressSample] = {}
 
-    def measure(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> PointResult:
+    def measure(self, ready: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> PointResult:
         """Raises PointFailed; nothing of the point is kept then."""
-        watched = list(prepared.processes())
+        watched = list(ready.processes())
         for each in watched:
             self._observer.watch(each)
         segments = [self._run.begin(point, phase) for phase in _PHASES]
         try:
-            return self._measure(prepared, contestant, step, point, segments)
+            return self._measure(ready, contestant, step, point, segments)
         finally:
             # What the observer sees from now on belongs to no phase; those that were not committed are forgotten.
             self._observer.enter("between", SampleWindow())
@@ -126,7 +126,7 @@ class PointMeasurement:
 
     def _measure(
         self,
-        prepared: ReadyLoad,
+        ready: ReadyLoad,
         contestant: Contestant,
         step: Step,
         point: PlannedPoint,
@@ -142,12 +142,12 @@ class PointMeasurement:
         began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)
         window = SampleWindow()
         self._samples.clear()
-        load = _Load(prepared, timeline, self._hear)
+        load = _Load(ready, timeline, self._hear)
         if load.wait_until(timeline.begin_ns):
             self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
-        self._watch(load, prepared, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, SampleWindow())
+        self._watch(load, ready, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, SampleWindow())
         self._observer.enter(MEASURED, Several(RowSink(segments[IN_WINDOW].add), window))
-        self._watch(load, prepared, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
+        self._watch(load, ready, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
         self._observer.enter(COOL_DOWN, RowSink(segments[COOLING_DOWN].add))
         counted = load.counted()
         ended_ns = max(time.perf_counter_ns(), timeline.end_ns)
@@ -155,20 +155,20 @@ class PointMeasurement:
         for number, segment in enumerate(segments):
             for each in counted:
                 segment.add(each.phases[number].rows(each.worker))
-        segments[IN_WINDOW].add(_statistics(prepared.results(), 0))
+        segments[IN_WINDOW].add(_statistics(ready.results(), 0))
         last_second = max(int(timeline.measured_seconds - 1e-9), 0)
         doubts = flag_rows(window.flags(self._noises), last_second)
-        doubts += _agreement(prepared.settled(counted), last_second)
-        doubts += _emptiness(prepared.point_spec, counted, last_second)
+        doubts += _agreement(ready.check_counts(counted), last_second)
+        doubts += _emptiness(ready.point_spec, counted, last_second)
         segments[IN_WINDOW].add(doubts)
         edges = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
         # The measured phase goes last: a point is finished when its measured phase is there.
         for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
             at = began + timedelta(microseconds=(edges[number] - timeline.begin_ns) / 1000)
             seconds = (edges[number + 1] - edges[number]) / _SECOND_NS
-            segments[number].commit(self._row(prepared.point_spec, step, at, seconds))
+            segments[number].commit(self._row(ready.point_spec, step, at, seconds))
         names = tuple(dict.fromkeys(each.name.partition(":")[0] for each in doubts if each.kind == "flag"))
-        return _outcome(prepared.point_spec, contestant, step, point, counted, timeline.measured_seconds, names)
+        return _outcome(ready.point_spec, contestant, step, point, counted, timeline.measured_seconds, names)
 
     def _row(self, point_spec: PointSpec, step: Step, began: datetime, seconds: float) -> PhaseRow:
         parameters = {name: str(value) for name, value in step.points.items()}
@@ -188,7 +188,7 @@ class PointMeasurement:
     def _watch(
         self,
         load: _Load,
-        prepared: ReadyLoad,
+        ready: ReadyLoad,
         phase: str,
         from_ns: int,
         to_ns: int,
@@ -199,7 +199,7 @@ class PointMeasurement:
         second = 0
         while True:
             if segment is not None:
-                segment.add(_statistics(_metrics(prepared), second))
+                segment.add(_statistics(_metrics(ready), second))
             if from_ns + second * _SECOND_NS >= to_ns:
                 return
             second += 1
@@ -207,7 +207,7 @@ class PointMeasurement:
             self._show(phase, window)
             if not goes_on:
                 if segment is not None:
-                    segment.add(_statistics(_metrics(prepared), second))
+                    segment.add(_statistics(_metrics(ready), second))
                 return
 
     def _hear(self, moment: ProgressSample) -> None:
@@ -216,7 +216,7 @@ class PointMeasurement:
     def _show(self, phase: str, window: SampleWindow) -> None:
         samples = list(self._samples.values())
         machine = window.machines[-1] if window.machines else None
-        self._view.now(
+        self._view.on_status(
             LiveStatus(
                 phase,
                 sum(each.rate_per_second for each in samples),
@@ -229,9 +229,9 @@ class PointMeasurement:
         )
 
 
-def _metrics(prepared: ReadyLoad) -> Sequence[Metric]:
+def _metrics(ready: ReadyLoad) -> Sequence[Metric]:
     try:
-        return prepared.metrics()
+        return ready.metrics()
     except (OSError, ValueError, PointFailed):
         # Whoever is asked has ended: the load hears of that too, and says it better.
         return ()

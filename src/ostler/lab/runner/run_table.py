@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ostler.lab.runner import formatting as formatting
+from ostler.lab.runner import formatting
 from ostler.lab.runner.contract import ContestantKind
 from ostler.lab.runner.step_results import StepMetric, StepResult, noise_percent, step_metrics, step_results
 from ostler.lab.runner.text_table import TextColumn, TextTable, show
@@ -174,35 +174,35 @@ def constants(results: Sequence[StepResult]) -> dict[str, str]:
 
 def _legend(results: Sequence[StepResult]) -> str:
     repetitions = max(each.repetitions for each in results)
-    told = [f"Medians of {repetitions} repetitions, ± half the distance between the lowest and the highest rate"]
+    sentences = [f"Medians of {repetitions} repetitions, ± half the distance between the lowest and the highest rate"]
     if repetitions == 1:
-        told = ["Measured once each, so there is no spread"]
+        sentences = ["Measured once each, so there is no spread"]
     if any(each.broker_us.values for each in results):
-        told.append("broker us and driver us: processor time for each operation")
+        sentences.append("broker us and driver us: processor time for each operation")
     if any(each.costs.near_us.values for each in results):
-        told.append(
+        sentences.append(
             "near us: the part of broker us of the queue manager or node that requests go in at; far us: the other"
         )
     if any(each.costs.log_us.median for each in results):
-        told.append("log us: the part of broker us of threads that write the log")
+        sentences.append("log us: the part of broker us of threads that write the log")
     aims = dict.fromkeys(each.aim for each in results if each.aim)
-    told += [
+    sentences += [
         f"aim: p99 at most {aim.p99_ms:g} ms and the highest at most {aim.highest_ms:g} ms, each time" for aim in aims
     ]
     limits = dict.fromkeys(each.limit for each in results if each.limit)
     if limits:
-        told.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")
-    return "; ".join(told) + "."
+        sentences.append(f"of limit: speed as a share of {' or '.join(limits)}, the slowest probe of the step")
+    return "; ".join(sentences) + "."
 
 
 def promises(run: StoredRun) -> list[str]:
     """What it means that a contestant has a message, and what takes the place of something that is not here."""
     environment = run.manifest.environment
     contestants = environment.get("entrants")
-    told = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
+    sentences = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
     found = [
         f"{' '.join(filter(None, (str(each.get('name')), str(each.get('version', '')))))}: {each['promise']}."
-        for each in told
+        for each in sentences
         if each.get("promise")
     ]
     stand_ins, left_out = environment.get("stand_ins"), environment.get("left_out")
@@ -220,15 +220,15 @@ def account(run: StoredRun) -> list[str]:
     for each in run.manifest.skipped:
         skipped[each.contestant, each.reason].add(each.step)
     measured = planned - remaining - len(run.manifest.skipped)
-    told = [f"{measured} of {planned} points were measured{'' if remaining else '; the others were not needed'}."]
+    sentences = [f"{measured} of {planned} points were measured{'' if remaining else '; the others were not needed'}."]
     if measured == planned:
-        told = [f"All {planned} points were measured."]
+        sentences = [f"All {planned} points were measured."]
     for (contestant, reason), steps in skipped.items():
-        told.append(f"{contestant} skipped {len(steps)} step{'' if len(steps) == 1 else 's'}: {reason}.")
+        sentences.append(f"{contestant} skipped {len(steps)} step{'' if len(steps) == 1 else 's'}: {reason}.")
     noise = noise_percent(run)
     if noise is not None:
-        told.append(f"Noise of the machine: {formatting.percent(noise)}; smaller differences mean nothing.")
-    return told
+        sentences.append(f"Noise of the machine: {formatting.percent(noise)}; smaller differences mean nothing.")
+    return sentences
 
 
 def doubts(run: StoredRun) -> list[str]:
@@ -242,12 +242,12 @@ def doubts(run: StoredRun) -> list[str]:
 def where(run: StoredRun, results: Sequence[StepResult]) -> list[str]:
     """Where the data is, and what can be done with it."""
     directory = shown_path(run.directory)
-    told = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
+    sentences = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
     others = {each.contestant for each in results if each.kind is not ContestantKind.LIMIT}
     if len(others) > 1:
-        told.append(f"Contestants against Ostler: ostler lab compare {directory}")
-    told.append(f"Against another run: ostler lab compare OTHER {directory}")
-    return told
+        sentences.append(f"Contestants against Ostler: ostler lab compare {directory}")
+    sentences.append(f"Against another run: ostler lab compare OTHER {directory}")
+    return sentences
 
 
 def shown_path(directory: Path) -> str:

@@ -167,18 +167,18 @@ def _run(
         for name, why in experiment.absent.items():
             view.note(f"Without {name}: {why}")
             run.flag("absent", f"{name}: {why}")
-        run.amend_environment({"entrants": [_described(each) for each in contestants]})
+        run.amend_environment({"entrants": [_describe(each) for each in contestants]})
         run.plan(_points(contestants, planned, settings))
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), SampleWindow(), "between")
         stack.enter_context(observing(observer))
         sweep = _Sweep(run, scenario, settings, experiment, contestants, observer, noise, view)
         sweep.go(planned)
         noise.measure("after")
-        noise.tell(view)
+        noise.report(view)
         run.finish()
 
 
-def _described(contestant: Contestant) -> dict[str, object]:
+def _describe(contestant: Contestant) -> dict[str, object]:
     return {
         "name": contestant.name,
         "kind": contestant.kind.value,
@@ -214,7 +214,7 @@ class _Noise:
         self.meter.measure(moment, pieces)
         self._run.amend_environment({"noise": {**self.meter.as_json(), "percent": round(self.percent, 2)}})
 
-    def tell(self, view: View) -> None:
+    def report(self, view: View) -> None:
         """Flagged when it is more than differences worth telling."""
         if self.percent > NOISE_PERCENT_MAX:
             text = f"The same work took up to {self.percent:.0f}% longer at some times of this run than at others."
@@ -223,7 +223,7 @@ class _Noise:
 
 
 @dataclass
-class _Standing:
+class _ContestantState:
     """How an entrant does: failures in a row, and why it is not asked any more."""
 
     failures: int = 0
@@ -248,26 +248,26 @@ class _Sweep:
         self._scenario = scenario
         self._settings = settings
         self._experiment = experiment
-        self._entrants = contestants
+        self._contestants = contestants
         self._observer = observer
         self._noise = noise
         self._view = view
         self._remaining: dict[Key, PlannedPoint] = {point.key: point for point in run.remaining()}
-        self._standing = {each.name: _Standing() for each in contestants}
+        self._states = {each.name: _ContestantState() for each in contestants}
         self._outcomes: dict[tuple[str, int], list[StepOutcome]] = defaultdict(list)
         self._found: dict[tuple[str, int], list[tuple[float, float | None, float]]] = defaultdict(list)
 
     def go(self, planned: Sequence[Step]) -> None:
-        self._recall()
+        self._load_measured()
         total = len(self._run.manifest.points)
-        self._view.planned(total, total - len(self._remaining), self._seconds_left())
+        self._view.on_planned(total, total - len(self._remaining), self._seconds_left())
         self._calibrate()
         for at, step in enumerate(planned):
             if at:
                 self._noise.measure(f"before step {step.number}", _PIECES_BETWEEN)
             self._step(step, [each for each in planned[at + 1 :] if each.group == step.group])
 
-    def _recall(self) -> None:
+    def _load_measured(self) -> None:
         """What was measured before the run was resumed, so that stop rules see the whole sweep."""
         for point in measured_points(read_run(self._run.directory)):
             timed = point.operations.get(point.parameters.get(OPERATION_PARAMETER, ""))
@@ -296,54 +296,54 @@ class _Sweep:
     def _step(self, step: Step, behind: Sequence[Step]) -> None:
         # One at a time is connected: applications of two contestants on the same queues would serve each other.
         for repetition in range(self._settings.repetitions):
-            for contestant in self._entrants:
+            for contestant in self._contestants:
                 point = self._remaining.get((contestant.name, step.number, repetition))
-                if point is not None and not self._standing[contestant.name].given_up:
+                if point is not None and not self._states[contestant.name].given_up:
                     self._turn(contestant, step, point)
-        for contestant in self._entrants:
-            if contestant.does(step.number) and not self._standing[contestant.name].given_up:
-                self._judge(contestant, step, behind)
+        for contestant in self._contestants:
+            if contestant.does(step.number) and not self._states[contestant.name].given_up:
+                self._apply_stop_rule(contestant, step, behind)
 
     def _turn(self, contestant: Contestant, step: Step, point: PlannedPoint) -> None:
-        self._view.begun(contestant, step, point.repetition)
+        self._view.on_point_begun(contestant, step, point.repetition)
         try:
-            prepared = self._experiment.prepare(contestant, step)
+            ready = self._experiment.prepare(contestant, step)
         except PointFailed as failure:
             self._failed(contestant, step, str(failure))
             return
         try:
-            self._point(prepared, contestant, step, point)
+            self._point(ready, contestant, step, point)
         except PointFailed as failure:
             self._failed(contestant, step, str(failure))
         finally:
             try:
-                prepared.close()
+                ready.close()
             except PointFailed as failure:
                 self._view.note(f"{contestant.name} did not end well: {failure}")
 
-    def _point(self, prepared: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> None:
+    def _point(self, ready: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> None:
         measurement = PointMeasurement(
             self._run, self._observer, self._settings, self._view, self._noise.meter.measured, self._seconds_left
         )
-        done = measurement.measure(prepared, contestant, step, point)
+        done = measurement.measure(ready, contestant, step, point)
         del self._remaining[point.key]
-        self._standing[contestant.name].failures = 0
+        self._states[contestant.name].failures = 0
         mean = None if done.mean_ns is None else done.mean_ns / 1e9
-        asked = prepared.point_spec.rate_per_second or 0.0
+        asked = ready.point_spec.rate_per_second or 0.0
         self._found[contestant.name, step.number].append((done.rate_per_second, mean, asked))
-        self._view.done(done)
+        self._view.on_point_done(done)
 
     def _failed(self, contestant: Contestant, step: Step, why: str) -> None:
         """Said, and kept with the run: points that could not be measured stay open for when it is resumed."""
-        self._view.failed(contestant, step, why)
+        self._view.on_point_failed(contestant, step, why)
         self._run.flag("point-failed", f"{contestant.name} at {_label(step)}: {why}")
-        standing = self._standing[contestant.name]
-        standing.failures += 1
+        state = self._states[contestant.name]
+        state.failures += 1
         self._outcomes[contestant.name, step.group].append(StepOutcome(_label(step), 0.0, None, 0.0, why))
 
     # -- what follows from it ------------------------------------------------------------------------------------------
 
-    def _judge(self, contestant: Contestant, step: Step, behind: Sequence[Step]) -> None:
+    def _apply_stop_rule(self, contestant: Contestant, step: Step, behind: Sequence[Step]) -> None:
         outcomes = self._outcomes[contestant.name, step.group]
         found = self._found.get((contestant.name, step.number))
         if found and not (outcomes and outcomes[-1].label == _label(step)):
@@ -354,11 +354,11 @@ class _Sweep:
         # Limits are probed as far as anybody goes.
         if why and contestant.kind is not ContestantKind.LIMIT:
             self._skip(contestant, behind, why)
-        elif self._standing[contestant.name].failures >= _FAILURES_MAX:
-            self._standing[contestant.name].given_up = "it failed too often"
+        elif self._states[contestant.name].failures >= _FAILURES_MAX:
+            self._states[contestant.name].given_up = "it failed too often"
             self._view.note(f"{contestant.name} is given up: it failed {_FAILURES_MAX} times in a row.")
             if contestant.kind is ContestantKind.OSTLER and all(
-                self._standing[each.name].given_up for each in self._entrants if each.kind is ContestantKind.OSTLER
+                self._states[each.name].given_up for each in self._contestants if each.kind is ContestantKind.OSTLER
             ):
                 raise RunAborted(f"{contestant.name} failed {_FAILURES_MAX} times in a row: {outcomes[-1].failure}")
 
@@ -367,7 +367,7 @@ class _Sweep:
         points = [point for point in self._remaining.values() if point.contestant == contestant.name]
         points = [point for point in points if point.step in numbers]
         if points:
-            self._view.skipped(contestant, len({point.step for point in points}), why)
+            self._view.on_steps_skipped(contestant, len({point.step for point in points}), why)
             for point in points:
                 self._run.skip(point, why)
                 del self._remaining[point.key]

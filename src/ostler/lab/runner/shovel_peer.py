@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers import rabbitmq
 from ostler.lab.peers import registry as known
@@ -82,11 +82,11 @@ class ShovelPeer:
         self._relays.append(relay)
         return relay.port
 
-    def plan(self, like: LoadSpec, wiring: Wiring) -> LoadSpec:
+    def spec_like(self, like: LoadSpec, wiring: Wiring) -> LoadSpec:
         """The same load as another contestant's, for this one."""
         return replace(
             like,
-            protocol=plan.AMQP,
+            protocol=spec.AMQP,
             address=(LOOPBACK, self.ports[0]),
             responder_address=(LOOPBACK, self.ports[1]),
             channel="",

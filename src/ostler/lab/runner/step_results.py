@@ -181,12 +181,12 @@ def step_results(run: StoredRun) -> list[StepResult]:
     found: list[StepResult] = []
     for step, contestant in sorted(grouped, key=lambda each: (each[0], order[each[1]])):
         points = grouped[step, contestant]
-        told = points[0].parameters
+        listed = points[0].parameters
         # Where an experiment itself found out how many there can be, it told that.
-        swept = {name: told.get(name, text) for name, text in sweeps.get(step, {}).items()}
-        swept = swept or {name: text for name, text in told.items() if name != OPERATION_PARAMETER}
+        swept = {name: listed.get(name, text) for name, text in sweeps.get(step, {}).items()}
+        swept = swept or {name: text for name, text in listed.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
-        found += _of_contestant(points, kind, swept, told.get(OPERATION_PARAMETER, ""))
+        found += _of_contestant(points, kind, swept, listed.get(OPERATION_PARAMETER, ""))
     return _with_aim(_with_limits(found, _is_counted(run)), aim_of(run.manifest.scenario))
 
 
@@ -313,9 +313,9 @@ def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
 def _kinds(run: StoredRun) -> dict[str, ContestantKind]:
     """Who the contestants are, as far as the run says it."""
     contestants = run.manifest.environment.get("entrants")
-    told = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
+    listed = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
     known = {each.value: each for each in ContestantKind}
-    return {str(each["name"]): known[str(each["kind"])] for each in told if each.get("kind") in known}
+    return {str(each["name"]): known[str(each["kind"])] for each in listed if each.get("kind") in known}
 
 
 def _kind_seen(points: Sequence[MeasuredPoint]) -> ContestantKind:
@@ -376,13 +376,13 @@ def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
         speed = _speed(each, is_counted)
         if each.kind is ContestantKind.LIMIT and each.is_main and speed:
             limits[each.step] = min(limits.get(each.step, (inf, "")), (speed / each.needed, each.contestant))
-    told: list[StepResult] = []
+    listed: list[StepResult] = []
     for each in found:
         limit = limits.get(each.step)
         if each.is_main and each.kind is not ContestantKind.LIMIT and limit is not None:
             each = replace(each, limit=limit[1], of_limit=_speed(each, is_counted) / limit[0])
-        told.append(each)
-    return told
+        listed.append(each)
+    return listed
 
 
 def _speed(each: StepResult, is_counted: bool) -> float:

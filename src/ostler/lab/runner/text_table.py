@@ -101,8 +101,8 @@ def _show_on_terminal(whole: TextTable, console: Console) -> None:
         before = row
     console.print(drawn)
     if left_out:
-        told = f"Not shown for want of room: {', '.join(left_out)}. A wider terminal has them."
-        console.print(Text(told, style="dim"), soft_wrap=True)
+        text = f"Not shown for want of room: {', '.join(left_out)}. A wider terminal has them."
+        console.print(Text(text, style="dim"), soft_wrap=True)
 
 
 def _grouped(table: TextTable, row: tuple[str, ...], before: tuple[str, ...]) -> list[str]:

@@ -211,7 +211,7 @@ def _watch(scratch: Path, seconds: float, clock: Clock) -> tuple[MachineSample, 
     began = clock.now_ns()
     clock.wait(threading.Event(), seconds)
     passed = max(clock.now_ns() - began, 1)
-    machine = sampler.look(Interval("doctor", 0, 0, passed))
+    machine = sampler.sample(Interval("doctor", 0, 0, passed))
     busy: list[Busy] = []
     for (pid, name), used in _cpu_by_process().items():
         percent = 100 * (used - before.get((pid, name), 0.0)) / (passed / 1e9)

@@ -34,7 +34,7 @@ class Limits:
     noise_percent: float = 15.0
     core_wait_percent: float = 20.0
     """Of the passing time, in which the driver was ready and had no core: its clocks read late then."""
-    look_seconds: float = 2.0
+    sample_seconds: float = 2.0
     """A look that came so long after the one before: the observer itself had no core."""
     memory_available_bytes: int = 256 << 20
     disk_free_bytes: int = 1 << 30
@@ -167,16 +167,16 @@ def machine_flags(machines: Sequence[MachineSample], limits: Limits) -> list[Fla
     dropped = sum(each.dropped_packets for each in machines)
     if dropped:
         found.append(Flag("packets-dropped", NOTE, f"{dropped:,} packets were dropped by the network", dropped, 0))
-    found += _late_looks(machines, limits)
+    found += _late_samples(machines, limits)
     return found
 
 
-def _late_looks(machines: Sequence[MachineSample], limits: Limits) -> list[Flag]:
+def _late_samples(machines: Sequence[MachineSample], limits: Limits) -> list[Flag]:
     longest = max(each.interval.microseconds for each in machines) / 1e6
-    if longest <= limits.look_seconds:
+    if longest <= limits.sample_seconds:
         return []
     text = f"one look came only after {longest:.1f} s: the machine was too busy to be observed every second"
-    return [Flag("observer-late", NOTE, text, longest, limits.look_seconds)]
+    return [Flag("observer-late", NOTE, text, longest, limits.sample_seconds)]
 
 
 def noise_flags(noises: Sequence[Noise], limits: Limits) -> list[Flag]:

@@ -35,7 +35,7 @@ class MachineSampler:
         self._device = os.stat(scratch).st_dev if device is None else device
         self._before = self._moment()
 
-    def look(self, interval: Interval) -> MachineSample:
+    def sample(self, interval: Interval) -> MachineSample:
         """What the machine did within the interval, which ends now."""
         before, now = self._before, self._moment()
         self._before = now

@@ -43,7 +43,7 @@ class Observer:
         self._origin_ns = clock.now_ns()
         self._last_ns = self._origin_ns
         self._phase_ns = self._origin_ns
-        self._tell_phase()
+        self._record_phase()
 
     @property
     def origin_ns(self) -> int:
@@ -61,23 +61,23 @@ class Observer:
     def forget(self, pid: int) -> None:
         """Before ending a process on purpose: look at it for the last time, and expect it to go."""
         with self._lock:
-            self._look()
+            self._sample()
             self._processes.forget(pid)
 
     def enter(self, phase: str, sink: Sink | None = None) -> None:
         """A phase begins: what came before is told as of the phase before. With a sink, what follows goes there."""
         with self._lock:
-            self._look()
+            self._sample()
             self._phase = phase
             self._phase_ns = self._last_ns
             if sink is not None:
                 self._sink = sink
-            self._tell_phase()
+            self._record_phase()
 
     def step(self) -> None:
         """Look now."""
         with self._lock:
-            self._look()
+            self._sample()
 
     def run(self, stop: threading.Event) -> None:
         """Look whenever it is due, until told to stop, and a last time then."""
@@ -85,7 +85,7 @@ class Observer:
             with self._lock:
                 # Another phase may have begun meanwhile: its first look is due later, and each second has one.
                 if self._is_due():
-                    self._look()
+                    self._sample()
         self.step()
 
     def _seconds_until_due(self) -> float:
@@ -96,15 +96,15 @@ class Observer:
         looked_ns, now_ns = self._last_ns - self._phase_ns, self._clock.now_ns() - self._phase_ns
         return now_ns // self._interval_ns > looked_ns // self._interval_ns
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         now_ns = self._clock.now_ns()
         if now_ns <= self._last_ns:
             return
         origin_ns = self._origin_ns
         interval = Interval(self._phase, self._phase_ns - origin_ns, self._last_ns - origin_ns, now_ns - origin_ns)
         self._last_ns = now_ns
-        look = self._processes.look(interval)
-        machine = self._machine.look(interval)
+        look = self._processes.sample(interval)
+        machine = self._machine.sample(interval)
         for event in look.events:
             self._sink.event(event)
         for process in look.processes:
@@ -113,7 +113,7 @@ class Observer:
             self._sink.thread(thread)
         self._sink.machine(machine)
 
-    def _tell_phase(self) -> None:
+    def _record_phase(self) -> None:
         self._sink.event(Event(self._phase_ns - self._origin_ns, self._phase, 0, PHASE_BEGAN, "", 0, ""))
 
 

@@ -79,9 +79,9 @@ class ProcessSampler:
         for each in [number for number, seen in self._seen.items() if seen.watched is watched]:
             del self._seen[each]
 
-    def look(self, interval: Interval) -> ProcessSamples:
+    def sample(self, interval: Interval) -> ProcessSamples:
         """What the processes used within the interval, which ends now."""
-        look = ProcessSamples([], [], [])
+        samples = ProcessSamples([], [], [])
         now: dict[int, _Seen] = {}
         for pid, watched in self._family().items():
             found = self._read(pid, watched)
@@ -90,29 +90,29 @@ class ProcessSampler:
             before = self._seen.pop(pid, None)
             if before is not None and before.stat.start_ticks != found.stat.start_ticks:
                 # The number was given to another process.
-                self._tell(ENDED, before, interval, look)
+                self._add_event(ENDED, before, interval, samples)
                 before = None
                 if watched.pid == pid:
                     continue
             if found.stat.is_over and before is None:
                 continue
             if before is None:
-                self._tell(BEGAN, found, interval, look)
-            look.processes.append(self._sample(interval, before, found))
-            look.threads.extend(self._thread_samples(interval, before, found))
+                self._add_event(BEGAN, found, interval, samples)
+            samples.processes.append(self._sample(interval, before, found))
+            samples.threads.extend(self._thread_samples(interval, before, found))
             if found.stat.is_over:
-                self._tell(ENDED, found, interval, look)
+                self._add_event(ENDED, found, interval, samples)
             now[pid] = found
         for seen in self._seen.values():
-            self._tell(ENDED, seen, interval, look)
+            self._add_event(ENDED, seen, interval, samples)
         self._seen = {pid: seen for pid, seen in now.items() if not seen.stat.is_over}
-        return look
+        return samples
 
-    def _tell(self, what: str, seen: _Seen, interval: Interval, look: ProcessSamples) -> None:
+    def _add_event(self, what: str, seen: _Seen, interval: Interval, samples: ProcessSamples) -> None:
         pid = seen.stat.pid
         if what == ENDED and seen.watched.pid == pid:
             self._watched.pop(pid, None)
-        look.events.append(
+        samples.events.append(
             Event(interval.ended_ns, interval.phase, interval.second, what, seen.watched.role, pid, seen.stat.name)
         )
 

@@ -115,7 +115,7 @@ class LatencyRecorder:
             for bucket in sorted(found.counts):
                 yield LatencyRow(worker, number, name, bucket, found.counts[bucket])
 
-    def packed(self) -> str:
+    def pack(self) -> str:
         """All that was counted as one line, to be sent to another process."""
         lines: list[list[object]] = []
         for name, number, found in self._counted():

@@ -229,8 +229,8 @@ class explain_errors:  # noqa: N801 - reads as a word where it is used
         if isinstance(error, OSError):
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             advice = "Make room there" if full else "Mend that"
-            told = "the disk is full" if full else str(error)
+            reason = "the disk is full" if full else str(error)
             raise RunNotWritten(
-                f"Samples could not be written to {self._run}: {told}. "
+                f"Samples could not be written to {self._run}: {reason}. "
                 f"Phases written before are complete. {advice}, and resume the run."
             ) from error

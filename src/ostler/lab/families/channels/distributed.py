@@ -112,7 +112,7 @@ class DistributedExperiment(LoadExperiment):
         self._absent: dict[str, str] = {}
         for asked, used in dict.fromkeys(map(_replaced_cipher, self._points.values())):
             if asked:
-                context.say(f"{asked} is refused today: channels use {used} in its place.")
+                context.note(f"{asked} is refused today: channels use {used} in its place.")
 
     def _point(self, number: int) -> DistributedPoint:
         found = self._points[number]
@@ -142,7 +142,7 @@ class DistributedExperiment(LoadExperiment):
             return []
         lines = {(point.persistent, point.wiring.round_trip_ms) for point in able.values()}
         shovels = max(point.wiring.routes for point in able.values())
-        self._context.say("Two RabbitMQ nodes start, with shovels between them.")
+        self._context.note("Two RabbitMQ nodes start, with shovels between them.")
         self._shovels = ShovelPeer.started(self._context.scratch / "shovels", sorted(lines), shovels, self._absent)
         if self._shovels is None:
             return []
@@ -164,7 +164,7 @@ class DistributedExperiment(LoadExperiment):
         if ended:
             raise PointFailed(ended)
         load = self._load(contestant.name, self._context.settings.drivers)
-        open_load(load, shovels.plan(self._plan(point, VERB_BY_VERB, ()), point.wiring))
+        open_load(load, shovels.spec_like(self._spec(point, VERB_BY_VERB, ()), point.wiring))
         return ReadyDriverLoad(load, self._point_spec(point), shovels.watched())
 
     def _prepare_ostler(self, ours: OstlerContestant, point: LoadPoint) -> ReadyLoad:
@@ -172,7 +172,7 @@ class DistributedExperiment(LoadExperiment):
             return super()._prepare_ostler(ours, point)
         assert isinstance(point, DistributedPoint)
         pair = self._pair(point)
-        made = self._plan(point, ours, [pair.asking])
+        made = self._spec(point, ours, [pair.asking])
         at_client = point.responder_binding is Binding.CLIENT
         there = pair.answering.address if at_client else pair.answering.local_path
         made = replace(made, responder_address=there, routes=point.wiring.routes)
@@ -202,7 +202,7 @@ class DistributedExperiment(LoadExperiment):
         is_accounting = self._context.settings.accounting
         names = tuple(own_reply_queue(number) for number in range(own_replies))
         made = replace(plan_of_both, is_accounting=is_accounting)
-        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, tell=self._context.say)
+        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, report=self._context.note)
         self._joined_for = wanted
         return self._joined
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from ostler.lab.families.load_points import REQUESTERS, LoadPoint, load_point, role_of
-from ostler.lab.load import spec as plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.runner.contract import GET
 from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring
@@ -132,7 +132,7 @@ def _one_way(found: LoadPoint, wiring: Wiring, producers: int, consumers: int) -
     window = max(wiring.routes, min(_WINDOW_MESSAGES, _WINDOW_BYTES // max(found.body_bytes, 1)))
     return replace(
         found,
-        kind=plan.ONE_WAY,
+        kind=spec.ONE_WAY,
         requesters=producers,
         responders=consumers * wiring.routes,
         pairs=wiring.routes,

@@ -92,7 +92,7 @@ class _PairServer(ConnectionServer):
         self._pair = QueueManagerPair(root, QueueManagerPlan(log=_LOG), self._wiring, 1, starts_channels=False)
         self._message_bytes = message_bytes
 
-    def prepared(self, point_spec: PointSpec) -> ReadyTask:
+    def prepare(self, point_spec: PointSpec) -> ReadyTask:
         asking, answering = self._pair.managers
         pids = asking.pid, answering.pid
         port = answering.address[1]
@@ -117,8 +117,8 @@ class ChannelMemoryTask(Task):
         self._answering = ostler.connect(ANSWERING, data=root, binding="local")
         self._intake = self._answering.open(request_queue(0), "r")
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
-        progress = ProgressReporter(recorder, CONNECT, 0, tell)
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
+        progress = ProgressReporter(recorder, CONNECT, 0, report)
         at_start = resident_bytes(self._pids[0])
         commands = wires.sender_commands(self._wiring, ASKING, ANSWERING, self._port)
         channels = self._wiring.routes - _WARMING
@@ -129,7 +129,7 @@ class ChannelMemoryTask(Task):
                 before = [resident_bytes(pid) for pid in self._pids]
             now = self._channel(recorder, route, commands[2 * route : 2 * route + 2])
             if now >= progress.next_ns:
-                progress.at(now, route)
+                progress.report(now, route)
         sending, receiving = (
             (resident_bytes(pid) - was) / channels for pid, was in zip(self._pids, before, strict=True)
         )

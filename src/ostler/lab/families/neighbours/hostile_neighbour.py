@@ -55,6 +55,7 @@ from ostler.lab.runner.contract import (
     PointSpec,
     ReadyLoad,
     RunContext,
+    SilentWatcher,
     Watcher,
     WorkerCounts,
 )
@@ -109,7 +110,7 @@ class HostileNeighbours(Experiment):
         found = {name: value for name, value in context.scenario.parameters.items() if isinstance(value, int)}
         self._aim = found["aim_p99_ms"], found["aim_highest_ms"]
         self._sizes = Sizes.of(found, context.settings.is_quick)
-        self._ground: _Ground | None = None
+        self._test_bed: _TestBed | None = None
         self._made = 0
 
     def contestants(self) -> Sequence[Contestant]:
@@ -121,7 +122,7 @@ class HostileNeighbours(Experiment):
         assert load is not None
         (message_bytes,) = self._context.scenario.message_bytes
         victim_of = partial(_victim, per_second=load.per_second, message_bytes=message_bytes)
-        ground, stock, victim = self._settled(kind, victim_of)
+        ground, stock, victim = self._settle_manager(kind, victim_of)
         neighbour: TaskProcess | None = None
         if kind != NONE:
             try:
@@ -133,24 +134,26 @@ class HostileNeighbours(Experiment):
         point_spec = PointSpec(REQUESTERS, message_bytes, False, load.per_second, {STOCK: str(stock)})
         return Neighbourhood(point_spec, ground, victim, neighbour, self._aim)
 
-    def _settled(self, kind: str, victim_of: Callable[[Address], TaskProcess]) -> tuple[_Ground, int, TaskProcess]:
+    def _settle_manager(
+        self, kind: str, victim_of: Callable[[Address], TaskProcess]
+    ) -> tuple[_TestBed, int, TaskProcess]:
         """A queue manager with what is needed, what there is of it, and the victim, which is let in.
 
         One that does not let it in is still busy with what was asked of it before: another one takes its place.
         """
-        is_used = self._ground is not None and self._ground.kind == kind
-        ground = self._ground_for(kind)
+        is_used = self._test_bed is not None and self._test_bed.kind == kind
+        ground = self._test_bed_for(kind)
         try:
             return ground, ground.fill(), victim_of(ground.manager.address)
         except PointFailed:
             ground.is_spoilt = True
             if not is_used:
                 raise
-        ground = self._ground_for(kind)
+        ground = self._test_bed_for(kind)
         return ground, ground.fill(), victim_of(ground.manager.address)
 
-    def _ground_for(self, kind: str) -> _Ground:
-        ground = self._ground
+    def _test_bed_for(self, kind: str) -> _TestBed:
+        ground = self._test_bed
         if ground is not None and ground.kind == kind and not ground.is_spoilt and ground.manager.is_alive:
             return ground
         self.close()
@@ -161,13 +164,13 @@ class HostileNeighbours(Experiment):
             commands=_commands(kind, self._sizes),
             is_accounting=self._context.settings.accounting,
         )
-        self._ground = _Ground(kind, LabQueueManager(root, plan), self._sizes, self._context.say)
-        return self._ground
+        self._test_bed = _TestBed(kind, LabQueueManager(root, plan), self._sizes, self._context.note)
+        return self._test_bed
 
     def close(self) -> None:
-        if self._ground is not None:
-            self._ground.manager.end()
-            self._ground = None
+        if self._test_bed is not None:
+            self._test_bed.manager.end()
+            self._test_bed = None
 
 
 def _victim(address: Address, per_second: float, message_bytes: int) -> TaskProcess:
@@ -189,7 +192,7 @@ def _commands(kind: str, sizes: Sizes) -> tuple[str, ...]:
     return (*found, *(f"DEFINE QLOCAL({DISPLAYED_QUEUES}.{number})" for number in range(sizes.queues)))
 
 
-class _Ground:
+class _TestBed:
     """A queue manager, and what one kind of neighbour needs there before it begins."""
 
     def __init__(self, kind: str, manager: LabQueueManager, sizes: Sizes, say: Callable[[str], None]) -> None:
@@ -237,7 +240,7 @@ class _Ground:
 
     def _in_parts(self, what: str, there: int, wanted: int, more: Callable[[int], None]) -> int:
         deadline = time.monotonic() + _PREPARE_SECONDS_MAX
-        told = time.monotonic()
+        reported_at = time.monotonic()
         while there < wanted:
             number = min(_AT_ONCE, wanted - there)
             try:
@@ -251,8 +254,8 @@ class _Ground:
             if there < wanted and time.monotonic() > deadline:
                 self._say(f"{self.kind}: {there:,} of {wanted:,} {what} have to do: it takes too long.")
                 return there
-            if time.monotonic() - told > 2.0:
-                told = time.monotonic()
+            if time.monotonic() - reported_at > 2.0:
+                reported_at = time.monotonic()
                 self._say(f"{self.kind}: {there:,} of {wanted:,} {what} are there.")
         return there
 
@@ -277,7 +280,7 @@ class Victim(Task):
         clients += [MqRequester(self._pace, number, terms) for number in range(REQUESTERS)]
         self._driver.open(clients)
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         # Nothing is due behind the window. Whatever ends behind it counts in it.
         own = Timeline(timeline.begin_ns, timeline.measured_ns, NEVER_NS, timeline.cool_ns)
@@ -286,7 +289,7 @@ class Victim(Task):
         gc.collect()
         gc.freeze()
         try:
-            self._driver.run_out(own, give_up_ns, tell)
+            self._driver.run_out(own, give_up_ns, report)
         except LoadFailed:
             lost = 1
         gc.unfreeze()
@@ -347,13 +350,13 @@ class Neighbourhood(ReadyLoad):
     def __init__(
         self,
         point_spec: PointSpec,
-        ground: _Ground,
+        ground: _TestBed,
         victim: TaskProcess,
         neighbour: TaskProcess | None,
         aim_ms: tuple[int, int],
     ) -> None:
         self.point_spec = point_spec
-        self._ground = ground
+        self._test_bed = ground
         self._victim = victim
         self._neighbour = neighbour
         self._aim_ms = aim_ms
@@ -361,27 +364,27 @@ class Neighbourhood(ReadyLoad):
 
     def processes(self) -> Sequence[WatchedProcess]:
         neighbour = [] if self._neighbour is None else [self._neighbour.watched()]
-        return (self._victim.watched(), *neighbour, *self._ground.manager.watched())
+        return (self._victim.watched(), *neighbour, *self._test_bed.manager.watched())
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._results = []
-        beside = _Beside(self._neighbour, timeline)
-        watch = _ManagerWatch(self._ground.manager.pid, timeline)
+        beside = _NeighbourThread(self._neighbour, timeline)
+        watch = _ManagerWatch(self._test_bed.manager.pid, timeline)
         try:
             counted, results = self._victim.run(timeline, watcher)
         finally:
             watch.end()
             beside.join()
-        manager = self._ground.manager
+        manager = self._test_bed.manager
         if not manager.is_alive:
             raise PointFailed(manager.describe_end())
         theirs, deeds = beside.found()
         metrics = {each.name: each.value for each in results}
-        self._ground.is_spoilt = bool(metrics[UNANSWERED] or metrics[LINKS_LOST])
-        self._results = [*self._judged(counted, metrics), *results, *watch.metrics(), *deeds]
+        self._test_bed.is_spoilt = bool(metrics[UNANSWERED] or metrics[LINKS_LOST])
+        self._results = [*self._grade(counted, metrics), *results, *watch.metrics(), *deeds]
         return [counted, *theirs]
 
-    def _judged(self, counted: WorkerCounts, metrics: Mapping[str, float]) -> list[Metric]:
+    def _grade(self, counted: WorkerCounts, metrics: Mapping[str, float]) -> list[Metric]:
         seconds = counted.phases[MEASURED].operation(ROUND_TRIP).seconds.values()
         buckets: dict[int, int] = {}
         for each in seconds:
@@ -408,7 +411,7 @@ class Neighbourhood(ReadyLoad):
         self._victim.end()
 
 
-class _Beside:
+class _NeighbourThread:
     """The neighbour, in a thread that waits for its process."""
 
     def __init__(self, neighbour: TaskProcess | None, timeline: Timeline) -> None:
@@ -423,7 +426,7 @@ class _Beside:
         if self._neighbour is None:
             return
         try:
-            counted, metrics = self._neighbour.run(self._timeline, _Unheard(), worker=1)
+            counted, metrics = self._neighbour.run(self._timeline, SilentWatcher(), worker=1)
             self._found = [counted], metrics
         except PointFailed as failure:
             self._failure = failure
@@ -452,17 +455,17 @@ class _ManagerWatch:
     def _watch(self) -> None:
         timeline = self._timeline
         try:
-            self._look_until(timeline.measured_ns)
+            self._poll_until(timeline.measured_ns)
             from_ns, used = time.perf_counter_ns(), process_ns(self._pid)
-            self._look_until(timeline.cool_ns)
+            self._poll_until(timeline.cool_ns)
             seconds = max(time.perf_counter_ns() - from_ns, 1)
             self._used = 100 * (process_ns(self._pid) - used) / seconds
-            self._look_until(NEVER_NS)
+            self._poll_until(NEVER_NS)
         except (OSError, ValueError, IndexError):
             # It has ended, and whoever puts the load on hears of that.
             return
 
-    def _look_until(self, moment_ns: int) -> None:
+    def _poll_until(self, moment_ns: int) -> None:
         while time.perf_counter_ns() < moment_ns and not self._over.wait(_LOOK_SECONDS):
             self._most = max(self._most, resident_bytes(self._pid))
 
@@ -476,10 +479,3 @@ class _ManagerWatch:
             Metric(RESULT, PEAK_MEMORY, self._most / _MEGABYTE),
             Metric(RESULT, MEMORY_GROWN, (self._most - self._before) / _MEGABYTE),
         ]
-
-
-class _Unheard:
-    """The victim tells how it goes; the neighbour need not."""
-
-    def moment(self, moment: object) -> None:
-        return

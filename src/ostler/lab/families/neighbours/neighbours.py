@@ -173,7 +173,7 @@ class Neighbour(Task):
         host, port = self.address
         return ostler.connect("", f"{host}({port})", channel=CHANNEL, application="neighbour")
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         deeds = Deeds(recorder)
         threads = [

@@ -149,10 +149,10 @@ class DisplayTask(Task):
         self._directory = directory
         self._pid = pid
 
-    def run(self, recorder: PhaseRecorder, tell: ReportProgress) -> list[Metric]:
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
         recorder.operation(DISPLAY)
-        progress = ProgressReporter(recorder, DISPLAY, 0, tell)
+        progress = ProgressReporter(recorder, DISPLAY, 0, report)
         results: list[Metric] = []
         now = wait_until(timeline.measured_ns)
         done = 0
@@ -174,7 +174,7 @@ class DisplayTask(Task):
             results += [Metric(RESULT, name, value, position=done) for name, value in metrics]
             done += 1
             if now >= progress.next_ns:
-                progress.at(now, done)
+                progress.report(now, done)
         return results
 
     def _display(self) -> int:

@@ -50,6 +50,7 @@ from ostler.lab.runner.contract import (
     PointSpec,
     ReadyLoad,
     RunContext,
+    SilentWatcher,
     Watcher,
     WorkerCounts,
 )
@@ -111,7 +112,7 @@ class _OnTrees(Experiment):
         self._made += 1
         root = self._context.scratch / f"tree-{self._made}"
         settings = self._context.settings
-        found = self._trees[name] = TopicTreeManager(root, settings.accounting, self._context.say)
+        found = self._trees[name] = TopicTreeManager(root, settings.accounting, self._context.note)
         return found
 
     def topics(self) -> int:
@@ -217,7 +218,7 @@ class Scavenging(ReadyTask):
             self._flag.value = 1
             tree.live(_SHORT_LIFE)
             if self._is_removable:
-                gone_seconds = _until_gone(tree, removed + made, began)
+                gone_seconds = _wait_until_gone(tree, removed + made, began)
                 self._flag.value = 0
         now = wait_until(timeline.cool_ns)
         minute_us = (process_ns(pid) - used) / 1000 / ((now - began) / 1e9) * 60
@@ -237,7 +238,7 @@ class Scavenging(ReadyTask):
         self._found = [Metric(RESULT, name, value) for name, value in metrics.items()]
 
 
-def _until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> float:
+def _wait_until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> float:
     """Wait until so many were taken away; the seconds since then."""
     while True:
         seconds = (time.perf_counter_ns() - began_ns) / 1e9
@@ -291,7 +292,7 @@ class Passes(ReadyLoad):
             removed, rounds = tree.counters()
             began = time.perf_counter_ns()
             tree.live(_SHORT_LIFE)
-            seconds = _until_gone(tree, removed + made, began)
+            seconds = _wait_until_gone(tree, removed + made, began)
             tree.live(0)
             now = time.perf_counter_ns()
             count_in(recorder, MEASURED, GONE, seconds, now)
@@ -306,7 +307,7 @@ class Passes(ReadyLoad):
     def results(self) -> Sequence[Metric]:
         return self._results
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         return [CountCheck(REMOVED, self._made, self._removed)]
 
     def close(self) -> None:
@@ -398,7 +399,7 @@ class Displaying(ReadyTask):
         beside = threading.Thread(target=self._beside, args=(timeline, watcher), daemon=True)
         beside.start()
         try:
-            counted = super().run(timeline, _Unheard())
+            counted = super().run(timeline, SilentWatcher())
         finally:
             beside.join()
         return [*counted, self._hear()[0]]
@@ -420,18 +421,11 @@ class Displaying(ReadyTask):
         probed = self._probed[1] if self._probed is not None else []
         return [*super().results(), *probed, Metric(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic)]
 
-    def settled(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
+    def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         shown = [round(each.value) for each in self._results if each.name == DISPLAYED]
         topics = self._tree.topics()
-        return [*super().settled(counted), *(CountCheck(DISPLAYED, count, topics) for count in shown[:1])]
+        return [*super().check_counts(counted), *(CountCheck(DISPLAYED, count, topics) for count in shown[:1])]
 
     def close(self) -> None:
         super().close()
         self._probe.end()
-
-
-class _Unheard:
-    """The probe tells how it goes; nobody else need."""
-
-    def moment(self, moment: object) -> None:
-        return

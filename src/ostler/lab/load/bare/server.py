@@ -38,7 +38,7 @@ class _Link:
         self.received = 0
         self.to: _Link | None = None
         self.backlog: list[bytes] = []
-        self.to_tell: list[_Link] = []
+        self.to_answer: list[_Link] = []
         """Producers whose blocks this consumer has not been sent in full."""
 
 
@@ -123,7 +123,7 @@ class BareServer:
         self._send(consumer, block)
         # Otherwise producers would go on however slow a consumer is.
         if consumer.backlog:
-            consumer.to_tell.append(link)
+            consumer.to_answer.append(link)
         else:
             self._send(link, TAKEN)
 
@@ -147,9 +147,9 @@ class BareServer:
         self._epoll.modify(link.descriptor, select.EPOLLIN)
         for data in waiting:
             self._send(link, data)
-        if link.to_tell and not link.backlog:
-            told, link.to_tell = link.to_tell, []
-            for each in told:
+        if link.to_answer and not link.backlog:
+            answered, link.to_answer = link.to_answer, []
+            for each in answered:
                 if each.descriptor in self._links:
                     self._send(each, TAKEN)
 

@@ -100,7 +100,7 @@ class DriverEnd(ABC):
     def describe_end(self) -> str:
         """How it ended."""
 
-    def tell(self, what: str, argument: object = None) -> None:
+    def send(self, what: str, argument: object = None) -> None:
         try:
             self.pipe.send((what, argument))
         except OSError:
@@ -146,7 +146,7 @@ class DriverProcess(DriverEnd):
 
     def end(self) -> None:
         with contextlib.suppress(LoadFailed):
-            self.tell(_END)
+            self.send(_END)
         self.pipe.close()
         self._process.join(5)
         self.kill()
@@ -182,12 +182,12 @@ class Load:
         """Whom to observe. They stay the same until something fails."""
         return [WatchedProcess(DRIVER, each.pid) for each in self._processes]
 
-    def open(self, plan: LoadSpec) -> None:
+    def open(self, spec: LoadSpec) -> None:
         if not self._processes:
             self._processes = [self._new_driver() for _ in range(self._parts)]
         with self._ended_if_it_fails():
             for number, process in enumerate(self._processes):
-                process.tell(_OPEN, plan.part(number, self._parts))
+                process.send(_OPEN, spec.part(number, self._parts))
                 # One after the other, so that all responders of the first are there before the others' requesters.
                 process.answer()
         self._is_open = True
@@ -203,7 +203,7 @@ class Load:
                 # Nobody begins before everybody would count what it gets.
                 self._all(_ARM, timeline)
             for process in self._processes:
-                process.tell(_RUN, timeline)
+                process.send(_RUN, timeline)
             self._listen(timeline, watcher)
             if self._parts > 1:
                 self._wait_until_settled()
@@ -212,7 +212,7 @@ class Load:
     def _all(self, what: str, argument: object = None) -> list[Found]:
         """What all answer who are told something at the same time."""
         for process in self._processes:
-            process.tell(what, argument)
+            process.send(what, argument)
         return [process.answer() for process in self._processes]
 
     @contextlib.contextmanager
@@ -237,7 +237,7 @@ class Load:
                 said = process.heard()
                 heard_at[pipe] = time.perf_counter_ns()
                 if isinstance(said, ProgressSample):
-                    watcher.moment(replace(said, worker=number))
+                    watcher.on_progress(replace(said, worker=number))
                 else:
                     del by_pipe[pipe]
             silent_ns = time.perf_counter_ns() - min(
@@ -342,15 +342,15 @@ class DriverHost:
         if isinstance(driver, Serving):
             try:
                 driver.serve_until_readable(self._pipe.fileno())
-            except LoadFailed as told:
-                return str(told)
+            except LoadFailed as error:
+                return str(error)
         return ""
 
     def _answer(self, what: str, argument: object) -> Answer:
         try:
             return Answer("", self._do(what, argument))
-        except LoadFailed as told:
-            return Answer(str(told), None)
+        except LoadFailed as error:
+            return Answer(str(error), None)
         except ImportError as missing:
             return Answer(f"a client library cannot be loaded: {missing}", None)
         except Exception:
@@ -380,7 +380,7 @@ class DriverHost:
             return driver.outstanding if isinstance(driver, Sharing) else 0
         elif what == _COUNTED:
             assert self._recorder is not None
-            return self._recorder.packed()
+            return self._recorder.pack()
         else:
             self._driver = None
             driver.close()

@@ -126,14 +126,14 @@ class EpollDriver:
         """Count by a timeline that will be run."""
         self._pace.arm(timeline)
 
-    def run(self, timeline: Timeline, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
+    def run(self, timeline: Timeline, report: ReportProgress = ignore_progress) -> PhaseRecorder:
         """Keep the load on from the beginning to the end of a timeline, and return when nothing is under way.
 
         Where drivers share a load, messages that others have to get may still be outstanding.
         """
         pace = self._pace
         recorder = pace.begin_timeline(timeline, len(self._requesters))
-        progress = ProgressReporter(recorder, pace.pacing.main_operation, pace.completed, tell)
+        progress = ProgressReporter(recorder, pace.pacing.main_operation, pace.completed, report)
         self._serve_until(timeline.begin_ns)
         schedule = pace.schedule
         if schedule is None:
@@ -143,7 +143,7 @@ class EpollDriver:
         while True:
             now = time.perf_counter_ns()
             if now >= progress.next_ns:
-                progress.at(now, pace.completed)
+                progress.report(now, pace.completed)
             if now >= timeline.end_ns:
                 pace.goes_on = False
                 if pace.active == 0 and (pace.outstanding <= 0 or pace.pacing.is_shared):
@@ -159,7 +159,7 @@ class EpollDriver:
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
                 raise LoadFailed(self._silence())
 
-    def run_out(self, timeline: Timeline, give_up_ns: int, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
+    def run_out(self, timeline: Timeline, give_up_ns: int, report: ReportProgress = ignore_progress) -> PhaseRecorder:
         """As `run` with a rate, but all that is due before the end is begun, however late, and waited for.
 
         At `give_up_ns` it returns, whatever is under way: the schedule knows what has not finished. Silence is no
@@ -169,12 +169,12 @@ class EpollDriver:
         recorder = pace.begin_timeline(timeline, len(self._requesters))
         schedule = pace.schedule
         assert schedule is not None
-        progress = ProgressReporter(recorder, pace.pacing.main_operation, pace.completed, tell)
+        progress = ProgressReporter(recorder, pace.pacing.main_operation, pace.completed, report)
         self._serve_until(timeline.begin_ns)
         while True:
             now = time.perf_counter_ns()
             if now >= progress.next_ns:
-                progress.at(now, pace.completed)
+                progress.report(now, pace.completed)
             is_over = now >= timeline.end_ns and pace.active == 0 and schedule.next_ns() == NEVER_NS
             if is_over or now >= give_up_ns:
                 pace.goes_on = False
@@ -255,8 +255,8 @@ class EpollDriver:
             return
         try:
             link.tls = TlsStream(tls.rules, is_server=False, channel=tls.channel)
-        except TlsFailed as told:
-            raise LoadFailed(told.text) from None
+        except TlsFailed as error:
+            raise LoadFailed(error.text) from None
         self._send(link, b"")
 
     def _turn_until(self, when_ns: int) -> None:
@@ -327,8 +327,8 @@ class EpollDriver:
     def _deciphered(self, link: LoadLink, tls: TlsStream, data: bytes) -> bytes:
         try:
             plain = tls.received(data)
-        except TlsFailed as told:
-            raise LoadFailed(told.text) from None
+        except TlsFailed as error:
+            raise LoadFailed(error.text) from None
         if tls.has_output:
             self._send(link, b"")
         if tls.is_ready and not link.is_opened:

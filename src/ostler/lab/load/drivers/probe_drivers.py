@@ -37,7 +37,7 @@ class _ProbeDriver(ABC):
         self._completed = 0
 
     @abstractmethod
-    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder: ...
+    def run(self, timeline: Timeline, report: ReportProgress) -> PhaseRecorder: ...
 
     def round(self, seconds: float) -> DriverRound:
         began = time.perf_counter()
@@ -69,10 +69,10 @@ class GroupCommitDriver(_ProbeDriver):
         self._data = memoryview(bytes(record_bytes * self._together_max))
         super().__init__()
 
-    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder:
+    def run(self, timeline: Timeline, report: ReportProgress) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
         commits = recorder.operation(COMMIT)
-        progress = ProgressReporter(recorder, COMMIT, self._completed, tell)
+        progress = ProgressReporter(recorder, COMMIT, self._completed, report)
         _wait_until(timeline.begin_ns)
         if self._rate_per_second > 0:
             schedule = Schedule(timeline.begin_ns, timeline.end_ns, self._rate_per_second, self._waiters)
@@ -95,7 +95,7 @@ class GroupCommitDriver(_ProbeDriver):
                     waiting.append(now_ns)
             self._completed += together
             if now_ns >= progress.next_ns:
-                progress.at(now_ns, self._completed)
+                progress.report(now_ns, self._completed)
 
     def _run_rated(self, schedule: Schedule, commits: PhaseOperation, progress: ProgressReporter) -> None:
         # Who waits, and whether it could not begin when it was due.
@@ -121,7 +121,7 @@ class GroupCommitDriver(_ProbeDriver):
                     waiting.append((number, True))
             self._completed += together
             if now_ns >= progress.next_ns:
-                progress.at(now_ns, self._completed)
+                progress.report(now_ns, self._completed)
 
     def _force(self, records: int) -> None:
         try:
@@ -147,10 +147,10 @@ class MemoryCopyDriver(_ProbeDriver):
         self._blocks = blocks_of_copy(block_bytes)
         super().__init__()
 
-    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder:
+    def run(self, timeline: Timeline, report: ReportProgress) -> PhaseRecorder:
         recorder = PhaseRecorder(timeline)
         copies = recorder.operation(COPY)
-        progress = ProgressReporter(recorder, COPY, self._completed, tell)
+        progress = ProgressReporter(recorder, COPY, self._completed, report)
         _wait_until(timeline.begin_ns)
         now_ns = time.perf_counter_ns()
         while now_ns < timeline.end_ns:
@@ -160,18 +160,18 @@ class MemoryCopyDriver(_ProbeDriver):
             copies.record(began_ns, now_ns)
             self._completed += 1
             if now_ns >= progress.next_ns:
-                progress.at(now_ns, self._completed)
+                progress.report(now_ns, self._completed)
         return recorder
 
     def close(self) -> None:
         self._probe.ring.release()
 
 
-def probe_driver(plan: LoadSpec) -> GroupCommitDriver | MemoryCopyDriver:
+def probe_driver(spec: LoadSpec) -> GroupCommitDriver | MemoryCopyDriver:
     """The driver of a plan, whose address is the directory for the forced file, and whose requesters are waiters."""
-    if plan.protocol == MEMORY_COPY:
-        return MemoryCopyDriver(plan.body_bytes)
-    return GroupCommitDriver(Path(str(plan.address)), len(plan.requesters), plan.body_bytes, plan.rate_per_second)
+    if spec.protocol == MEMORY_COPY:
+        return MemoryCopyDriver(spec.body_bytes)
+    return GroupCommitDriver(Path(str(spec.address)), len(spec.requesters), spec.body_bytes, spec.rate_per_second)
 
 
 def blocks_of_copy(block_bytes: int) -> int:

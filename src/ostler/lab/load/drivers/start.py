@@ -26,7 +26,7 @@ class Driver(Protocol):
 
     def round(self, seconds: float) -> DriverRound: ...
 
-    def run(self, timeline: Timeline, tell: ReportProgress) -> PhaseRecorder: ...
+    def run(self, timeline: Timeline, report: ReportProgress) -> PhaseRecorder: ...
 
     def close(self) -> None: ...
 
@@ -56,18 +56,18 @@ class LibraryDriver(Driver, Protocol):
     pacing: Pacing
 
 
-def start_driver(plan: LoadSpec) -> Driver:
+def start_driver(spec: LoadSpec) -> Driver:
     """Return a driver whose clients are all connected and ready."""
-    if plan.protocol in LEAN_CLIENTS or plan.protocol in MQ_PROTOCOLS:
-        return _lean_driver(plan)
-    if plan.protocol in PROBE_DRIVERS:
-        start_probe: Callable[[LoadSpec], Driver] = _imported(PROBE_DRIVERS[plan.protocol])
-        return start_probe(plan)
-    if plan.protocol not in LIBRARY_DRIVERS:
-        raise ValueError(f"there is no protocol {plan.protocol}")
-    start_library: Callable[[LoadSpec], LibraryDriver] = _imported(LIBRARY_DRIVERS[plan.protocol])
-    driver = start_library(plan)
-    driver.pacing = plan.pacing()
+    if spec.protocol in LEAN_CLIENTS or spec.protocol in MQ_PROTOCOLS:
+        return _lean_driver(spec)
+    if spec.protocol in PROBE_DRIVERS:
+        start_probe: Callable[[LoadSpec], Driver] = _imported(PROBE_DRIVERS[spec.protocol])
+        return start_probe(spec)
+    if spec.protocol not in LIBRARY_DRIVERS:
+        raise ValueError(f"there is no protocol {spec.protocol}")
+    start_library: Callable[[LoadSpec], LibraryDriver] = _imported(LIBRARY_DRIVERS[spec.protocol])
+    driver = start_library(spec)
+    driver.pacing = spec.pacing()
     return driver
 
 
@@ -77,26 +77,26 @@ def _imported(reference: str) -> Any:
     return getattr(import_module(module), function)
 
 
-def _lean_driver(plan: LoadSpec) -> Driver:
+def _lean_driver(spec: LoadSpec) -> Driver:
     """Responders are all there before the first requester. They may have a protocol and an address of their own."""
-    _check_descriptors(plan)
-    pace = Pace(plan.pacing(), plan.window if plan.drivers == 1 else 0)
-    driver = EpollDriver(plan.address, pace, _tls_use(plan))
-    theirs = plan
-    if plan.responder_protocol:
-        theirs = replace(theirs, protocol=plan.responder_protocol)
-    if plan.responder_address is not None:
-        theirs = replace(theirs, address=plan.responder_address, other_addresses=())
-    for part, is_requester, numbers in ((theirs, False, plan.responders), (plan, True, plan.requesters)):
+    _check_descriptors(spec)
+    pace = Pace(spec.pacing(), spec.window if spec.drivers == 1 else 0)
+    driver = EpollDriver(spec.address, pace, _tls_use(spec))
+    theirs = spec
+    if spec.responder_protocol:
+        theirs = replace(theirs, protocol=spec.responder_protocol)
+    if spec.responder_address is not None:
+        theirs = replace(theirs, address=spec.responder_address, other_addresses=())
+    for part, is_requester, numbers in ((theirs, False, spec.responders), (spec, True, spec.requesters)):
         clients = lean_clients(part, pace, is_requester, numbers)
         shown = [each.members[0].number if each.members else numbers[at] for at, each in enumerate(clients)]
         driver.open(clients, [part.address_of(number) for number in shown])
     return driver
 
 
-def _check_descriptors(plan: LoadSpec) -> None:
+def _check_descriptors(spec: LoadSpec) -> None:
     """Before clients by the thousand are made that cannot be connected."""
-    sockets = -(-(len(plan.requesters) + len(plan.responders)) // max(plan.conversations, 1))
+    sockets = -(-(len(spec.requesters) + len(spec.responders)) // max(spec.conversations, 1))
     most = sockets_max(_DESCRIPTORS_KEPT)
     if sockets > most:
         raise LoadFailed(
@@ -105,15 +105,15 @@ def _check_descriptors(plan: LoadSpec) -> None:
         )
 
 
-def _tls_use(plan: LoadSpec) -> TlsUse | None:
-    if plan.tls is None:
+def _tls_use(spec: LoadSpec) -> TlsUse | None:
+    if spec.tls is None:
         return None
     # Long to import, and seldom needed.
     from ostler.client.link.tls_client import ClientTls
     from ostler.client.locate.connect_parameters import TlsSettings
 
-    settings = TlsSettings(plan.tls.cipher_spec, ca_file=plan.tls.authority_file)
+    settings = TlsSettings(spec.tls.cipher_spec, ca_file=spec.tls.authority_file)
     try:
-        return TlsUse(ClientTls(settings), plan.channel)
-    except MQError as told:
-        raise LoadFailed(str(told)) from None
+        return TlsUse(ClientTls(settings), spec.channel)
+    except MQError as error:
+        raise LoadFailed(str(error)) from None

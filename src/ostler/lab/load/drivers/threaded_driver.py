@@ -132,7 +132,7 @@ class ThreadedDriver:
         """Count by a timeline that will be run."""
         self._tally.arm(timeline)
 
-    def run(self, timeline: Timeline, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
+    def run(self, timeline: Timeline, report: ReportProgress = ignore_progress) -> PhaseRecorder:
         """As the epoll driver's. Its threads wait for the beginning by themselves."""
         pacing, tally = self.pacing, self._tally
         recorder = tally.begin(timeline)
@@ -140,13 +140,13 @@ class ThreadedDriver:
         if pacing.rate_per_second > 0:
             begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second
             self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset)
-        progress = ProgressReporter(recorder, pacing.main_operation, tally.completed, tell)
+        progress = ProgressReporter(recorder, pacing.main_operation, tally.completed, report)
         self._start()
         silent_since, seen = time.perf_counter_ns(), (tally.completed, tally.outstanding)
         while self._is_under_way() and not self._failure:
             now = time.perf_counter_ns()
             if now >= progress.next_ns:
-                progress.at(now, tally.completed)
+                progress.report(now, tally.completed)
             if now < timeline.end_ns or (tally.completed, tally.outstanding) != seen:
                 silent_since, seen = now, (tally.completed, tally.outstanding)
             elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:

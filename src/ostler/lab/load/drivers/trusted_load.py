@@ -40,8 +40,8 @@ class TrustedLoad(Load):
         """None but the queue manager's, which is watched already."""
         return []
 
-    def open(self, plan: LoadSpec) -> None:
-        super().open(replace(plan, protocol=TRUSTED))
+    def open(self, spec: LoadSpec) -> None:
+        super().open(replace(spec, protocol=TRUSTED))
 
 
 class _TrustedEnd(DriverEnd):

@@ -30,11 +30,11 @@ T = TypeVar("T")
 class NatsLibraryDriver:
     """Requests and replies through core NATS. Others say in what they override how they use the library."""
 
-    def __init__(self, plan: LoadSpec) -> None:
-        self._plan = plan
-        self.pacing: Pacing = plan.pacing()
+    def __init__(self, spec: LoadSpec) -> None:
+        self._plan = spec
+        self.pacing: Pacing = spec.pacing()
         self._pace = Pace(self.pacing)
-        self._loop = _new_loop(len(plan.requesters) + len(plan.responders))
+        self._loop = _new_loop(len(spec.requesters) + len(spec.responders))
         self._requesters: list[Client] = []
         self._responders: list[Client] = []
         self._sequence = 0
@@ -103,17 +103,17 @@ class NatsLibraryDriver:
         self._loop.run_forever()
         self._loop.remove_reader(descriptor)
 
-    def run(self, timeline: Timeline, tell: ReportProgress = ignore_progress) -> PhaseRecorder:
+    def run(self, timeline: Timeline, report: ReportProgress = ignore_progress) -> PhaseRecorder:
         """As the epoll driver's, with a task for each requester."""
         recorder = self._pace.begin_timeline(timeline, len(self._requesters))
         self._loop.run_until_complete(
-            self._all(timeline, ProgressReporter(recorder, self.pacing.main_operation, 0, tell))
+            self._all(timeline, ProgressReporter(recorder, self.pacing.main_operation, 0, report))
         )
         return recorder
 
     async def _all(self, timeline: Timeline, progress: ProgressReporter) -> None:
         schedule = self._pace.schedule
-        telling = asyncio.ensure_future(self._tell(progress, self._pace.completed))
+        reporting = asyncio.ensure_future(self._report(progress, self._pace.completed))
         try:
             await _gathered(
                 [
@@ -125,7 +125,7 @@ class NatsLibraryDriver:
             )
             await self._all_got()
         finally:
-            telling.cancel()
+            reporting.cancel()
 
     async def _all_got(self) -> None:
         """Wait for what is under way one way."""
@@ -138,10 +138,10 @@ class NatsLibraryDriver:
             elif time.perf_counter() - silent_since > _REPLY_SECONDS_MAX:
                 raise LoadFailed(f"{seen} messages did not arrive within {_REPLY_SECONDS_MAX:.0f} s")
 
-    async def _tell(self, progress: ProgressReporter, before: int) -> None:
+    async def _report(self, progress: ProgressReporter, before: int) -> None:
         while True:
             await _sleep_until(progress.next_ns)
-            progress.at(time.perf_counter_ns(), self._pace.completed - before)
+            progress.report(time.perf_counter_ns(), self._pace.completed - before)
 
     async def _keep_busy(self, client: Client, number: int, timeline: Timeline) -> None:
         pace = self._pace

@@ -30,11 +30,11 @@ _REPLY_TO: Final = "Reply-To"
 _CORRELATION: Final = "Correlation"
 
 
-def nats_driver(plan: LoadSpec) -> NatsLibraryDriver:
+def nats_driver(spec: LoadSpec) -> NatsLibraryDriver:
     """The driver of a plan: streams where messages are persistent."""
-    if plan.kind == ONE_WAY:
-        return StreamOneWayDriver(plan) if plan.persistent else OneWayDriver(plan)
-    return StreamDriver(plan) if plan.persistent else NatsLibraryDriver(plan)
+    if spec.kind == ONE_WAY:
+        return StreamOneWayDriver(spec) if spec.persistent else OneWayDriver(spec)
+    return StreamDriver(spec) if spec.persistent else NatsLibraryDriver(spec)
 
 
 async def _stream(client: Client, name: str) -> JetStreamContext:
@@ -59,12 +59,12 @@ async def _stream(client: Client, name: str) -> JetStreamContext:
 class StreamDriver(NatsLibraryDriver):
     """Requests and replies in streams."""
 
-    def __init__(self, plan: LoadSpec) -> None:
+    def __init__(self, spec: LoadSpec) -> None:
         self._contexts: list[JetStreamContext] = []
         self._waiting: dict[str, asyncio.Future[bytes]] = {}
         # Replies to requests of an earlier load have another mark.
         self._mark = f"{time.perf_counter_ns():x}"
-        super().__init__(plan)
+        super().__init__(spec)
 
     async def _open_responder(self, client: Client, number: int) -> None:
         await _stream(client, _REPLIES)
@@ -72,8 +72,8 @@ class StreamDriver(NatsLibraryDriver):
 
         async def respond(message: Msg) -> None:
             headers = message.headers or {}
-            told = {_CORRELATION: headers[_CORRELATION]}
-            await context.publish(headers[_REPLY_TO], message.data, stream=_REPLIES, headers=told)
+            headers_sent = {_CORRELATION: headers[_CORRELATION]}
+            await context.publish(headers[_REPLY_TO], message.data, stream=_REPLIES, headers=headers_sent)
             await message.ack()
 
         pair = number % self._plan.pairs
@@ -95,10 +95,10 @@ class StreamDriver(NatsLibraryDriver):
         self._sequence += 1
         body = reply_for(self._sequence, self._plan.body_bytes)
         correlation = f"{self._mark}-{self._sequence}"
-        told = {_REPLY_TO: f"{_REPLIES}.{self._plan.requesters[place]}", _CORRELATION: correlation}
+        headers_sent = {_REPLY_TO: f"{_REPLIES}.{self._plan.requesters[place]}", _CORRELATION: correlation}
         reply = self._waiting[correlation] = self._loop.create_future()
         subject = f"{_REQUESTS}.{pair_of(self._plan, self._plan.requesters[place], turn)}"
-        await self._contexts[place].publish(subject, body, stream=_REQUESTS, headers=told)
+        await self._contexts[place].publish(subject, body, stream=_REQUESTS, headers=headers_sent)
         if await asyncio.wait_for(reply, _SECONDS_MAX) != body:
             raise LoadFailed("nats-py returned a reply to another request")
 
@@ -106,10 +106,10 @@ class StreamDriver(NatsLibraryDriver):
 class OneWayDriver(NatsLibraryDriver):
     """One way without streams: a put is over when the server has answered a ping behind it, as `flush` waits for."""
 
-    def __init__(self, plan: LoadSpec) -> None:
+    def __init__(self, spec: LoadSpec) -> None:
         self._contexts: list[JetStreamContext] = []
         self._failure = ""
-        super().__init__(plan)
+        super().__init__(spec)
 
     def _made(self) -> OneWay:
         way = OneWay(self._pace, self._plan.body_bytes)

@@ -13,13 +13,13 @@ from ostler.lab.load.spec import LoadSpec
 class LibraryOneWay:
     """The messages of one worker."""
 
-    def __init__(self, worker: LoadWorker, plan: LoadSpec, number: int) -> None:
-        if plan.body_bytes < DUE_BYTES:
-            raise LoadFailed(f"a body of {plan.body_bytes} bytes has no room for the time at which it was due")
-        self.pair = number % plan.pairs
+    def __init__(self, worker: LoadWorker, spec: LoadSpec, number: int) -> None:
+        if spec.body_bytes < DUE_BYTES:
+            raise LoadFailed(f"a body of {spec.body_bytes} bytes has no room for the time at which it was due")
+        self.pair = number % spec.pairs
         self._worker = worker
-        self._body_bytes = plan.body_bytes
-        self._rest = bytes(plan.body_bytes - DUE_BYTES)
+        self._body_bytes = spec.body_bytes
+        self._rest = bytes(spec.body_bytes - DUE_BYTES)
         # What was due before is left over from a load that failed.
         self._opened_ns = time.perf_counter_ns()
 

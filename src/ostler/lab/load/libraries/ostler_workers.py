@@ -25,25 +25,25 @@ _FORMAT = FORMAT.decode().rstrip()
 
 
 class _OstlerWorker(LoadWorker):
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        self._plan = plan
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        self._plan = spec
         self._number = number
-        self._terms: MqTerms = mq_terms(plan)
+        self._terms: MqTerms = mq_terms(spec)
         self._headers: dict[str, JmsHeader] = {}
 
     def open(self) -> None:
         self._connection = self._connected()
 
     def _connected(self) -> Connection:
-        plan = self._plan
-        address = plan.address_of(self._number)
+        spec = self._plan
+        address = spec.address_of(self._number)
         if isinstance(address, str):
             raise LoadFailed("the Python API is driven over TCP only")
         host, port = address
         tls = None
-        if plan.tls is not None:
-            tls = TlsSettings(plan.tls.cipher_spec, ca_file=plan.tls.authority_file)
-        return connect("", f"{host}({port})", channel=plan.channel, tls=tls, application="ostler-lab")
+        if spec.tls is not None:
+            tls = TlsSettings(spec.tls.cipher_spec, ca_file=spec.tls.authority_file)
+        return connect("", f"{host}({port})", channel=spec.channel, tls=tls, application="ostler-lab")
 
     def _message(self, body: bytes, queue: str, reply_to: str = "", correlation_id: bytes = b"") -> Message:
         """A message to a queue; in JMS format with the header that a JMS program would send."""
@@ -65,12 +65,12 @@ class _OstlerWorker(LoadWorker):
 class OstlerRequester(_OstlerWorker):
     """Puts to the request queues in turn, and gets the reply by its correlation id, or from a queue of its own."""
 
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        super().__init__(plan, number)
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        super().__init__(spec, number)
         self._sequence = 0
         own = self._terms.pair(number)
-        self._pairs = list(range(plan.pairs)) if plan.goes_round else [own]
-        self._turn = own if plan.goes_round else 0
+        self._pairs = list(range(spec.pairs)) if spec.goes_round else [own]
+        self._turn = own if spec.goes_round else 0
 
     def open(self) -> None:
         super().open()
@@ -194,18 +194,18 @@ class OstlerConsumer(_OstlerWorker):
             self.tally.got(due_ns, time.perf_counter_ns())
 
 
-def ostler_driver(plan: LoadSpec) -> ThreadedDriver:
-    if plan.async_put or plan.read_ahead:
+def ostler_driver(spec: LoadSpec) -> ThreadedDriver:
+    if spec.async_put or spec.read_ahead:
         raise LoadFailed("the Python API has neither asynchronous put nor read-ahead")
     requester: type[_OstlerWorker] = OstlerRequester
     responder: type[_OstlerWorker] = OstlerResponder
-    if plan.kind == ONE_WAY:
-        if plan.body_bytes < DUE_BYTES:
-            raise LoadFailed(f"a body of {plan.body_bytes} bytes has no room for the time at which it was due")
+    if spec.kind == ONE_WAY:
+        if spec.body_bytes < DUE_BYTES:
+            raise LoadFailed(f"a body of {spec.body_bytes} bytes has no room for the time at which it was due")
         requester, responder = OstlerProducer, OstlerConsumer
-    elif plan.kind == SESSIONS:
+    elif spec.kind == SESSIONS:
         requester = OstlerSession
     return ThreadedDriver(
-        [partial(requester, plan, number) for number in plan.requesters],
-        [partial(responder, plan, number) for number in plan.responders],
+        [partial(requester, spec, number) for number in spec.requesters],
+        [partial(responder, spec, number) for number in spec.responders],
     )

@@ -25,8 +25,8 @@ _AHEAD_MAX = 1000
 _NAP_SECONDS = 0.0005
 
 
-def _topic(plan: LoadSpec, what: str, number: int) -> str:
-    return f"paho/{int(plan.persistent)}/{what}/{number}"
+def _topic(spec: LoadSpec, what: str, number: int) -> str:
+    return f"paho/{int(spec.persistent)}/{what}/{number}"
 
 
 def _properties(kind: int) -> Any:
@@ -42,10 +42,10 @@ def _session(seconds: int, kind: int) -> Properties:
 
 
 class _PahoWorker(LoadWorker):
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        self._plan = plan
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        self._plan = spec
         self._number = number
-        self._qos = 1 if plan.persistent else 0
+        self._qos = 1 if spec.persistent else 0
 
     def _connect(self, role: str, topic: str) -> None:
         host, port = host_and_port(self._plan)
@@ -201,13 +201,13 @@ class PahoConsumer(_PahoWorker):
             client.ack(message.mid, message.qos)
 
 
-def paho_driver(plan: LoadSpec) -> ThreadedDriver:
-    if plan.kind == ONE_WAY:
+def paho_driver(spec: LoadSpec) -> ThreadedDriver:
+    if spec.kind == ONE_WAY:
         return ThreadedDriver(
-            [partial(PahoProducer, plan, number) for number in plan.requesters],
-            [partial(PahoConsumer, plan, number) for number in plan.responders],
+            [partial(PahoProducer, spec, number) for number in spec.requesters],
+            [partial(PahoConsumer, spec, number) for number in spec.responders],
         )
     return ThreadedDriver(
-        [partial(PahoRequester, plan, number) for number in plan.requesters],
-        [partial(PahoResponder, plan, number) for number in plan.responders],
+        [partial(PahoRequester, spec, number) for number in spec.requesters],
+        [partial(PahoResponder, spec, number) for number in spec.responders],
     )

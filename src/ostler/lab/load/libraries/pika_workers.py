@@ -15,13 +15,13 @@ _SERVE_SECONDS = 1
 _REPLY_SECONDS_MAX = 30
 
 
-def _queue(plan: LoadSpec, what: str, number: int) -> str:
-    return f"pika.{'durable' if plan.persistent else 'transient'}.{what}.{number}"
+def _queue(spec: LoadSpec, what: str, number: int) -> str:
+    return f"pika.{'durable' if spec.persistent else 'transient'}.{what}.{number}"
 
 
 class _PikaWorker(LoadWorker):
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        self._plan = plan
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        self._plan = spec
         self._number = number
 
     def open(self) -> None:
@@ -128,13 +128,13 @@ class PikaConsumer(_PikaWorker):
             self._channel.basic_ack(getattr(method, "delivery_tag", 0))
 
 
-def pika_driver(plan: LoadSpec) -> ThreadedDriver:
-    if plan.kind == ONE_WAY:
+def pika_driver(spec: LoadSpec) -> ThreadedDriver:
+    if spec.kind == ONE_WAY:
         return ThreadedDriver(
-            [partial(PikaProducer, plan, number) for number in plan.requesters],
-            [partial(PikaConsumer, plan, number) for number in plan.responders],
+            [partial(PikaProducer, spec, number) for number in spec.requesters],
+            [partial(PikaConsumer, spec, number) for number in spec.responders],
         )
     return ThreadedDriver(
-        [partial(PikaRequester, plan, number) for number in plan.requesters],
-        [partial(PikaResponder, plan, number) for number in plan.responders],
+        [partial(PikaRequester, spec, number) for number in spec.requesters],
+        [partial(PikaResponder, spec, number) for number in spec.responders],
     )

@@ -18,13 +18,13 @@ _REPLY_SECONDS_MAX = 30
 _CONNECT_SECONDS_MAX = 30
 
 
-def _key(plan: LoadSpec, what: str, number: int) -> str:
-    return f"redis-py:{'durable' if plan.persistent else 'transient'}:{what}:{number}"
+def _key(spec: LoadSpec, what: str, number: int) -> str:
+    return f"redis-py:{'durable' if spec.persistent else 'transient'}:{what}:{number}"
 
 
 class _RedisWorker(LoadWorker):
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        self._plan = plan
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        self._plan = spec
         self._number = number
 
     def open(self) -> None:
@@ -154,13 +154,13 @@ class RedisConsumer(_RedisWorker):
             transaction.execute()
 
 
-def redis_driver(plan: LoadSpec) -> ThreadedDriver:
-    if plan.kind == ONE_WAY:
+def redis_driver(spec: LoadSpec) -> ThreadedDriver:
+    if spec.kind == ONE_WAY:
         return ThreadedDriver(
-            [partial(RedisProducer, plan, number) for number in plan.requesters],
-            [partial(RedisConsumer, plan, number) for number in plan.responders],
+            [partial(RedisProducer, spec, number) for number in spec.requesters],
+            [partial(RedisConsumer, spec, number) for number in spec.responders],
         )
     return ThreadedDriver(
-        [partial(RedisRequester, plan, number) for number in plan.requesters],
-        [partial(RedisResponder, plan, number) for number in plan.responders],
+        [partial(RedisRequester, spec, number) for number in spec.requesters],
+        [partial(RedisResponder, spec, number) for number in spec.responders],
     )

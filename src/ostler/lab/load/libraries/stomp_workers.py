@@ -19,15 +19,15 @@ _REPLY_SECONDS_MAX = 30.0
 _READY = "ready"
 
 
-def _queue(plan: LoadSpec, what: str, number: int) -> str:
-    return f"/queue/stomp.py.{'durable' if plan.persistent else 'transient'}.{what}.{number}"
+def _queue(spec: LoadSpec, what: str, number: int) -> str:
+    return f"/queue/stomp.py.{'durable' if spec.persistent else 'transient'}.{what}.{number}"
 
 
 class _StompWorker(LoadWorker):
     """Listens itself: stomp.py calls what a listener has, by name."""
 
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        self._plan = plan
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        self._plan = spec
         self._number = number
         self._came = threading.Event()
         self._failure = ""
@@ -194,13 +194,13 @@ class StompConsumer(_StompWorker):
             self._connection.ack(headers["ack"])
 
 
-def stomp_driver(plan: LoadSpec) -> ThreadedDriver:
-    if plan.kind == ONE_WAY:
+def stomp_driver(spec: LoadSpec) -> ThreadedDriver:
+    if spec.kind == ONE_WAY:
         return ThreadedDriver(
-            [partial(StompProducer, plan, number) for number in plan.requesters],
-            [partial(StompConsumer, plan, number) for number in plan.responders],
+            [partial(StompProducer, spec, number) for number in spec.requesters],
+            [partial(StompConsumer, spec, number) for number in spec.responders],
         )
     return ThreadedDriver(
-        [partial(StompRequester, plan, number) for number in plan.requesters],
-        [partial(StompResponder, plan, number) for number in plan.responders],
+        [partial(StompRequester, spec, number) for number in spec.requesters],
+        [partial(StompResponder, spec, number) for number in spec.responders],
     )

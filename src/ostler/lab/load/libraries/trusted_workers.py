@@ -80,13 +80,13 @@ def serve(address: str) -> int:
 class TrustedWorker(LoadWorker):
     """One connection, and its verbs. Who fails leaves: no process that ends would do that for it."""
 
-    def __init__(self, plan: LoadSpec, number: int, in_units: bool) -> None:
-        self.plan = plan
+    def __init__(self, spec: LoadSpec, number: int, in_units: bool) -> None:
+        self.spec = spec
         self.number = number
         self.in_units = in_units
         self.hconn = 0
         descriptor = MQMD.default(2)
-        MQMD.patch(descriptor, "Persistence", 1 if plan.persistent else 0)
+        MQMD.patch(descriptor, "Persistence", 1 if spec.persistent else 0)
         self.descriptor = bytes(descriptor)
         options = MQPMO.default(MQPMO_VERSION_1)
         unit = MQPMO_SYNCPOINT if in_units else MQPMO_NO_SYNCPOINT
@@ -142,7 +142,7 @@ class TrustedWorker(LoadWorker):
 
     def get(self, hobj: int, descriptor: bytes, options: bytes) -> tuple[bytes, bytes] | None:
         """Descriptor and data; None when nothing came in time."""
-        data, found, _, _, code, reason = get_message(self.hconn, hobj, descriptor, options, self.plan.body_bytes)
+        data, found, _, _, code, reason = get_message(self.hconn, hobj, descriptor, options, self.spec.body_bytes)
         if reason == MQRC_NO_MSG_AVAILABLE:
             return None
         self._check("MQGET", code, reason)
@@ -166,10 +166,10 @@ class TrustedWorker(LoadWorker):
 class TrustedRequester(TrustedWorker):
     """Puts a request, keeps its message id, and gets the reply with that correlation id."""
 
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        super().__init__(plan, number, plan.units == EVERYBODY)
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        super().__init__(spec, number, spec.units == EVERYBODY)
         self._get_options = _get_options(self.in_units, _REPLY_MILLISECONDS_MAX, MQMO_MATCH_CORREL_ID)
-        self._pair = number % plan.pairs
+        self._pair = number % spec.pairs
         self._sequence = 0
         self._queues: dict[int, tuple[int, bytes, int]] = {}
 
@@ -178,8 +178,8 @@ class TrustedRequester(TrustedWorker):
         self.open_queues()
 
     def open_queues(self) -> None:
-        pairs = range(self.plan.pairs) if self.plan.goes_round else [self._pair]
-        own = f"LAB.REPLY.OWN.{self.number}" if self.plan.own_replies else ""
+        pairs = range(self.spec.pairs) if self.spec.goes_round else [self._pair]
+        own = f"LAB.REPLY.OWN.{self.number}" if self.spec.own_replies else ""
         for pair in pairs:
             reply_queue = own or f"LAB.REPLY.{pair}"
             descriptor = bytearray(self.descriptor)
@@ -188,11 +188,11 @@ class TrustedRequester(TrustedWorker):
             self._queues[pair] = (request, bytes(descriptor), self.open_queue(reply_queue, _INPUT))
 
     def work(self) -> None:
-        if self.plan.goes_round:
-            self._pair = (self._pair + 1) % self.plan.pairs
+        if self.spec.goes_round:
+            self._pair = (self._pair + 1) % self.spec.pairs
         self._sequence += 1
         request, descriptor, reply = self._queues[self._pair]
-        body = reply_for(self._sequence, self.plan.body_bytes)
+        body = reply_for(self._sequence, self.spec.body_bytes)
         stored = self.put(request, descriptor, body)
         self.commit()
         wanted = stored[_MESSAGE_ID : _MESSAGE_ID + _ID_BYTES]
@@ -214,7 +214,7 @@ class TrustedSession(TrustedRequester):
         self.open_queues()
         now = time.perf_counter_ns()
         self.tally.count(CONNECT, self.due_ns, now)
-        for _ in range(self.plan.session_round_trips):
+        for _ in range(self.spec.session_round_trips):
             began = now
             super().work()
             now = time.perf_counter_ns()
@@ -228,16 +228,16 @@ class TrustedSession(TrustedRequester):
 class TrustedResponder(TrustedWorker):
     """Gets from one request queue, and replies to the queue that the request names."""
 
-    def __init__(self, plan: LoadSpec, number: int) -> None:
-        in_units = plan.persistent if plan.units == BY_PERSISTENCE else plan.units in (RESPONDERS, EVERYBODY)
-        super().__init__(plan, number, in_units)
+    def __init__(self, spec: LoadSpec, number: int) -> None:
+        in_units = spec.persistent if spec.units == BY_PERSISTENCE else spec.units in (RESPONDERS, EVERYBODY)
+        super().__init__(spec, number, in_units)
         self._get_options = _get_options(in_units, _SERVE_MILLISECONDS, MQMO_NONE)
         self._requests = 0
         self._replies: dict[bytes, int] = {}
 
     def start(self) -> None:
         self.connect()
-        self._requests = self.open_queue(f"LAB.REQUEST.{self.number % self.plan.pairs}", _INPUT)
+        self._requests = self.open_queue(f"LAB.REQUEST.{self.number % self.spec.pairs}", _INPUT)
 
     def work(self) -> None:
         found = self.get(self._requests, self.descriptor, self._get_options)
@@ -265,13 +265,13 @@ def _get_options(in_units: bool, wait_milliseconds: int, match: int) -> bytes:
     return bytes(options)
 
 
-def trusted_driver(plan: LoadSpec) -> ThreadedDriver:
-    if plan.kind not in (REQUEST_REPLY, SESSIONS) or plan.messages != PLAIN:
-        raise LoadFailed(f"applications inside the queue manager do no {plan.kind} with {plan.messages} messages")
-    if plan.routes and plan.requesters:
+def trusted_driver(spec: LoadSpec) -> ThreadedDriver:
+    if spec.kind not in (REQUEST_REPLY, SESSIONS) or spec.messages != PLAIN:
+        raise LoadFailed(f"applications inside the queue manager do no {spec.kind} with {spec.messages} messages")
+    if spec.routes and spec.requesters:
         raise LoadFailed("applications inside the queue manager send no requests to another queue manager")
-    requester = TrustedSession if plan.kind == SESSIONS else TrustedRequester
+    requester = TrustedSession if spec.kind == SESSIONS else TrustedRequester
     return ThreadedDriver(
-        [partial(requester, plan, number) for number in plan.requesters],
-        [partial(TrustedResponder, plan, number) for number in plan.responders],
+        [partial(requester, spec, number) for number in spec.requesters],
+        [partial(TrustedResponder, spec, number) for number in spec.responders],
     )

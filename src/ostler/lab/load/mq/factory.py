@@ -23,21 +23,21 @@ from ostler.lab.load.spec import (
 )
 
 
-def mq_clients(plan: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
+def mq_clients(spec: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
     """One client for each connection, in the order of their numbers. Clients that share one are its `members`.
 
     Those that share a connection are of one queue manager, and connections go round the queue managers.
     """
-    terms = mq_terms(plan)
-    shared = plan.conversations
-    if shared <= 1 or (is_requester and plan.kind == SESSIONS):
-        return [_client(plan, pace, terms, is_requester, number, 1) for number in numbers]
+    terms = mq_terms(spec)
+    shared = spec.conversations
+    if shared <= 1 or (is_requester and spec.kind == SESSIONS):
+        return [_client(spec, pace, terms, is_requester, number, 1) for number in numbers]
     by_manager = [[number for number in numbers if number % terms.managers == each] for each in range(terms.managers)]
     found: list[LoadClient] = []
     for at in range(0, max(len(each) for each in by_manager), shared):
         for each in by_manager:
             members = [
-                _client(plan, pace, terms, is_requester, number, conversation)
+                _client(spec, pace, terms, is_requester, number, conversation)
                 for conversation, number in enumerate(each[at : at + shared], 1)
             ]
             if members:
@@ -45,52 +45,52 @@ def mq_clients(plan: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -
     return found
 
 
-def _client(plan: LoadSpec, pace: Pace, terms: MqTerms, is_requester: bool, number: int, conversation: int) -> MqClient:
-    if plan.kind == PUBLISH:
+def _client(spec: LoadSpec, pace: Pace, terms: MqTerms, is_requester: bool, number: int, conversation: int) -> MqClient:
+    if spec.kind == PUBLISH:
         if is_requester:
             return MqPublisher(pace, number, terms, conversation)
         return MqSubscriber(pace, number, terms, conversation)
-    if plan.kind == ONE_WAY:
+    if spec.kind == ONE_WAY:
         if is_requester:
             return MqProducer(pace, number, terms, conversation)
         return MqConsumer(pace, number, terms, conversation)
     if not is_requester:
-        if plan.routes:
+        if spec.routes:
             return MqRemoteResponder(pace, number, terms, conversation)
         return MqResponder(pace, number, terms, conversation)
-    if plan.kind == SESSIONS:
+    if spec.kind == SESSIONS:
         return MqSession(pace, number, terms)
     return MqRequester(pace, number, terms, conversation)
 
 
-def requesters_in_units(plan: LoadSpec) -> bool:
-    return plan.units == EVERYBODY
+def requesters_in_units(spec: LoadSpec) -> bool:
+    return spec.units == EVERYBODY
 
 
-def responders_in_units(plan: LoadSpec) -> bool:
-    return plan.units in (RESPONDERS, EVERYBODY) or (plan.units == BY_PERSISTENCE and plan.persistent)
+def responders_in_units(spec: LoadSpec) -> bool:
+    return spec.units in (RESPONDERS, EVERYBODY) or (spec.units == BY_PERSISTENCE and spec.persistent)
 
 
-def mq_terms(plan: LoadSpec) -> MqTerms:
+def mq_terms(spec: LoadSpec) -> MqTerms:
     return MqTerms(
-        pairs=plan.pairs,
-        body_bytes=plan.body_bytes,
-        persistent=plan.persistent,
+        pairs=spec.pairs,
+        body_bytes=spec.body_bytes,
+        persistent=spec.persistent,
         # The queue manager's own socket has no channels.
-        channel="" if isinstance(plan.address, str) else plan.channel,
-        pipelined=plan.protocol == MQ_PIPELINED,
-        requester_units=requesters_in_units(plan),
-        responder_units=responders_in_units(plan),
-        goes_round=plan.goes_round,
-        own_replies=plan.own_replies,
-        is_jms=plan.messages == JMS,
-        async_put=plan.async_put,
-        read_ahead=plan.read_ahead,
-        session_round_trips=plan.session_round_trips,
-        subscribers=plan.subscribers,
-        managers=1 + len(plan.other_addresses),
-        consumer_unit=plan.consumer_unit,
-        routes=plan.routes,
+        channel="" if isinstance(spec.address, str) else spec.channel,
+        pipelined=spec.protocol == MQ_PIPELINED,
+        requester_units=requesters_in_units(spec),
+        responder_units=responders_in_units(spec),
+        goes_round=spec.goes_round,
+        own_replies=spec.own_replies,
+        is_jms=spec.messages == JMS,
+        async_put=spec.async_put,
+        read_ahead=spec.read_ahead,
+        session_round_trips=spec.session_round_trips,
+        subscribers=spec.subscribers,
+        managers=1 + len(spec.other_addresses),
+        consumer_unit=spec.consumer_unit,
+        routes=spec.routes,
     )
 
 
@@ -103,27 +103,27 @@ class VerbCounts:
     commits: int
 
 
-def verbs_per_round_trip(plan: LoadSpec) -> VerbCounts:
+def verbs_per_round_trip(spec: LoadSpec) -> VerbCounts:
     """Of requester and responder together. A session has `session_round_trips` times as many."""
-    commits = (2 if requesters_in_units(plan) else 0) + (1 if responders_in_units(plan) else 0)
+    commits = (2 if requesters_in_units(spec) else 0) + (1 if responders_in_units(spec) else 0)
     return VerbCounts(puts=2, gets=2, commits=commits)
 
 
-def exchanges_per_operation(plan: LoadSpec) -> int:
+def exchanges_per_operation(spec: LoadSpec) -> int:
     """How often somebody sends and waits for an answer in one main operation: so often the network limit counts.
 
     Of a one-way message: the producer's exchanges alone, as the consumer works at the same time.
     """
-    is_pipelined = plan.protocol == MQ_PIPELINED
-    in_units = requesters_in_units(plan)
-    if plan.kind in (ONE_WAY, PUBLISH):
-        return 2 if in_units and not is_pipelined and not plan.async_put else 1
+    is_pipelined = spec.protocol == MQ_PIPELINED
+    in_units = requesters_in_units(spec)
+    if spec.kind in (ONE_WAY, PUBLISH):
+        return 2 if in_units and not is_pipelined and not spec.async_put else 1
     # Put, commit, get, commit of the requester; pipelined, its get and its last commit.
     requester = (2 if in_units else 1) if is_pipelined else (4 if in_units else 2)
-    responder = 1 if is_pipelined else (3 if responders_in_units(plan) else 2)
-    if plan.kind != SESSIONS:
+    responder = 1 if is_pipelined else (3 if responders_in_units(spec) else 2)
+    if spec.kind != SESSIONS:
         return requester + responder
-    queues = (plan.pairs if plan.goes_round else 1) * (1 if plan.own_replies else 2) + (1 if plan.own_replies else 0)
+    queues = (spec.pairs if spec.goes_round else 1) * (1 if spec.own_replies else 2) + (1 if spec.own_replies else 0)
     # TCP's own, first frame, connect, open and close each queue, disconnect.
     around = 5 if is_pipelined else 4 + 2 * queues
-    return around + plan.session_round_trips * (requester + responder)
+    return around + spec.session_round_trips * (requester + responder)

@@ -44,8 +44,8 @@ def read_frame(data: bytes, at: int) -> tuple[Received | None, int]:
         # Of headers that come more than once, the first counts.
         headers.setdefault(key, value)
     body = head_end + 2
-    told = headers.get(b"content-length")
-    end = body + int(told) if told is not None else data.find(b"\0", body)
+    declared = headers.get(b"content-length")
+    end = body + int(declared) if declared is not None else data.find(b"\0", body)
     if end < 0 or end >= length:
         return None, at
     return Received(lines[0], headers, data[body:end]), end + 1
@@ -54,11 +54,11 @@ def read_frame(data: bytes, at: int) -> tuple[Received | None, int]:
 def frame_bytes(data: bytes, at: int) -> int:
     """How long the frame is that begins at an offset; 0 while it does not tell."""
     head_end = data.find(b"\n\n", at)
-    told = data.find(_LENGTH, at, head_end) if head_end >= 0 else -1
-    if told < 0:
+    length_at = data.find(_LENGTH, at, head_end) if head_end >= 0 else -1
+    if length_at < 0:
         return 0
-    line_end = data.find(b"\n", told + 1)
-    return head_end + 2 + int(data[told + len(_LENGTH) : line_end]) + 1 - at
+    line_end = data.find(b"\n", length_at + 1)
+    return head_end + 2 + int(data[length_at + len(_LENGTH) : line_end]) + 1 - at
 
 
 class StompClient(LoadClient):
@@ -115,8 +115,8 @@ class StompClient(LoadClient):
         if self._persistent:
             self._sent += 1
             more += b"receipt:%d\n" % self._sent
-        told = (destination, more, self._keeps, correlation, len(body))
-        return frame(b"SEND", b"destination:%b\n%b%bcorrelation-id:%b\ncontent-length:%d\n" % told, body)
+        fields = (destination, more, self._keeps, correlation, len(body))
+        return frame(b"SEND", b"destination:%b\n%b%bcorrelation-id:%b\ncontent-length:%d\n" % fields, body)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         data = self._gathering.add(data)

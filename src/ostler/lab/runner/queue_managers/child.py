@@ -117,14 +117,14 @@ class _ChildProcess:
         try:
             port = _listening_port(self._server, self._host)
         except MQError as error:
-            self._say(FAILED, str(error))
+            self._send(FAILED, str(error))
         else:
-            self._say(READY, (manager.restart, port))
+            self._send(READY, (manager.restart, port))
 
     def failed(self, failure: StartFailure) -> None:
-        self._say(FAILED, failure.text)
+        self._send(FAILED, failure.text)
 
-    def _say(self, what: str, value: object) -> None:
+    def _send(self, what: str, value: object) -> None:
         # Whoever is gone needs no answer: the end of the pipe ends the process.
         with contextlib.suppress(OSError):
             self._pipe.send((what, value))
@@ -134,7 +134,7 @@ class _ChildProcess:
     def _answer(self, daemon: Daemon) -> None:
         with contextlib.suppress(EOFError, OSError):
             while self._pipe.recv() == METRICS:
-                self._say(METRICS, read_metrics(self._manager))
+                self._send(METRICS, read_metrics(self._manager))
         daemon.ask_end(EndRequest(IMMEDIATE, 0.0, "the laboratory"))
         time.sleep(SECONDS_TO_END_MAX)
         os._exit(1)

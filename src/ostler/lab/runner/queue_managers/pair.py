@@ -44,15 +44,15 @@ class QueueManagerPair:
         pairs: int,
         own_replies: tuple[str, ...] = (),
         starts_channels: bool = True,
-        tell: Callable[[str], None] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
-        """Start both, and all channels between them. `plan` is for both, without objects. `tell` hears how far it is,
+        """Start both, and all channels between them. `plan` is for both, without objects. `report` hears how far it is,
         where channels are so many that it takes long.
 
         Raises RunAborted when a queue manager does not start, and PointFailed when a channel does not.
         """
         self.wiring = wiring
-        self._tell = tell if tell is not None and wiring.routes >= _MANY else _ignore_note
+        self._report = report if report is not None and wiring.routes >= _MANY else _ignore_note
         self._told = time.monotonic()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
@@ -62,7 +62,7 @@ class QueueManagerPair:
         asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
         answering = replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
         try:
-            self._tell(f"Two queue managers start, with {wiring.routes:,} channels each way between them.")
+            self._report(f"Two queue managers start, with {wiring.routes:,} channels each way between them.")
             self.asking = self._started(root, asking, NEAR)
             self.answering = self._started(root, answering, FAR)
             if starts_channels:
@@ -105,13 +105,13 @@ class QueueManagerPair:
         for at in range(0, len(commands), _COMMANDS_AT_A_TIME):
             own.mqsc("\n".join(commands[at : at + _COMMANDS_AT_A_TIME]))
             done = min(at + _COMMANDS_AT_A_TIME, len(commands))
-            self._tell_now_and_then(self.wiring.routes * done // len(commands), own, other, "are started")
+            self._report_occasionally(self.wiring.routes * done // len(commands), own, other, "are started")
 
-    def _tell_now_and_then(self, count: int, own: LabQueueManager, other: LabQueueManager, what: str) -> None:
+    def _report_occasionally(self, count: int, own: LabQueueManager, other: LabQueueManager, what: str) -> None:
         now = time.monotonic()
         if now - self._told >= _TOLD_SECONDS:
             self._told = now
-            self._tell(f"{count:,} of {self.wiring.routes:,} channels from {own.name} to {other.name} {what}.")
+            self._report(f"{count:,} of {self.wiring.routes:,} channels from {own.name} to {other.name} {what}.")
 
     def _wait_until_running(self) -> None:
         seconds_max = _RUNNING_SECONDS_MAX + self.wiring.routes / _CHANNELS_PER_SECOND_LEAST
@@ -124,7 +124,7 @@ class QueueManagerPair:
                 if len(found) == self.wiring.routes and not waiting:
                     break
                 now = time.monotonic()
-                self._tell_now_and_then(len(found) - len(waiting), own, other, "run")
+                self._report_occasionally(len(found) - len(waiting), own, other, "run")
                 if now > deadline:
                     name, state = next(iter(waiting.items()), (own.name, "not shown"))
                     raise PointFailed(

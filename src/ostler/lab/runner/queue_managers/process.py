@@ -18,7 +18,7 @@ from ostler.client.api.connection import connect
 from ostler.client.link.control import NotRunningError, control
 from ostler.lab.peers.broker_process import LOOPBACK, free_port
 from ostler.lab.runner.contract import Metric, PointFailed, RunAborted
-from ostler.lab.runner.queue_managers import child as inside
+from ostler.lab.runner.queue_managers import child as child
 from ostler.lab.runner.queue_managers.accounting_rows import READER, SOURCES, next_record, take_metrics
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.sampling.process_sampler import WatchedProcess
@@ -49,7 +49,7 @@ class LabQueueManager:
         self.address = (LOOPBACK, port or free_port())
         self.local_path = str(socket_path(self.directory))
         self.log_file = root / f"{self.directory.path.name}.out"
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._records: dict[str, int] = {}
         began = time.perf_counter()
         self._process, self._pipe = self._spawn()
@@ -65,7 +65,7 @@ class LabQueueManager:
             # Control-C at the terminal is for us: we end it in good order. A group is enough for that; in a session
             # of its own the kernel would share out the cores otherwise than among drivers and peers (autogroups).
             process = subprocess.Popen(
-                [sys.executable, "-m", inside.__name__, str(theirs.fileno())],
+                [sys.executable, "-m", child.__name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -84,14 +84,14 @@ class LabQueueManager:
     def _wait_until_ready(self) -> tuple[RestartSummary, int]:
         """What the start came to, and the port of the listener."""
         try:
-            what, value = self._received(_START_SECONDS_MAX)
+            what, value = self._receive(_START_SECONDS_MAX)
         except PointFailed as failed:
             self.kill()
             raise RunAborted(str(failed)) from None
         except BaseException:
             self.kill()
             raise
-        if what == inside.READY:
+        if what == child.READY:
             assert isinstance(value, tuple)
             restart, found = value
             assert isinstance(restart, RestartSummary)
@@ -114,7 +114,7 @@ class LabQueueManager:
         """The certificate that clients trust; empty without TLS."""
         if not self.plan.cipher_spec:
             return ""
-        return str(self.directory.path / inside.AUTHORITY_DIRECTORY / "ca.crt")
+        return str(self.directory.path / child.AUTHORITY_DIRECTORY / "ca.crt")
 
     def watched(self) -> list[WatchedProcess]:
         """By thread, so that the log's is seen."""
@@ -127,14 +127,14 @@ class LabQueueManager:
 
         Nobody waits for it, and it asks for no connection that would be counted. Raises PointFailed when it is gone.
         """
-        with self._turn:
+        with self._lock:
             try:
                 while self._pipe.poll():
                     self._pipe.recv()  # an answer that came too late
-                self._pipe.send(inside.METRICS)
+                self._pipe.send(child.METRICS)
             except (OSError, EOFError):
                 raise PointFailed(self.describe_end()) from None
-            _, found = self._received(_ANSWER_SECONDS_MAX)
+            _, found = self._receive(_ANSWER_SECONDS_MAX)
         assert isinstance(found, list)
         return [Metric(source, name, float(value)) for source, name, value in found]
 
@@ -149,7 +149,7 @@ class LabQueueManager:
             if isinstance(counts, dict):
                 is_done = not counts["syntax_errors"] and not counts["failed"]
         if not is_done:
-            raise PointFailed(f"Queue manager {self.name} refused: {' '.join(inside.refusals(lines)) or lines}")
+            raise PointFailed(f"Queue manager {self.name} refused: {' '.join(child.refusals(lines)) or lines}")
         return lines
 
     def accounting(self) -> list[Metric]:
@@ -198,7 +198,7 @@ class LabQueueManager:
         how = "does not answer" if status is None else f"ended with status {status}"
         return f"Queue manager {self.name} {how}{self._last_lines()}"
 
-    def _received(self, seconds_max: float) -> tuple[str, object]:
+    def _receive(self, seconds_max: float) -> tuple[str, object]:
         try:
             if self._pipe.poll(seconds_max):
                 what, value = self._pipe.recv()
@@ -219,10 +219,10 @@ class LabQueueManager:
 
     def end(self) -> None:
         """In good order, as endmqm -i; killed if that takes too long. A second time does nothing."""
-        with self._turn:
+        with self._lock:
             self._pipe.close()
         try:
-            self._process.wait(inside.SECONDS_TO_END_MAX)
+            self._process.wait(child.SECONDS_TO_END_MAX)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -232,7 +232,7 @@ class LabQueueManager:
         self._process.wait()
         self._pipe.close()
 
-    def again(self) -> LabQueueManager:
+    def start_again(self) -> LabQueueManager:
         """Start it again after its end: from what is on disk, and on the same port if nobody else has that now."""
         if self.is_alive:
             raise ValueError(f"queue manager {self.name} still runs")
