@@ -247,7 +247,7 @@ def test_tables_that_other_steps_made_are_made_again(copied: Site) -> None:
     shutil.rmtree(copied.runs)
     told: list[str] = []
     copied.runs.mkdir()
-    outcome = run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], tell=told.append, gold=())
+    outcome = run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], report=told.append, gold=())
     assert (outcome.is_changed, outcome.taken, told[0].partition(":")[0]) == (True, (), "Tables are made again")
     after = outcome.snapshot
     for rows, table in zip(whole, (RUN, ENTRANT), strict=True):
@@ -265,7 +265,7 @@ def test_what_fails_on_the_way_leaves_the_tables(copied: Site) -> None:
             shutil.rmtree(run / "segments")
 
     with pytest.raises(PipelineError, match=r"The pipeline stopped: .* Tables are as they were\."):
-        run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], tell=lose_files)
+        run_pipeline(lambda: copied.spark, copied.lake, [copied.runs], report=lose_files)
     assert open_lake(copied.lake) == before
     assert before.read(POINT).num_rows
     assert len(list((copied.lake / "bronze" / "phase").iterdir())) == 1

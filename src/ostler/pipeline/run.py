@@ -36,7 +36,7 @@ STEPS: Final = 5
 # What is rejected of the published figures belongs to no run.
 _NO_RUN: Final = ""
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 OpenSpark = Callable[[], SparkSession]
 
 
@@ -79,20 +79,24 @@ class _Plan:
         return (*self.fresh_names, *([_NO_RUN] if self.published is not None else []))
 
 
+def _ignore_report(text: str) -> None:
+    """Report to nobody."""
+
+
 def run_pipeline(
     open_spark: OpenSpark,
     lake: Path,
-    places: Iterable[Path],
+    paths: Iterable[Path],
     is_rebuild: bool = False,
-    tell: Tell | None = None,
+    report: Report | None = None,
     gold: Sequence[GoldStep] | None = None,
 ) -> PipelineOutcome:
     """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too. `gold` is for tests.
 
     PipelineRefused, and the lake as it was, when that cannot be done.
     """
-    say = tell or (lambda text: None)
-    found, refused = find_runs(places)
+    report = report or _ignore_report
+    found, refused = find_runs(paths)
     with LakeChange(lake) as change:
         plan = _plan_update(change.before, found, is_rebuild)
         known = tuple(run.name for run in found if run.name not in plan.fresh_names)
@@ -100,8 +104,8 @@ def run_pipeline(
             return PipelineOutcome(change.before, False, (), known, tuple(refused))
         with spark_error_context("The pipeline stopped"):
             spark = open_spark()
-            rejected = _update_lake(spark, change, plan, say)
-            _make_gold(spark, change, GOLD_STEPS if gold is None else gold, say)
+            rejected = _update_lake(spark, change, plan, report)
+            _make_gold(spark, change, GOLD_STEPS if gold is None else gold, report)
         # What others keep there stays.
         snapshot = change.commit({**change.before.made_from, **plan.made_from})
     return PipelineOutcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
@@ -120,35 +124,35 @@ def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bo
     return _Plan(fresh, tuple(sorted(pointed)), None if is_printed else text, made_from, is_stale)
 
 
-def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, say: Tell) -> int:
+def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, report: Report) -> int:
     """Bronze, silver and quarantine; how many rows were set aside."""
     rejected: list[DataFrame] = []
     checked = CheckedFiles()
     if plan.fresh:
-        say(f"Checking the files of {counted(len(plan.fresh), 'run')}.")
+        report(f"Checking the files of {counted(len(plan.fresh), 'run')}.")
         checked = check_files(plan.fresh)
-        rejected += take_samples(spark, change, plan.fresh, checked, say)
+        rejected += take_samples(spark, change, plan.fresh, checked, report)
     if plan.is_stale:
-        say("Tables are made again: another version of the pipeline has made them.")
+        report("Tables are made again: another version of the pipeline has made them.")
     if plan.fresh or plan.is_stale:
         list_runs(spark, change, plan.fresh, plan.is_stale)
     if plan.published is not None:
-        rejected += _ingest_published(spark, change, plan.published, say)
+        rejected += _ingest_published(spark, change, plan.published, report)
     if plan.pointed:
-        rejected += make_points(spark, change, plan.pointed, say)
+        rejected += make_points(spark, change, plan.pointed, report)
     _quarantine(spark, change, rejected, plan)
     return _check_row_counts(change.now, plan, checked)
 
 
-def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], say: Tell) -> None:
+def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep], report: Report) -> None:
     for step in steps:
         frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
         rows = write_table(change, step.make(frames).coalesce(1), step.table)
-        say(f"{counted(rows, 'row')} of {step.table.name}.")
+        report(f"{counted(rows, 'row')} of {step.table.name}.")
 
 
 def take_samples(
-    spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, say: Tell
+    spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, report: Report
 ) -> list[DataFrame]:
     """Bronze. What is not as it should be is given back: files at once, rows where fewer came out than went in."""
     names = [run.name for run in runs]
@@ -159,7 +163,7 @@ def take_samples(
             change.put(table, names)
             continue
         rows = write_table(change, ingest.sound_samples(samples, table), table, names)
-        say(f"{counted(rows, 'row')} of {name}.")
+        report(f"{counted(rows, 'row')} of {name}.")
         if rows < checked.rows[name]:
             rejected.append(ingest.rejected_samples(samples, table))
     return rejected
@@ -176,15 +180,15 @@ def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun],
         write_table(change, ingest.with_runs(before, added, table, names).coalesce(1), table)
 
 
-def _ingest_published(spark: SparkSession, change: LakeChange, text: str, say: Tell) -> list[DataFrame]:
+def _ingest_published(spark: SparkSession, change: LakeChange, text: str, report: Report) -> list[DataFrame]:
     """Published figures."""
     read = published.read_figures(published.printed_figures(spark, text))
     rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
-    say(f"{counted(rows, 'row')} of {PUBLISHED.name}.")
+    report(f"{counted(rows, 'row')} of {PUBLISHED.name}.")
     return [published.rejected_figures(read)]
 
 
-def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], say: Tell) -> list[DataFrame]:
+def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], report: Report) -> list[DataFrame]:
     """Silver. Scenarios that have new points are written again, with their other points."""
     now = change.now
     tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
@@ -195,7 +199,7 @@ def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], sa
     operations = timed_operations(tables).persist()
     others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
     rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
-    say(f"{counted(rows, 'row')} of {POINT.name}.")
+    report(f"{counted(rows, 'row')} of {POINT.name}.")
     return [broken_points(operations)]
 
 

@@ -212,13 +212,13 @@ def test_series_and_titles_are_told_in_words_and_once() -> None:
 
 
 def test_ways_of_a_product_share_its_colour_and_limits_are_grey() -> None:
-    looks = contestant_styles(
+    styles = contestant_styles(
         [("RabbitMQ", "peer"), ("Ostler, in one process", "ostler"), ("Ostler", "ostler"), ("ping-pong", "limit")]
     )
-    assert looks["Ostler"].colour == looks["Ostler, in one process"].colour == 0
-    assert looks["Ostler"] != looks["Ostler, in one process"]
-    assert looks["RabbitMQ"].colour == 1
-    assert [name for name, look in looks.items() if look.is_limit] == ["ping-pong"]
+    assert styles["Ostler"].colour == styles["Ostler, in one process"].colour == 0
+    assert styles["Ostler"] != styles["Ostler, in one process"]
+    assert styles["RabbitMQ"].colour == 1
+    assert [name for name, style in styles.items() if style.is_limit] == ["ping-pong"]
 
 
 # -- drawings ----------------------------------------------------------------------------------------------------------

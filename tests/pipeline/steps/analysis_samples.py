@@ -106,5 +106,5 @@ def figure(number: int, scenario: str, value: float, **others: Any) -> dict[str,
     return row | others
 
 
-def figures(spark: SparkSession, rows: Sequence[dict[str, Any]]) -> DataFrame:
+def metrics(spark: SparkSession, rows: Sequence[dict[str, Any]]) -> DataFrame:
     return table(spark, PUBLISHED, rows)

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
-from tests.pipeline.steps.analysis_samples import figure, figures, point, points, run, runs
+from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs
 
 from ostler.lab.families.channels.distributed import ONE_MANAGER
 from ostler.lab.runner.shovel_peer import ENTRANT
@@ -315,7 +315,7 @@ def compared(spark: SparkSession) -> list[Row]:
     parts = (_releases(), _products(), _options(), _ratios(), _channels())
     made = [each for part, _ in parts for each in part]
     rows = [each for _, part in parts for each in part]
-    found = comparisons(points(spark, rows), runs(spark, made), figures(spark, _PRINTED))
+    found = comparisons(points(spark, rows), runs(spark, made), metrics(spark, _PRINTED))
     assert tuple(found.columns) == COMPARISON.names
     return found.collect()
 

@@ -72,29 +72,31 @@ class _LakeTimes:
     is_cut: bool = False
 
 
-def measure(asked: LakeBenchOptions, scratch: Path, report: Report) -> Result:
+def measure(options: LakeBenchOptions, scratch: Path, report: Report) -> Result:
     """Everything; needs a process of its own, for there is one Spark in a process. PipelineRefused when it cannot."""
-    _check_room(asked.rows, scratch)
-    deadline = time.monotonic() + asked.seconds_max
+    _check_room(options.rows, scratch)
+    deadline = time.monotonic() + options.seconds_max
     found = _LakeTimes()
     report(0.0, "starting Spark")
     with (
-        spark_application(asked.master, "ostler pipeline bench", asked.settings) as spark,
+        spark_application(options.master, "ostler pipeline bench", options.settings) as spark,
         spark_error_context("The benchmark stopped"),
     ):
         _remember(spark, found, "at the start")
-        made = make_runs(spark, (scratch / "runs").absolute(), asked.rows, asked.shape, lambda text: report(0.05, text))
+        made = make_runs(
+            spark, (scratch / "runs").absolute(), options.rows, options.shape, lambda text: report(0.05, text)
+        )
         few = made.runs[: max(1, len(made.runs) // 10)]
         report(0.3, "warming up with a tenth of the runs")
         _round(spark, scratch, few, _LakeTimes(), 0, report, 0.3)
         _remember(spark, found, "after a tenth")
-        for number in range(asked.rounds):
+        for number in range(options.rounds):
             if number and time.monotonic() > deadline:
                 found.is_cut = True
                 break
-            _round(spark, scratch, made.runs, found, number, report, 0.4 + 0.6 * number / asked.rounds)
+            _round(spark, scratch, made.runs, found, number, report, 0.4 + 0.6 * number / options.rounds)
         _remember(spark, found, "after all")
-    return _result(asked, made, found)
+    return _result(options, made, found)
 
 
 def _check_room(rows: int, scratch: Path) -> None:
@@ -220,7 +222,7 @@ def _remember(spark: SparkSession, found: _LakeTimes, when: str) -> None:
 # -- result ------------------------------------------------------------------------------------------------------------
 
 
-def _result(asked: LakeBenchOptions, made: SyntheticRuns, found: _LakeTimes) -> Result:
+def _result(options: LakeBenchOptions, made: SyntheticRuns, found: _LakeTimes) -> Result:
     result = Result(
         NAME,
         "steps of the pipeline beside plain Spark",
@@ -230,8 +232,8 @@ def _result(asked: LakeBenchOptions, made: SyntheticRuns, found: _LakeTimes) -> 
             "runs": len(made.runs),
             "segments": made.segments,
             "rounds": len(found.ours[INGEST]),
-            "master": asked.master,
-            "settings": dict(asked.settings),
+            "master": options.master,
+            "settings": dict(options.settings),
         },
     )
     result.table = [["step", "rows/s", "bare rows/s", "ratio"]]
@@ -244,19 +246,19 @@ def _result(asked: LakeBenchOptions, made: SyntheticRuns, found: _LakeTimes) -> 
         result.ratios[f"{step} to bare"] = round(share, 3)
         result.aims.append(Aim(f"{step}: rows a second, of the bare counterpart's", RATIO_AIM, round(share, 3), False))
         result.table.append([step, f"{ours.median:,.0f}", f"{bare.median:,.0f}", f"{share:.2f}"])
-    _tell_memory(result, found)
+    _note_memory(result, found)
     if found.is_cut:
-        result.notes.append(f"Only {len(found.ours[INGEST])} of {asked.rounds} rounds: the time was over.")
+        result.notes.append(f"Only {len(found.ours[INGEST])} of {options.rounds} rounds: the time was over.")
     return result
 
 
-def _tell_memory(result: Result, found: _LakeTimes) -> None:
+def _note_memory(result: Result, found: _LakeTimes) -> None:
     for name, figures in (("heap", found.heap), ("python_resident", found.resident)):
         for when, megabytes in figures.items():
             result.measurements.append(Measurement(name, "MB", (round(megabytes, 1),), {"when": when}))
     growth = found.heap["after all"] - found.heap["after a tenth"]
     text = "driver's Java heap: growth in MB from a tenth of the rows to all"
     result.aims.append(Aim(text, GROWTH_MEGABYTES_MAX, round(growth, 1), True))
-    told = ", ".join(f"{megabytes:.0f} MB {when}" for when, megabytes in found.heap.items())
+    text = ", ".join(f"{megabytes:.0f} MB {when}" for when, megabytes in found.heap.items())
     python = ", ".join(f"{megabytes:.0f} MB {when}" for when, megabytes in found.resident.items())
-    result.notes.append(f"The driver's Java heap after a collection: {told}; its Python: {python}.")
+    result.notes.append(f"The driver's Java heap after a collection: {text}; its Python: {python}.")

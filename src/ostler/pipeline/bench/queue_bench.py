@@ -108,10 +108,10 @@ class _Stage:
         return (self.scratch / f"messages-{messages}").absolute()
 
 
-def measure(asked: QueueBenchOptions, scratch: Path, report: Report) -> Result:
+def measure(options: QueueBenchOptions, scratch: Path, report: Report) -> Result:
     """Everything; needs a process of its own, for there is one Spark in a process. PipelineRefused when it cannot."""
-    _check_room(asked, scratch)
-    deadline = time.monotonic() + asked.seconds_max
+    _check_room(options, scratch)
+    deadline = time.monotonic() + options.seconds_max
     found = _QueueTimes()
     report(0.0, "starting a queue manager")
     names = (_SPARK_QUEUE, _PROGRAM_QUEUE, _STAGING_IN, _STAGING_OUT)
@@ -119,20 +119,20 @@ def measure(asked: QueueBenchOptions, scratch: Path, report: Report) -> Result:
     with _queue_manager((scratch / "queue-manager").absolute(), plan) as manager:
         report(0.0, "starting Spark")
         with (
-            spark_application(asked.master, "ostler pipeline bench", asked.settings) as spark,
+            spark_application(options.master, "ostler pipeline bench", options.settings) as spark,
             spark_error_context("The benchmark stopped"),
         ):
-            stage = _Stage(spark, manager, scratch, asked.body_bytes)
-            few = min(_WARM_UP_MESSAGES, asked.messages)
+            stage = _Stage(spark, manager, scratch, options.body_bytes)
+            few = min(_WARM_UP_MESSAGES, options.messages)
             report(0.05, f"warming up with {few:,} messages")
             _round(stage, few, _QueueTimes(), 0, partial(report, 0.05))
-            for number in range(asked.rounds):
+            for number in range(options.rounds):
                 if number and time.monotonic() > deadline:
                     found.is_cut = True
                     break
-                done = 0.1 + 0.9 * number / asked.rounds
-                _round(stage, asked.messages, found, number, partial(report, done))
-    return _result(asked, found)
+                done = 0.1 + 0.9 * number / options.rounds
+                _round(stage, options.messages, found, number, partial(report, done))
+    return _result(options, found)
 
 
 def _queue_manager(root: Path, plan: QueueManagerPlan) -> LabQueueManager:
@@ -142,12 +142,12 @@ def _queue_manager(root: Path, plan: QueueManagerPlan) -> LabQueueManager:
         raise PipelineError(str(over)) from over
 
 
-def _check_room(asked: QueueBenchOptions, scratch: Path) -> None:
-    wanted = _DISK_COPIES * asked.messages * (asked.body_bytes + 400) + _LOG_BYTES
+def _check_room(options: QueueBenchOptions, scratch: Path) -> None:
+    wanted = _DISK_COPIES * options.messages * (options.body_bytes + 400) + _LOG_BYTES
     free = shutil.disk_usage(scratch).free
     if free < wanted:
         raise PipelineError(
-            f"{asked.messages:,} messages need {wanted / 1e9:.1f} GB, and {scratch} has {free / 1e9:.1f} GB left. "
+            f"{options.messages:,} messages need {wanted / 1e9:.1f} GB, and {scratch} has {free / 1e9:.1f} GB left. "
             "Ask for fewer with --messages, or name another place with --scratch."
         )
 
@@ -157,7 +157,7 @@ def _check_room(asked: QueueBenchOptions, scratch: Path) -> None:
 _Work = Callable[[_Stage, int], int]
 
 
-def _round(stage: _Stage, messages: int, found: _QueueTimes, number: int, tell: Callable[[str], None]) -> None:
+def _round(stage: _Stage, messages: int, found: _QueueTimes, number: int, report: Callable[[str], None]) -> None:
     """Every step once, of every kind. It ends with the queues as empty as they were."""
     works: dict[str, dict[str, _Work]] = {
         WRITE: {SOURCE: _spark_writes, PROGRAM: _program_puts, PARQUET: _parquet_writes},
@@ -167,7 +167,7 @@ def _round(stage: _Stage, messages: int, found: _QueueTimes, number: int, tell: 
     for step in STEPS:
         kinds: Iterable[str] = KINDS if number % 2 else reversed(KINDS)
         for kind in kinds:
-            tell(f"round {number + 1}: {step}, {kind}, {messages:,} messages")
+            report(f"round {number + 1}: {step}, {kind}, {messages:,} messages")
             began = time.perf_counter()
             count = works[step][kind](stage, messages)
             seconds = time.perf_counter() - began
@@ -265,36 +265,36 @@ def _program_gets(stage: _Stage, messages: int) -> int:
 # -- result ------------------------------------------------------------------------------------------------------------
 
 
-def _result(asked: QueueBenchOptions, found: _QueueTimes) -> Result:
+def _result(options: QueueBenchOptions, found: _QueueTimes) -> Result:
     result = Result(
         NAME,
         "queues in Spark beside plain programs and Parquet",
         {
-            "messages": asked.messages,
-            "body_bytes": asked.body_bytes,
+            "messages": options.messages,
+            "body_bytes": options.body_bytes,
             "rounds": found.rounds(),
             "persistent": True,
             "unit_messages": _UNIT_MESSAGES,
-            "master": asked.master,
-            "settings": dict(asked.settings),
+            "master": options.master,
+            "settings": dict(options.settings),
         },
     )
     result.table = [["step", "", "rows/s", "MB/s", "of it"]]
     for step in STEPS:
         rates: dict[str, tuple[float, ...]] = {}
         for kind in KINDS:
-            rates[kind] = tuple(asked.messages / seconds for seconds in found.seconds[step, kind])
+            rates[kind] = tuple(options.messages / seconds for seconds in found.seconds[step, kind])
             into = result.measurements if kind == SOURCE else result.limits
             labels: dict[str, str | int | float] = {"step": step, "kind": kind}
             into.append(Measurement("rows", "rows/s", rates[kind], labels))
-            megabytes = tuple(rate * asked.body_bytes / 1e6 for rate in rates[kind])
+            megabytes = tuple(rate * options.body_bytes / 1e6 for rate in rates[kind])
             into.append(Measurement("bodies", "MB/s", megabytes, labels))
             share = median([ratio(ours, theirs) for ours, theirs in zip(rates[SOURCE], rates[kind], strict=True)])
-            told = "" if kind == SOURCE else f"{share:.2f}"
+            text = "" if kind == SOURCE else f"{share:.2f}"
             if kind != SOURCE:
                 result.ratios[f"{step}: {SOURCE} to {kind}"] = round(share, 3)
-            row = [step, kind, f"{median(rates[kind]):,.0f}", f"{median(megabytes):,.1f}", told]
+            row = [step, kind, f"{median(rates[kind]):,.0f}", f"{median(megabytes):,.1f}", text]
             result.table.append(row)
     if found.is_cut:
-        result.notes.append(f"Only {found.rounds()} of {asked.rounds} rounds: the time was over.")
+        result.notes.append(f"Only {found.rounds()} of {options.rounds} rounds: the time was over.")
     return result

@@ -41,7 +41,7 @@ _TAIL_STRIDE: Final = 20
 _FIRST_BUCKET: Final = 1000
 _FIRST_BUCKETS: Final = 64
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -91,21 +91,21 @@ def segments_for(rows: int, shape: SampleShape) -> int:
     return max(1, -(-rows // shape.rows_in_all))
 
 
-def make_runs(spark: SparkSession, directory: Path, rows: int, shape: SampleShape, tell: Tell) -> SyntheticRuns:
+def make_runs(spark: SparkSession, directory: Path, rows: int, shape: SampleShape, report: Report) -> SyntheticRuns:
     """Runs with at least so many samples below a directory that is not there yet."""
     count = segments_for(rows, shape)
     runs = tuple(directory / _run_name(number) for number in range(-(-count // SEGMENTS_OF_RUN)))
     for segment in range(count):
-        _segment_place(runs, segment).mkdir(parents=True)
+        _segment_directory(runs, segment).mkdir(parents=True)
     scratch = directory / ".written"
     for name, each in shape.rows.items():
-        tell(f"making {count * each:,} rows of {name}")
+        report(f"making {count * each:,} rows of {name}")
         _written(spark, samples.TABLES[name], count, shape).write.parquet(str((scratch / name).absolute()))
         _moved(scratch / name, name, runs, count)
     shutil.rmtree(scratch)
     with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
         # Checksums need no interpreter lock.
-        list(pool.map(lambda segment: _completed(_segment_place(runs, segment), segment, shape), range(count)))
+        list(pool.map(lambda segment: _completed(_segment_directory(runs, segment), segment, shape), range(count)))
     for number, run in enumerate(runs):
         write_manifest(run, _manifest(number, min(SEGMENTS_OF_RUN, count - number * SEGMENTS_OF_RUN)))
     return SyntheticRuns(runs, count, {**{name: count * each for name, each in shape.rows.items()}, "phase": count})
@@ -126,7 +126,7 @@ def _key(segment: int) -> tuple[str, str, int, int, str]:
     return _run_name(run), CONTESTANTS[contestant], step, repetition, MEASURED
 
 
-def _segment_place(runs: Sequence[Path], segment: int) -> Path:
+def _segment_directory(runs: Sequence[Path], segment: int) -> Path:
     run, within = divmod(segment, SEGMENTS_OF_RUN)
     return runs[run] / SEGMENTS / f"{within:06}"
 
@@ -203,20 +203,20 @@ def _pair(at: Column, shape: SampleShape) -> tuple[Column, Column, Column]:
     return worker, second, _FIRST_BUCKET + (worker * 31 + second * 17) % _FIRST_BUCKETS
 
 
-def _bucket(first: Column, place: Column, shape: SampleShape) -> Column:
+def _bucket(first: Column, directory: Column, shape: SampleShape) -> Column:
     """Buckets side by side, and a tail of some that are further apart."""
-    return first + place + F.greatest(place - (shape.buckets - _TAIL), F.lit(0)) * _TAIL_STRIDE
+    return first + directory + F.greatest(directory - (shape.buckets - _TAIL), F.lit(0)) * _TAIL_STRIDE
 
 
 def _latency(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
     worker, second, first = _pair(_whole(at / shape.buckets), shape)
-    place = at % shape.buckets
+    directory = at % shape.buckets
     return {
         "worker": worker,
         "second": second,
         "operation": F.lit(OPERATION),
-        "bucket": _bucket(first, place, shape),
-        "count": 1 + (place * 7 + worker + second) % _COUNTS,
+        "bucket": _bucket(first, directory, shape),
+        "count": 1 + (directory * 7 + worker + second) % _COUNTS,
     }
 
 
@@ -238,7 +238,7 @@ def _operation(at: Column, segment: Column, shape: SampleShape) -> dict[str, Col
 
 def _figures(names: Sequence[str], at: Column) -> dict[str, Column]:
     """Numbers that go up and down a little, each in its own way."""
-    return {name: 1000 * (place + 1) + at * (place + 3) % 997 for place, name in enumerate(names)}
+    return {name: 1000 * (directory + 1) + at * (directory + 3) % 997 for directory, name in enumerate(names)}
 
 
 def _process(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
@@ -315,23 +315,23 @@ def _moved(written: Path, table: str, runs: Sequence[Path], segments: int) -> No
     found = sorted(written.glob("part-*.parquet"))
     assert len(found) == segments, f"{len(found)} files of {table} for {segments} segments"
     for segment, path in enumerate(found):
-        os.rename(path, _segment_place(runs, segment) / f"{table}.parquet")
+        os.rename(path, _segment_directory(runs, segment) / f"{table}.parquet")
 
 
-def _completed(place: Path, segment: int, shape: SampleShape) -> None:
+def _completed(directory: Path, segment: int, shape: SampleShape) -> None:
     """The row of its phase, and the note that makes it a segment."""
     key = _key(segment)
     began = _BEGAN + timedelta(minutes=segment)
     phase = PhaseRow(SCENARIO, began, float(shape.seconds), 2 ** key[2], 2048, False, None, {"operation": OPERATION})
-    with open(place / "phase.parquet", "wb") as file:
+    with open(directory / "phase.parquet", "wb") as file:
         parquet = TableFile(samples.PHASE, key, file)
         parquet.append([phase])
         parquet.close()
-    note = SegmentNote(*key, files=tuple(_stored(place, shape)))
-    (place / SEGMENT).write_text(json.dumps(asdict(note), indent=1) + "\n", encoding="utf-8")
+    note = SegmentNote(*key, files=tuple(_stored(directory, shape)))
+    (directory / SEGMENT).write_text(json.dumps(asdict(note), indent=1) + "\n", encoding="utf-8")
 
 
-def _stored(place: Path, shape: SampleShape) -> Iterator[StoredFile]:
+def _stored(directory: Path, shape: SampleShape) -> Iterator[StoredFile]:
     for name, rows in {**shape.rows, "phase": 1}.items():
-        path = place / f"{name}.parquet"
+        path = directory / f"{name}.parquet"
         yield StoredFile(name, rows, path.stat().st_size, crc32_of(path))

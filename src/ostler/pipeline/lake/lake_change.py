@@ -165,27 +165,27 @@ def _clear_below(root: Path, directory: Path, needed: set[str], above: set[str])
 
 def _parts(root: Path, directory: Path, table: LakeTable) -> list[LakePart]:
     """The partitions below a directory that was written; the directory itself of a table without partitions."""
-    places = [directory]
+    paths = [directory]
     for column in table.partitions:
-        places = [below for place in places for below in sorted(place.glob(f"{column}=*"))]
+        paths = [below for path in paths for below in sorted(path.glob(f"{column}=*"))]
     found = []
-    for place in places:
-        rows = sum(pq.read_metadata(path).num_rows for path in place.glob("*.parquet"))
+    for path in paths:
+        rows = sum(pq.read_metadata(file).num_rows for file in path.glob("*.parquet"))
         if rows or not table.partitions:
-            values = partition_values(place.relative_to(directory).parts)
-            found.append(LakePart(str(place.relative_to(root)), values, rows))
+            values = partition_values(path.relative_to(directory).parts)
+            found.append(LakePart(str(path.relative_to(root)), values, rows))
     return found
 
 
 def _sync_tree(directory: Path) -> None:
     """Have all files below a directory on storage."""
-    for place, _, names in os.walk(directory):
+    for path, _, names in os.walk(directory):
         for name in names:
-            descriptor = os.open(os.path.join(place, name), os.O_RDONLY)
+            descriptor = os.open(os.path.join(path, name), os.O_RDONLY)
             try:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        sync_directory(Path(place))
+        sync_directory(Path(path))
     if directory.exists():
         sync_directory(directory.parent)

@@ -75,14 +75,14 @@ class CheckedFiles:
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-def find_runs(places: Iterable[Path]) -> tuple[list[FoundRun], list[RejectedRun]]:
+def find_runs(paths: Iterable[Path]) -> tuple[list[FoundRun], list[RejectedRun]]:
     """Runs that can be taken, by name, and those that cannot. A place is a run, or a directory of runs.
 
     PipelineRefused when a place is not there.
     """
     found: dict[str, FoundRun] = {}
     refused: list[RejectedRun] = []
-    for directory in dict.fromkeys(each for place in places for each in _directories(place)):
+    for directory in dict.fromkeys(each for path in paths for each in _directories(path)):
         try:
             run = _readable(directory)
         except RunUnreadable as error:
@@ -95,12 +95,12 @@ def find_runs(places: Iterable[Path]) -> tuple[list[FoundRun], list[RejectedRun]
     return [found[name] for name in sorted(found)], refused
 
 
-def _directories(place: Path) -> list[Path]:
-    if (place / MANIFEST).exists():
-        return [place.absolute()]
-    if not place.is_dir():
-        raise PipelineError(f"There is no directory {place}. Name a run, or a directory with runs.")
-    return [each.absolute() for each in stored_runs(place)]
+def _directories(path: Path) -> list[Path]:
+    if (path / MANIFEST).exists():
+        return [path.absolute()]
+    if not path.is_dir():
+        raise PipelineError(f"There is no directory {path}. Name a run, or a directory with runs.")
+    return [each.absolute() for each in stored_runs(path)]
 
 
 def _readable(directory: Path) -> FoundRun:
@@ -192,8 +192,8 @@ def _file_problems(path: Path, stored: StoredFile, note: SegmentNote) -> Iterato
             if not file.schema_arrow.equals(arrow_schema(TABLES[stored.table])):
                 yield "columns", f"{path.name} does not have the columns of its table"
             elif file.metadata.num_rows != stored.rows:
-                told = counted(file.metadata.num_rows, "row")
-                yield "rows", f"{path.name} has {told} instead of {stored.rows:,}"
+                rows_found = counted(file.metadata.num_rows, "row")
+                yield "rows", f"{path.name} has {rows_found} instead of {stored.rows:,}"
             else:
                 yield from _key_problems(file, path.name, note)
     except (OSError, pa.ArrowException, MemoryError) as error:
@@ -220,8 +220,8 @@ def _quarantine_segment(run: str, segment: Segment, found: list[Broken]) -> Iter
     own = {table: (rule, reason) for table, rule, reason in reversed(found)}
     for table in files or {"": 0}:
         rule, reason = own.get(table) or own.get("") or ("segment", f"its segment is set aside: {first[2]}")
-        place = segment.directory / f"{table}.parquet" if table else segment.directory
-        yield FileProblem(run, table or PHASE.name, rule, reason, str(place), files.get(table, 0))
+        path = segment.directory / f"{table}.parquet" if table else segment.directory
+        yield FileProblem(run, table or PHASE.name, rule, reason, str(path), files.get(table, 0))
 
 
 def problem_row(problem: FileProblem) -> tuple[str, str, str, str, str, int]:

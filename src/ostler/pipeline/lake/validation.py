@@ -58,13 +58,11 @@ class Validation:
         return not self.refused and not self.violations
 
 
-def validate_runs(
-    open_spark: Callable[[], SparkSession], places: Iterable[Path], shown: int = ROWS_SHOWN
-) -> Validation:
+def validate_runs(open_spark: Callable[[], SparkSession], paths: Iterable[Path], shown: int = ROWS_SHOWN) -> Validation:
     """All rules on all runs in some places. PipelineRefused when a place is not there, or Spark fails."""
     from ostler.pipeline.spark.spark_errors import spark_error_context
 
-    runs, refused = find_runs(places)
+    runs, refused = find_runs(paths)
     if not runs:
         return Validation((), tuple(refused))
     with spark_error_context("The runs could not be validated"):

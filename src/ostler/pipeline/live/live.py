@@ -174,11 +174,11 @@ def _sum(numbers: Column) -> Column:
 
 def _total(*names: str) -> Column:
     """Figures added up, persistent messages and others; empty where none of them is told."""
-    told = [_sum(_numbers(name)) for name in names]
-    if len(told) == 1:
-        return told[0]
-    whole = reduce(lambda left, right: left + right, (F.coalesce(each, F.lit(0)) for each in told))
-    return F.when(F.coalesce(*told).isNotNull(), whole)
+    sums = [_sum(_numbers(name)) for name in names]
+    if len(sums) == 1:
+        return sums[0]
+    whole = reduce(lambda left, right: left + right, (F.coalesce(each, F.lit(0)) for each in sums))
+    return F.when(F.coalesce(*sums).isNotNull(), whole)
 
 
 def _failed() -> Column:

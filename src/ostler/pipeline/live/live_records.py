@@ -55,7 +55,7 @@ RECORD_SCHEMA: Final = ", ".join(f"{name}: {kind}" for name, kind in RECORD_COLU
 
 # Whom or what a record is about, the most particular first.
 _OBJECTS: Final = ("QName", "ChannelName", "ConnectionId")
-_NO_FIGURES: Final = frozenset(
+_NO_METRICS: Final = frozenset(
     {"CommandLevel", "ObjectCount", "SeqNumber", "MsgSeqNumber", "Control", "ApplicationPid", "ApplicationTid"}
     | {"DiscType", "ChannelType", "QType", "QDefinitionType"}
 )
@@ -87,13 +87,13 @@ def message_rows(
     queue: str, position: int, body: bytes | None, message_id: bytes | None, put_time: datetime | None
 ) -> Iterator[dict[str, object]]:
     """The rows of one message; none of the watcher's own accounts."""
-    told = put_time or datetime.now(UTC)
+    put_at = put_time or datetime.now(UTC)
     key: dict[str, object] = {
         "message": (message_id or b"").hex(),
         "place": position,
         "part": 0,
         "source": SOURCES[queue],
-        "told": told,
+        "told": put_at,
     }
     try:
         record = read(body or b"")
@@ -102,19 +102,19 @@ def message_rows(
         return
     if _text(record, "ApplicationName") == WATCHER:
         return
-    whole = {**key, "kind": _text(record, "RecordType"), **_about(record, told)}
+    whole = {**key, "kind": _text(record, "RecordType"), **_about(record, put_at)}
     groups = [each for value in record.values() if isinstance(value, list) for each in value if isinstance(each, dict)]
     for part, each in enumerate(groups or [record]):
-        yield {**whole, "part": part, **_of_part(record, each), "figures": _figures(each)}
+        yield {**whole, "part": part, **_of_part(record, each), "figures": _metrics(each)}
 
 
-def _about(record: Record, told: datetime) -> dict[str, object]:
+def _about(record: Record, put_at: datetime) -> dict[str, object]:
     """Who tells, of when, and of which connection."""
     sequence = record.get("SeqNumber")
     return {
         "queue_manager": _text(record, "QueueManager"),
-        "began": _moment(record, "IntervalStart") or told,
-        "ended": _moment(record, "IntervalEnd") or told,
+        "began": _moment(record, "IntervalStart") or put_at,
+        "ended": _moment(record, "IntervalEnd") or put_at,
         "connection": _text(record, "ConnectionId"),
         "sequence": sequence if isinstance(sequence, int) else 0,
         "application": _text(record, "ApplicationName"),
@@ -132,8 +132,8 @@ def _of_part(record: Record, part: Record) -> dict[str, object]:
     }
 
 
-def _figures(record: Record) -> list[tuple[str, list[int]]]:
-    found = [(name, _numbers(value)) for name, value in record.items() if name not in _NO_FIGURES]
+def _metrics(record: Record) -> list[tuple[str, list[int]]]:
+    found = [(name, _numbers(value)) for name, value in record.items() if name not in _NO_METRICS]
     return [(name, numbers) for name, numbers in found if numbers]
 
 

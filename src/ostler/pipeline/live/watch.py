@@ -57,7 +57,7 @@ _PAGES_GONE: Final = "that are not on staging queue"
 _REASON: Final = "MQRC_"
 _IN_USE: Final = "Another query uses the staging queue"
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _QueryFailed(Exception):
 class LiveWatch:
     """Watches one queue manager for one lake, until `over` is set. `options` say where it is, as the data source does.
 
-    `tell` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is not
+    `report` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is not
     there at the beginning.
     """
 
@@ -99,8 +99,8 @@ class LiveWatch:
         open_spark: Callable[[], SparkSession],
         lake: Path,
         options: Mapping[str, str],
-        tell: Tell,
-        show: Show = lambda told: None,
+        report: Report,
+        show: Show = lambda summary: None,
         waits: bool = False,
     ) -> None:
         self._open_spark = open_spark
@@ -112,7 +112,7 @@ class LiveWatch:
             "stagingQueue": options.get("stagingQueue", STAGING),
             "maxMessagesPerTrigger": str(BATCH_MAX),
         }
-        self._tell = tell
+        self._report = report
         self._show = show
         self._waits = waits
         self._writing = threading.Lock()
@@ -132,45 +132,45 @@ class LiveWatch:
         """
         deadline = time.monotonic() + (seconds if seconds else 1e9)
         open_lake(self._lake)
-        looked = self._looked(deadline, self._waits)
-        if looked is None:
+        manager = self._inspect(deadline, self._waits)
+        if manager is None:
             return
-        self.name = looked.name
-        self._options["queueManager"] = looked.name
+        self.name = manager.name
+        self._options["queueManager"] = manager.name
         self._open_spark()
-        self._tell(f"Watching {looked.name}; the tables are in {self._lake}.")
-        for note in looked.notes:
-            self._tell(note)
+        self._report(f"Watching {manager.name}; the tables are in {self._lake}.")
+        for note in manager.notes:
+            self._report(note)
         while not self.over.is_set():
             try:
                 with spark_error_context(f"Watching {self.name} stopped"):
                     self._follow(self._started(seconds == 0, interval), deadline)
                 return
             except _QueryFailed as failed:
-                self._mend(str(failed), deadline, can_wait=seconds != 0)
+                self._recover(str(failed), deadline, can_wait=seconds != 0)
 
-    def _looked(self, deadline: float, can_wait: bool) -> WatchedManager | None:
+    def _inspect(self, deadline: float, can_wait: bool) -> WatchedManager | None:
         """The queue manager as it is now, or as it is when it is there; None when the time is over before."""
-        is_told = False
+        is_reported = False
         while True:
             try:
-                looked = inspect_manager(self._options)
+                manager = inspect_manager(self._options)
             except ManagerUnreachable as away:
                 if not can_wait:
                     raise
-                if not is_told:
-                    self._tell(f"Waiting for {self.name or 'the queue manager'}. {away}")
-                is_told = True
+                if not is_reported:
+                    self._report(f"Waiting for {self.name or 'the queue manager'}. {away}")
+                is_reported = True
                 if self.over.wait(min(_AWAY_SECONDS, max(0.0, deadline - time.monotonic()))):
                     return None
                 if time.monotonic() >= deadline:
                     return None
             else:
-                if is_told and self.name:
-                    self._tell(f"{self.name} is there again.")
+                if is_reported and self.name:
+                    self._report(f"{self.name} is there again.")
                     # That was the reason, and it is over.
                     self._failures = 0
-                return looked
+                return manager
 
     def _started(self, is_once: bool, interval: float) -> StreamingQuery:
         self._failure = None
@@ -179,7 +179,7 @@ class LiveWatch:
         messages = spark.readStream.format("ostler").schema(READ_SCHEMA).options(**self._options).load()
         writer = (
             records_of(messages, self.name)
-            .writeStream.foreachBatch(self._take)
+            .writeStream.foreachBatch(self._take_batch)
             .option("checkpointLocation", str(self.checkpoint))
         )
         if is_once:
@@ -196,7 +196,7 @@ class LiveWatch:
         """Until the query ends, or we do. The batch that is being written is written to its end."""
         while query.isActive:
             if self.over.wait(_LOOK_SECONDS):
-                self._tell("Ending: what was begun is written. Once more ends at once; nothing is lost.")
+                self._report("Ending: what was begun is written. Once more ends at once; nothing is lost.")
             elif time.monotonic() >= deadline:
                 self.over.set()
             if self.over.is_set():
@@ -219,7 +219,7 @@ class LiveWatch:
         with suppress(Py4JError, OSError):
             query.stop()
 
-    def _mend(self, why: str, deadline: float, can_wait: bool) -> None:
+    def _recover(self, why: str, deadline: float, can_wait: bool) -> None:
         """Make the next query possible, or say why there can be none."""
         staging = self._options["stagingQueue"]
         if _IN_USE in why:
@@ -228,7 +228,7 @@ class LiveWatch:
                 "for one lake at a time. End the other one first."
             )
         if _PAGES_GONE in why:
-            self._tell(
+            self._report(
                 f"The staging queue {staging} of {self.name} has gone on without this lake: another lake has been "
                 "kept meanwhile, or somebody removed messages. Going on with what is there."
             )
@@ -236,12 +236,12 @@ class LiveWatch:
         self._failures += 1
         if self._failures > _FAILURES_MAX:
             raise PipelineError(f"Watching {self.name} failed again and again: {why}")
-        if self._looked(deadline, can_wait) is not None:
+        if self._inspect(deadline, can_wait) is not None:
             self.over.wait(min(_AWAY_SECONDS, max(0.0, deadline - time.monotonic())))
 
     # -- a batch -------------------------------------------------------------------------------------------------------
 
-    def _take(self, records: DataFrame, number: int) -> None:
+    def _take_batch(self, records: DataFrame, number: int) -> None:
         """Spark calls this on a thread of its own, with one batch at a time."""
         with self._writing:
             try:
@@ -260,19 +260,19 @@ class LiveWatch:
             records = records.persist()
             try:
                 with self._change() as change:
-                    told = self._put(records, change)
+                    summary = self._put(records, change)
             finally:
                 records.unpersist()
-        self.known += told.known
-        if told.messages:
-            self.messages += told.messages
-            self.unreadable += told.unreadable
+        self.known += summary.known
+        if summary.messages:
+            self.messages += summary.messages
+            self.unreadable += summary.unreadable
             self.batches += 1
-            self._show(told)
+            self._show(summary)
 
     def _put(self, records: DataFrame, change: LakeChange) -> BatchSummary:
-        told = [F.col("message"), F.col("source"), F.col("run"), F.col("problem").isNotNull().alias("is_unreadable")]
-        found = records.groupBy(*told).agg(F.count("*").alias("records")).collect()
+        summary = [F.col("message"), F.col("source"), F.col("run"), F.col("problem").isNotNull().alias("is_unreadable")]
+        found = records.groupBy(*summary).agg(F.count("*").alias("records")).collect()
         name = state_name(self.name)
         state = state_of(change.before.made_from.get(name))
         # Only the first batch of a query can be one that the lake has.
@@ -298,14 +298,14 @@ class LiveWatch:
 
     def _change(self) -> LakeChange:
         """The lake, when nobody else changes it."""
-        is_told = False
+        is_reported = False
         while True:
             try:
                 return LakeChange(self._lake)
             except LakeBusy:
-                if not is_told:
-                    self._tell("Somebody else is changing the lake: waiting. Messages are safe on the staging queue.")
-                is_told = True
+                if not is_reported:
+                    self._report("Somebody else is changing the lake: waiting. Messages are safe on the staging queue.")
+                is_reported = True
                 if self.over.wait(_BUSY_SECONDS):
                     raise
 

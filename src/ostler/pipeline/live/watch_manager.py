@@ -64,14 +64,14 @@ def inspect_manager(options: Mapping[str, str]) -> WatchedManager:
             return WatchedManager(connection.name, tuple(_notes(connection)))
     except MQError as error:
         # It went while it was asked.
-        raise _refusal(f"Asking {wanted.queue_manager or 'the queue manager'} failed. {error}", error) from error
+        raise _unreachable(f"Asking {wanted.queue_manager or 'the queue manager'} failed. {error}", error) from error
     except PipelineError as refused:
         if isinstance(refused.__cause__, MQError):
-            raise _refusal(str(refused), refused.__cause__) from refused.__cause__
+            raise _unreachable(str(refused), refused.__cause__) from refused.__cause__
         raise
 
 
-def _refusal(text: str, cause: MQError) -> PipelineError:
+def _unreachable(text: str, cause: MQError) -> PipelineError:
     return ManagerUnreachable(text) if cause.reason in _AWAY else PipelineError(text)
 
 
@@ -93,22 +93,22 @@ def _notes(connection: Connection) -> list[str]:
     name = connection.name
     selectors = [*(number for number, _ in _SWITCHES.values()), *_INTERVALS.values()]
     try:
-        told = dict(zip((*_SWITCHES, *_INTERVALS), _inquired(connection, selectors), strict=True))
+        values = dict(zip((*_SWITCHES, *_INTERVALS), _inquire(connection, selectors), strict=True))
     except MQError as error:
         if error.reason in _AWAY:
             raise
         return [
             f"Whether {name} writes statistics and accounts could not be asked: {describe(error.reason).name}. "
-            f"If nothing comes: ALTER QMGR {_turned_on(_SWITCHES)}"
+            f"If nothing comes: ALTER QMGR {_commands_to_turn_on(_SWITCHES)}"
         ]
-    off = [switch for switch in _SWITCHES if told[switch] in _OFF]
+    off = [switch for switch in _SWITCHES if values[switch] in _OFF]
     notes = []
     if off:
         what = ", ".join(_SWITCHES[each][1] for each in off)
-        notes.append(f"{name} writes no {what}. To have them: ALTER QMGR {_turned_on(off)}")
+        notes.append(f"{name} writes no {what}. To have them: ALTER QMGR {_commands_to_turn_on(off)}")
     if any(each.startswith("ACCT") for each in off):
         notes.append("Accounts are of connections that are made after that.")
-    seldom = {each: told[each] for each in _INTERVALS if told[each] > _LONG_SECONDS}
+    seldom = {each: values[each] for each in _INTERVALS if values[each] > _LONG_SECONDS}
     if seldom and len(off) < len(_SWITCHES):
         text = " ".join(f"{each}({value})" for each, value in seldom.items())
         notes.append(
@@ -118,11 +118,11 @@ def _notes(connection: Connection) -> list[str]:
     return notes
 
 
-def _turned_on(switches: Iterable[str]) -> str:
+def _commands_to_turn_on(switches: Iterable[str]) -> str:
     return " ".join(f"{each}(ON)" for each in switches)
 
 
-def _inquired(connection: Connection, selectors: list[int]) -> list[int]:
+def _inquire(connection: Connection, selectors: list[int]) -> list[int]:
     """Attributes of the queue manager by MQINQ: that works over the network, where DISPLAY does not."""
     opened = run(connection.inner.session.open(OpenRequest(mq.MQOT_Q_MGR, "", mq.MQOO_INQUIRE)))
     assert isinstance(opened, RemoteQueue)

@@ -55,7 +55,7 @@ _BARS_MAX: Final = 8
 
 
 @dataclass(frozen=True)
-class _Road:
+class _RateSweep:
     """What a figure goes along, and what its lines differ in."""
 
     sweep: ChartSweep
@@ -64,10 +64,10 @@ class _Road:
 
 
 _ROADS: Final = (
-    _Road(ChartSweep(ROUND_TRIP, "round trip of the distance, ms"), (BATCH_SIZE, CLIENTS), "distance"),
-    _Road(ChartSweep(_DISTANCE, "round trip of the distance, ms"), (_BATCHES_OF,), "distance"),
-    _Road(ChartSweep(CHANNELS, "channels each way"), (CIPHER,), "channels"),
-    _Road(ChartSweep(BATCH_SIZE, "messages in a batch at most"), (_MESSAGES,), "batch size"),
+    _RateSweep(ChartSweep(ROUND_TRIP, "round trip of the distance, ms"), (BATCH_SIZE, CLIENTS), "distance"),
+    _RateSweep(ChartSweep(_DISTANCE, "round trip of the distance, ms"), (_BATCHES_OF,), "distance"),
+    _RateSweep(ChartSweep(CHANNELS, "channels each way"), (CIPHER,), "channels"),
+    _RateSweep(ChartSweep(BATCH_SIZE, "messages in a batch at most"), (_MESSAGES,), "batch size"),
 )
 
 
@@ -76,10 +76,10 @@ def channel_figures(context: Context, name: str, run: str) -> tuple[list[Block],
     points = [point for point in context.points_of[run] if point.kind != LIMIT]
     main = context.main_contestant(run)
     own = [point for point in points if point.contestant == main]
-    road = next((each for each in _ROADS if len({_at(point, each.sweep.name) for point in own}) > 1), None)
-    rates = [] if road is None else _rates(context, name, run, points, road)
+    sweep_lines = next((each for each in _ROADS if len({_at(point, each.sweep.name) for point in own}) > 1), None)
+    rates = [] if sweep_lines is None else _rates(context, name, run, points, sweep_lines)
     # While a queue is filled and emptied, much is done that no message needs.
-    times = [] if any(point.operation == DRAIN for point in own) else _times(context, name, run, points, road)
+    times = [] if any(point.operation == DRAIN for point in own) else _times(context, name, run, points, sweep_lines)
     return rates, times
 
 
@@ -108,24 +108,26 @@ def _rate(point: PointRow) -> float | None:
     return int(drained) * _NANOSECONDS / point.mean_ns if drained.isdigit() and point.mean_ns else None
 
 
-def _rates(context: Context, name: str, run: str, points: Sequence[PointRow], road: _Road) -> list[Block]:
-    varied = [each for each in road.lines if len({_at(point, each) for point in points}) > 1]
+def _rates(context: Context, name: str, run: str, points: Sequence[PointRow], sweep_lines: _RateSweep) -> list[Block]:
+    varied = [each for each in sweep_lines.lines if len({_at(point, each) for point in points}) > 1]
     # Clients that are as many as channels are no line of their own.
     charts: dict[str, list[PointRow]] = defaultdict(list)
     for point in points:
-        charts[_chart_title(point, [road.sweep.name, *varied])].append(point)
+        charts[_chart_title(point, [sweep_lines.sweep.name, *varied])].append(point)
     drawn = [
-        chart for title, members in charts.items() if (chart := _rate_chart(context, run, title, members, road, varied))
+        chart
+        for title, members in charts.items()
+        if (chart := _rate_chart(context, run, title, members, sweep_lines, varied))
     ]
     if not drawn:
         return []
-    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
+    note: tuple[Inline, ...] = ("Run ", context.report.run(run), ": ", Code(context.runs[run].command))
     if any(chart.curves for chart in drawn):
         note = (f"{_CURVES_SAY[points[0].operation == _ROUND_TRIP_OPERATION]} ", *note)
     if any(line.is_flat for chart in drawn for line in chart.lines):
         note = ("One queue manager has no channels: its line is the same load without them. ", *note)
-    caption = f"{context.title(name)}: rate by {road.title}"
-    return [context.book.figure(caption, drawn, [run], note)]
+    caption = f"{context.title(name)}: rate by {sweep_lines.title}"
+    return [context.report.figure(caption, drawn, [run], note)]
 
 
 _CURVES_SAY: Final = {
@@ -167,7 +169,7 @@ def _line_words(point: PointRow, varied: Sequence[str], is_main: bool) -> str:
 
 
 def _rate_chart(
-    context: Context, run: str, title: str, points: Sequence[PointRow], road: _Road, varied: Sequence[str]
+    context: Context, run: str, title: str, points: Sequence[PointRow], sweep_lines: _RateSweep, varied: Sequence[str]
 ) -> LineChart | None:
     main = context.main_contestant(run)
     groups: dict[tuple[str, str], list[PointRow]] = defaultdict(list)
@@ -181,7 +183,9 @@ def _rate_chart(
     made = [
         (contestant, groups[contestant, words], line)
         for number, (contestant, words) in enumerate(ordered)
-        if (line := _line(_name(contestant, words, main, single), groups[contestant, words], road, panel, number))
+        if (
+            line := _line(_name(contestant, words, main, single), groups[contestant, words], sweep_lines, panel, number)
+        )
     ]
     if not made:
         return None
@@ -189,13 +193,13 @@ def _rate_chart(
     top = max(each for line in lines for dot in line.dots for each in (dot.y, dot.high or 0.0))
     heights = [dot.y for line in lines for dot in line.dots]
     bottom = min(heights) if spans_decades(heights) else 0.0
-    bounds = (_bound(members, road, line.look, bottom, top) for whose, members, line in made if whose == main)
+    bounds = (_bound(members, sweep_lines, line.style, bottom, top) for whose, members, line in made if whose == main)
     across = sorted({dot.x for line in lines for dot in line.dots})
     is_even = across[0] <= 0
     is_log = not is_even and len(across) > 2 and across[-1] / across[0] >= _LOG_ACROSS_FROM
     return LineChart(
         title,
-        Axis(road.sweep.label, is_log, tuple(across), is_even=is_even),
+        Axis(sweep_lines.sweep.label, is_log, tuple(across), is_even=is_even),
         Axis(panel.label, spans_decades(heights)),
         tuple(lines),
         tuple(each for each in bounds if each is not None),
@@ -210,29 +214,33 @@ def _name(contestant: str, words: str, main: str, single: Collection[str]) -> st
     return whose if contestant in single else f"{whose}, {words}"
 
 
-def _line(name: str, points: Sequence[PointRow], road: _Road, panel: Panel, number: int) -> ChartLine | None:
+def _line(
+    name: str, points: Sequence[PointRow], sweep_lines: _RateSweep, panel: Panel, number: int
+) -> ChartLine | None:
     steps: dict[float, list[PointRow]] = defaultdict(list)
     for point in points:
-        at = _number(point, road.sweep.name)
+        at = _number(point, sweep_lines.sweep.name)
         if at is not None:
             steps[at].append(point)
     found = [(at, spread(_rate(point) for point in steps[at])) for at in sorted(steps)]
-    dots = tuple(panel_dot(at, each, panel, road.sweep) for at, each in found if each is not None)
+    dots = tuple(panel_dot(at, each, panel, sweep_lines.sweep) for at, each in found if each is not None)
     if not dots:
         return None
     is_one = points[0].contestant == ONE_QUEUE_MANAGER
-    look = Style(number % COLOURS, number, False, 2 if is_one else 1 if points[0].kind == PEER else 0)
-    return ChartLine(name, look, dots, is_flat=is_one and len(dots) == 1)
+    style = Style(number % COLOURS, number, False, 2 if is_one else 1 if points[0].kind == PEER else 0)
+    return ChartLine(name, style, dots, is_flat=is_one and len(dots) == 1)
 
 
-def _bound(points: Sequence[PointRow], road: _Road, look: Style, bottom: float, top: float) -> FittedCurve | None:
+def _bound(
+    points: Sequence[PointRow], sweep_lines: _RateSweep, style: Style, bottom: float, top: float
+) -> FittedCurve | None:
     """What waiting for every answer would allow, where that is neither above the chart nor below it."""
     first = points[0]
-    if road.title != "distance" or not (first.persistent or first.operation == _ROUND_TRIP_OPERATION):
+    if sweep_lines.title != "distance" or not (first.persistent or first.operation == _ROUND_TRIP_OPERATION):
         return None
     is_asked = first.operation == _ROUND_TRIP_OPERATION
     at_once = first.clients if is_asked else _number(first, BATCH_SIZE) or _number(first, _BATCHES_OF)
-    trips = [each for point in points if (each := _number(point, road.sweep.name)) is not None]
+    trips = [each for point in points if (each := _number(point, sweep_lines.sweep.name)) is not None]
     if not at_once or not trips:
         return None
     begin, end = max(at_once * _MILLISECONDS / top, min(trips)), max(trips)
@@ -242,7 +250,7 @@ def _bound(points: Sequence[PointRow], road: _Road, look: Style, bottom: float, 
         return None
     places = sorted({begin * (end / begin) ** (number / _CURVE_POINTS) for number in range(_CURVE_POINTS + 1)})
     name = f"one round trip for each of {at_once:g} requesters" if is_asked else f"one batch of {at_once:g} in a trip"
-    return FittedCurve(name, look, tuple((each, at_once * _MILLISECONDS / each) for each in places))
+    return FittedCurve(name, style, tuple((each, at_once * _MILLISECONDS / each) for each in places))
 
 
 # -- processor time ----------------------------------------------------------------------------------------------------
@@ -253,9 +261,11 @@ _BROKER, _LOG = Style(2, 1), Style(3, 1)
 _DRIVER: Final = Style(0, 1, True)
 
 
-def _times(context: Context, name: str, run: str, points: Sequence[PointRow], road: _Road | None) -> list[Block]:
+def _times(
+    context: Context, name: str, run: str, points: Sequence[PointRow], sweep_lines: _RateSweep | None
+) -> list[Block]:
     """Whose processor time an operation takes: bars for the steps of Ostler, and for the best step of all others."""
-    sweep = road.sweep.name if road else CLIENTS
+    sweep = sweep_lines.sweep.name if sweep_lines else CLIENTS
     charts: dict[str, list[PointRow]] = defaultdict(list)
     for point in points:
         charts[_chart_title(point, [sweep])].append(point)
@@ -269,9 +279,9 @@ def _times(context: Context, name: str, run: str, points: Sequence[PointRow], ro
         return []
     note: tuple[Inline, ...] = (
         "A log is what the threads used that write it; whoever needs a record on storage first writes the log himself, "
-        "and that is in the time of the queue manager. Run ", context.book.run(run), ".",
+        "and that is in the time of the queue manager. Run ", context.report.run(run), ".",
     )  # fmt: skip
-    return [context.book.figure(f"{context.title(name)}: whose processor time it is", drawn, [run], note)]
+    return [context.report.figure(f"{context.title(name)}: whose processor time it is", drawn, [run], note)]
 
 
 def _bars(context: Context, main: str, points: Sequence[PointRow], sweep: str) -> list[Bar]:
@@ -325,6 +335,6 @@ def _one_bar(label: str, points: Sequence[PointRow]) -> Bar | None:
         ]  # fmt: skip
     shares.append(("driver", _DRIVER, middle(points, lambda point: point.driver_cpu_us) or 0.0))
     parts = tuple(
-        BarPart(name, look, value, f"{numbers.figure(value)} µs") for name, look, value in shares if value > 0
+        BarPart(name, style, value, f"{numbers.figure(value)} µs") for name, style, value in shares if value > 0
     )
     return Bar(label, parts, f"{numbers.figure(sum(part.value for part in parts))} µs")

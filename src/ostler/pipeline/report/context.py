@@ -27,8 +27,8 @@ _SIZE: Final = re.compile(r"\d+ (?:bytes|KB|MB)")
 @dataclass(frozen=True)
 class Context:
     tables: Tables
-    book: NumberedReport
-    looks: Mapping[str, Style]
+    report: NumberedReport
+    styles: Mapping[str, Style]
 
     @cached_property
     def runs(self) -> dict[str, RunRow]:
@@ -114,8 +114,8 @@ def make_context(tables: Tables) -> Context:
     ordered = sorted(tables.runs, key=lambda each: (each.began, each.run))
     names = {each.run: f"R{number}" for number, each in enumerate(ordered, 1)}
     titles = {each.run: f"{each.run}: {each.command}" for each in ordered}
-    looks = contestant_styles((point.contestant, point.kind) for point in tables.points)
-    return Context(tables, NumberedReport(names, titles), looks)
+    styles = contestant_styles((point.contestant, point.kind) for point in tables.points)
+    return Context(tables, NumberedReport(names, titles), styles)
 
 
 def described(title: str, group: str) -> str:

@@ -31,14 +31,14 @@ def open_subscription(connection: Connection, wanted: SubscriptionOptions, wait_
     deadline = time.monotonic() + wait_seconds
     while True:
         try:
-            return connection.subscribe(wanted.topic, **_asked(wanted))
+            return connection.subscribe(wanted.topic, **_ask(wanted))
         except MQError as error:
             if error.reason != MQRC_SUBSCRIPTION_IN_USE or time.monotonic() >= deadline:
                 raise PipelineError(_why(connection, wanted, error)) from error
         time.sleep(_LOOK_SECONDS)
 
 
-def _asked(wanted: SubscriptionOptions) -> SubscribeOptions:
+def _ask(wanted: SubscriptionOptions) -> SubscribeOptions:
     asked: SubscribeOptions = {"name": wanted.name, "durable": True, "wildcards": wanted.wildcards}
     if wanted.topic:
         asked["selector"] = wanted.selector

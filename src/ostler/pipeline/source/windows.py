@@ -66,7 +66,7 @@ class RequestWindow:
         assert isinstance(session, RemoteSession), "the data source has its queue managers in other processes"
         self._session = session
         self._hobj = queue.hobj
-        self._asked: deque[PendingRequest] = deque()
+        self._ask: deque[PendingRequest] = deque()
         self._verbs_max = _VERBS_AT_FIRST
         self._is_in_unit = False
         self.message_bytes = 0
@@ -77,16 +77,16 @@ class RequestWindow:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each in self._asked:
+        for each in self._ask:
             each.forget()
-        self._asked.clear()
+        self._ask.clear()
 
     def __len__(self) -> int:
-        return len(self._asked)
+        return len(self._ask)
 
     def has_room(self) -> bool:
         """Whether one more may be sent: not too many, and about so many bytes."""
-        return len(self._asked) < self._verbs_max
+        return len(self._ask) < self._verbs_max
 
     def get(self, options: int, message_id: bytes = b"", wait_seconds: float = 0.0, length: int = WHOLE) -> None:
         """Ask for a message; of one that is longer, so many bytes of its body."""
@@ -108,11 +108,11 @@ class RequestWindow:
         self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.property_block, message.body))
 
     def _send(self, verb: int, payload: bytes) -> None:
-        self._asked.append(run(self._session.link.send_request(self._session.conversation, verb, payload)))
+        self._ask.append(run(self._session.link.send_request(self._session.conversation, verb, payload)))
 
     def got(self) -> StoredMessage | None:
         """What the oldest get came to; None when there was no message. Raises MQError."""
-        payload = run(self._asked.popleft().reply())
+        payload = run(self._ask.popleft().reply())
         completion, reason = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[4:8], "little")
         if completion == MQCC_FAILED:
             if reason == MQRC_NO_MSG_AVAILABLE:
@@ -137,7 +137,7 @@ class RequestWindow:
 
     def has_put(self) -> None:
         """See that the oldest put was done. Raises MQError."""
-        check_reply(run(self._asked.popleft().reply()))
+        check_reply(run(self._ask.popleft().reply()))
         self._session.unit_size += 1
 
     def _note(self, length: int) -> None:

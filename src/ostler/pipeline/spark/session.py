@@ -163,12 +163,14 @@ def _why(error: BaseException, said: IO[bytes]) -> str:
 
     said.seek(0)
     lines = [line.strip() for line in said.read(_SAID_BYTES_MAX).decode(errors="replace").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE", "Error occurred during"))]
+    meant = [
+        line for line in lines if line and not line.startswith(("WARNING", "at ", "NOTE", "Error occurred during"))
+    ]
     is_java = "JAVA_GATEWAY_EXITED" in str(getattr(error, "getCondition", str)())
     text = error_text(error)
     if text is None:
         return "what listens there does not answer as Spark does. Look at its log, or leave --master out."
-    return spark_sentence(told[0] if told and is_java else text)
+    return spark_sentence(meant[0] if meant and is_java else text)
 
 
 def _usual(master: str) -> dict[str, str]:
@@ -202,7 +204,7 @@ def check_java(environment: Mapping[str, str]) -> int:
         place = f"JAVA_HOME is {home}, and there is no java in it" if home else "there is none on this machine"
         raise PipelineError(f"{wanted}, and {place}. Install one ({_INSTALL}), or set JAVA_HOME to where it is.")
     try:
-        told = subprocess.run(
+        text = subprocess.run(
             [command, "-version"],
             capture_output=True,
             encoding="utf-8",
@@ -212,7 +214,7 @@ def check_java(environment: Mapping[str, str]) -> int:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise PipelineError(f"{wanted}, and {command} does not run: {_first_line(error)}. Replace it.") from error
-    release = java_release(told.stderr + told.stdout)
+    release = java_release(text.stderr + text.stdout)
     if release is None:
         raise PipelineError(f"{wanted}, and {command} does not say which release it is. Set JAVA_HOME to another.")
     if release < JAVA_RELEASE_LEAST:

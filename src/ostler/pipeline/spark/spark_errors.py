@@ -61,22 +61,22 @@ def spark_sentence(text: str) -> str:
     """What tells, of the hundreds of lines that Spark writes."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(_PYTHON in line for line in lines):
-        told = _last_of_python(lines)
+        text = _last_of_python(lines)
     else:
-        told = _plain(next((line for line in lines if not line.startswith(_PREAMBLES)), "Spark failed"))
+        text = _plain(next((line for line in lines if not line.startswith(_PREAMBLES)), "Spark failed"))
         root = next((_plain(line) for line in reversed(lines) if line.startswith(_CAUSED)), "")
-        if root and root not in told:
-            told = f"{told.rstrip('. ')}: {root}"
-    advice = next((f" {each}." for words, each in _ADVICE.items() if words in told), "")
-    return f"{told.rstrip('. ')}.{advice}"
+        if root and root not in text:
+            text = f"{text.rstrip('. ')}: {root}"
+    advice = next((f" {each}." for words, each in _ADVICE.items() if words in text), "")
+    return f"{text.rstrip('. ')}.{advice}"
 
 
 def _plain(line: str) -> str:
     """Without names of classes and conditions, and without which task of which stage it was."""
-    told = line.removeprefix('Exception in thread "main"').removeprefix(":").strip()
+    text = line.removeprefix('Exception in thread "main"').removeprefix(":").strip()
     for pattern in (_CLASS, _CONDITION, _TASK, _CLASS, _CONDITION, _STATE):
-        told = pattern.sub("", told)
-    return told
+        text = pattern.sub("", text)
+    return text
 
 
 def _last_of_python(lines: list[str]) -> str:

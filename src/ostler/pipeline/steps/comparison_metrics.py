@@ -34,7 +34,7 @@ METRICS: Final = (
 )
 _LONG_REVISION: Final = "^([0-9a-f]{9})[0-9a-f]+"
 _FACTS: Final = ("began", "condition", "release", "machine", "is_quick")
-FIGURE_COLUMNS: Final = (
+METRIC_COLUMNS: Final = (
     *CURVE_KEY,
     "options",
     "clients",
@@ -72,7 +72,7 @@ def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
             F.max(known_noise(F.col("noise_percent"))).alias("noise_percent"),
         )
     )
-    return found.join(F.broadcast(run_facts(runs)), "run").select(*FIGURE_COLUMNS)
+    return found.join(F.broadcast(run_facts(runs)), "run").select(*METRIC_COLUMNS)
 
 
 def options(series: Column, parameters: Column) -> Column:

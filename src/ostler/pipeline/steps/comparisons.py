@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from ostler.pipeline.lake.spark_schemas import as_table
 from ostler.pipeline.lake.tables import COMPARISON
-from ostler.pipeline.steps.comparison_metrics import FIGURE_COLUMNS, RATE, comparison_metrics, options_text
+from ostler.pipeline.steps.comparison_metrics import METRIC_COLUMNS, RATE, comparison_metrics, options_text
 from ostler.pipeline.steps.contestants import CHANNEL_OPTIONS, ONE_QUEUE_MANAGER, OUR_LIBRARY, PEER_LIBRARY, TWO_NODES
 from ostler.pipeline.steps.ratios import ratio_comparisons
 from ostler.pipeline.steps.verdicts import PAIR_COLUMNS, apart_percent, median, with_verdict
@@ -60,18 +60,18 @@ OPTION_RULES: Final = (
 def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> DataFrame:
     """From points, runs and published figures: the table of comparisons."""
     # A few rows, wanted nine times: without this Spark would make them as often, and plan for longer than it works.
-    figures = comparison_metrics(points, runs).localCheckpoint()
-    made = (release_pairs(figures), product_pairs(figures), option_pairs(figures), joined_pairs(figures))
+    metrics = comparison_metrics(points, runs).localCheckpoint()
+    made = (release_pairs(metrics), product_pairs(metrics), option_pairs(metrics), joined_pairs(metrics))
     pairs = reduce(DataFrame.unionByName, made)
     ours = with_verdict(pairs).select(
         "*",
         F.lit(None).cast("double").alias("published_ratio"),
         F.lit(None).cast("string").alias("published_source"),
     )
-    return as_table(ours, COMPARISON).unionByName(ratio_comparisons(figures, published))
+    return as_table(ours, COMPARISON).unionByName(ratio_comparisons(metrics, published))
 
 
-def release_pairs(figures: DataFrame) -> DataFrame:
+def release_pairs(metrics: DataFrame) -> DataFrame:
     """Each run with the one before it: of another release, or the same again, which tells how steady the machine is.
 
     Only runs of one machine and one form are laid side by side, and peaks only of the same numbers of clients: with
@@ -86,7 +86,7 @@ def release_pairs(figures: DataFrame) -> DataFrame:
     is_release = (F.col("kind") == _OSTLER) & (F.col("release") != F.col("before.release"))
     names = F.concat("contestant", F.lit(": "), "release", F.lit(" after "), "before.release")
     pairs = (
-        figures.withColumn("before", F.lag(facts).over(line))
+        metrics.withColumn("before", F.lag(facts).over(line))
         .filter(F.col("before").isNotNull())
         .select(
             (F.col("kind") == _LIMIT).alias("is_limit"),
@@ -127,14 +127,14 @@ def _machine_changes(pairs: DataFrame) -> DataFrame:
     )
 
 
-def product_pairs(figures: DataFrame) -> DataFrame:
+def product_pairs(metrics: DataFrame) -> DataFrame:
     """Ostler to each other product of the same run, lean client to lean client and library to library; two queue
     managers to two nodes.
 
     Limits are no products: their rows say how near Ostler comes, and no verdict.
     """
-    left = _side(figures.filter(F.col("kind").isin(_PEER, _LIMIT)), "left")
-    right = _side(figures.filter(F.col("kind") == _OSTLER), "right")
+    left = _side(metrics.filter(F.col("kind").isin(_PEER, _LIMIT)), "left")
+    right = _side(metrics.filter(F.col("kind") == _OSTLER), "right")
     is_limit = F.col("left.kind") == _LIMIT
     joined = left.join(
         right,
@@ -154,13 +154,13 @@ def product_pairs(figures: DataFrame) -> DataFrame:
     )
 
 
-def option_pairs(figures: DataFrame) -> DataFrame:
+def option_pairs(metrics: DataFrame) -> DataFrame:
     """Each value of an option to the usual one, in the same run and with all other options the same; not of limits."""
     rules = F.array(
         *(F.struct(*(F.lit(getattr(rule, name)).alias(name) for name in _RULE_NAMES)) for rule in OPTION_RULES)
     )
     ruled = (
-        figures.filter(F.col("kind") != _LIMIT)
+        metrics.filter(F.col("kind") != _LIMIT)
         .withColumn("rule", F.explode(rules))
         .withColumn("option", F.col("options")[F.col("rule.parameter")])
         .filter(F.col("option").isNotNull())
@@ -187,9 +187,9 @@ def option_pairs(figures: DataFrame) -> DataFrame:
     )
 
 
-def joined_pairs(figures: DataFrame) -> DataFrame:
+def joined_pairs(metrics: DataFrame) -> DataFrame:
     """Two queue managers to one, in the same run and under the same load: whatever their channels are like."""
-    ours = figures.filter(F.col("kind") == _OSTLER).withColumn(
+    ours = metrics.filter(F.col("kind") == _OSTLER).withColumn(
         "rest", options_text(F.map_filter("options", lambda name, _: ~name.isin(*CHANNEL_OPTIONS)))
     )
     is_one = F.col("contestant") == ONE_QUEUE_MANAGER
@@ -214,10 +214,10 @@ def joined_pairs(figures: DataFrame) -> DataFrame:
 _RULE_NAMES: Final = ("parameter", "baseline", "subject")
 
 
-def _side(figures: DataFrame, name: str) -> DataFrame:
+def _side(metrics: DataFrame, name: str) -> DataFrame:
     """A side of a join, with all its columns in one of this name."""
-    columns = [each for each in figures.columns if each in (*FIGURE_COLUMNS, "rule", "option", "rest")]
-    return figures.select(F.struct(*columns).alias(name))
+    columns = [each for each in metrics.columns if each in (*METRIC_COLUMNS, "rule", "option", "rest")]
+    return metrics.select(F.struct(*columns).alias(name))
 
 
 def _same(*names: str) -> Column:
@@ -232,7 +232,7 @@ def _are_clients_alike() -> Column:
     return (theirs == ours) & ~(are_two & (F.col("right.contestant") == ONE_QUEUE_MANAGER))
 
 
-def _pair(**told: Column) -> list[Column]:
+def _pair(**given: Column) -> list[Column]:
     """The columns of a pair: those that are told, and those that follow from the sides."""
     follows = {
         "scenario": F.col("left.scenario"),
@@ -245,4 +245,4 @@ def _pair(**told: Column) -> list[Column]:
         "right_values": F.col("right.values"),
         "noise_percent": F.greatest("left.noise_percent", "right.noise_percent"),
     }
-    return [{**follows, **told}[name].alias(name) for name in PAIR_COLUMNS]
+    return [{**follows, **given}[name].alias(name) for name in PAIR_COLUMNS]

@@ -139,30 +139,30 @@ def moved(measured: DataFrame) -> DataFrame:
     )
 
 
-def verb_counts(figures: DataFrame) -> DataFrame:
+def verb_counts(metrics: DataFrame) -> DataFrame:
     """Verbs by point, scope and object: how many, bytes, and the time of one where a record tells that of all.
 
     A record tells one time for all verbs of its connection, so it is shared out by count.
     """
-    place = (*POINT_KEY, "scope", "object")
+    key = (*POINT_KEY, "scope", "object")
     verbs = F.array(
         *(F.struct(*(F.lit(getattr(each, name)).alias(name) for name in ("name", "count", "bytes"))) for each in VERBS)
     )
     found = (
-        figures.withColumn("told", F.explode(verbs))
-        .groupBy(*place, F.col("told.name").alias("verb"))
+        metrics.withColumn("told", F.explode(verbs))
+        .groupBy(*key, F.col("told.name").alias("verb"))
         .agg(
             F.sum(F.when(F.col("field") == F.col("told.count"), F.col("value"))).alias("count"),
             F.sum(F.when(F.col("field") == F.col("told.bytes"), F.col("value"))).alias("bytes"),
         )
         .filter(F.col("count") > 0)
     )
-    times = figures.filter(F.col("field") == _DURATION).groupBy(*place).agg(F.sum("value").alias("duration_us"))
-    all_counts = found.groupBy(*place).agg(F.sum("count").alias("all_count"))
+    times = metrics.filter(F.col("field") == _DURATION).groupBy(*key).agg(F.sum("value").alias("duration_us"))
+    all_counts = found.groupBy(*key).agg(F.sum("count").alias("all_count"))
     return (
-        found.join(all_counts, list(place))
-        .join(times, list(place), "left")
-        .select(*place, "verb", "count", "bytes", (F.col("duration_us") / F.col("all_count")).alias("time_us"))
+        found.join(all_counts, list(key))
+        .join(times, list(key), "left")
+        .select(*key, "verb", "count", "bytes", (F.col("duration_us") / F.col("all_count")).alias("time_us"))
     )
 
 

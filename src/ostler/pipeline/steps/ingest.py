@@ -65,8 +65,8 @@ def with_runs(before: DataFrame, fresh: DataFrame, table: LakeTable, names: Sequ
 
 def reread_manifests(runs: DataFrame) -> DataFrame:
     """The table of runs, from the environments in it: lakes of the first steps have the version of the lake there."""
-    told = F.get_json_object("environment", "$.versions.ostler")
-    return as_table(runs.withColumn("version", F.coalesce(told, F.col("version"))), RUN)
+    fields = F.get_json_object("environment", "$.versions.ostler")
+    return as_table(runs.withColumn("version", F.coalesce(fields, F.col("version"))), RUN)
 
 
 def reread_contestants(runs: DataFrame) -> DataFrame:
@@ -108,8 +108,8 @@ def _entrant_rows(manifest: Manifest) -> list[tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for each in listed if isinstance(listed, list) else []:
         if isinstance(each, dict) and each.get("name"):
-            told = tuple(str(each.get(name, "")) for name in ("name", "kind", "promise", "version"))
-            found[told[0]] = (manifest.run, *told)
+            fields = tuple(str(each.get(name, "")) for name in ("name", "kind", "promise", "version"))
+            found[fields[0]] = (manifest.run, *fields)
     return list(found.values())
 
 
@@ -133,8 +133,8 @@ def _machine_text(machine: Mapping[str, object]) -> str:
     if not machine:
         return ""
     memory = machine.get("memory_megabytes")
-    told = f", {memory / 1024:.0f} GiB" if isinstance(memory, int | float) else ""
-    return f"{machine.get('processor', 'unknown processor')}, {machine.get('cores', '?')} cores{told}"
+    fields = f", {memory / 1024:.0f} GiB" if isinstance(memory, int | float) else ""
+    return f"{machine.get('processor', 'unknown processor')}, {machine.get('cores', '?')} cores{fields}"
 
 
 def _disk_text(disk: Mapping[str, object]) -> str:

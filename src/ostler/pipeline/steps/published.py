@@ -85,5 +85,5 @@ def _is_number_or_empty(name: str, kind: str) -> Column:
 
 def _variants(text: Column) -> Column:
     """`a=1;b=2` as a map; a part without `=` is a name without a value."""
-    told = F.when(text != "", F.str_to_map(text, F.lit(_BETWEEN), F.lit("="))).otherwise(F.create_map())
-    return F.transform_values(told, lambda _, value: F.coalesce(value, F.lit("")))
+    pairs = F.when(text != "", F.str_to_map(text, F.lit(_BETWEEN), F.lit("="))).otherwise(F.create_map())
+    return F.transform_values(pairs, lambda _, value: F.coalesce(value, F.lit("")))

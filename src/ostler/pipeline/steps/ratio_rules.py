@@ -54,22 +54,22 @@ class RatioRule:
 
 def _persistence() -> list[RatioRule]:
     pairs = [
-        *((f"{place}-{kind}-np", f"{place}-{kind}-pm") for place in _PLACES for kind in ("rr", "large")),
+        *((f"{binding}-{kind}-np", f"{binding}-{kind}-pm") for binding in _BINDINGS for kind in ("rr", "large")),
         *(("rr-bb-np", "rr-bb-pm"), ("appl-c1", "appl-c2"), ("appl-c3", "appl-c4")),
         *(("pubsub-1n-np", "pubsub-1n-pm"), ("pubsub-multi-np", "pubsub-multi-pm"), ("p2p-multi-np", "p2p-multi-pm")),
     ]
     return [
         *(RatioRule(_PERSISTENCE, Side(left), Side(right)) for left, right in pairs),
         *(
-            RatioRule(_PERSISTENCE, _trusted_side(f"{place}-trusted-np"), _trusted_side(f"{place}-trusted-pm"))
-            for place in _PLACES
+            RatioRule(_PERSISTENCE, _trusted_side(f"{binding}-trusted-np"), _trusted_side(f"{binding}-trusted-pm"))
+            for binding in _BINDINGS
         ),
     ]
 
 
 def _sizes() -> list[RatioRule]:
     pairs = [
-        *((f"{place}-rr-{kind}", f"{place}-large-{kind}") for place in _PLACES for kind in ("np", "pm")),
+        *((f"{binding}-rr-{kind}", f"{binding}-large-{kind}") for binding in _BINDINGS for kind in ("np", "pm")),
         *((each, each) for each in ("rr-cb-np", "rr-dq-bb-np", "rr-cc-jms-np", "rr-bb-np", "rr-bb-pm")),
         *((each, each) for each in ("appl-c1", "appl-c2", "appl-c3", "appl-c4")),
     ]
@@ -82,10 +82,10 @@ def _sizes() -> list[RatioRule]:
 def _trusted() -> list[RatioRule]:
     """Reports hold them against the scenario without; ours sweep both in one."""
     found = []
-    for place in _PLACES:
+    for binding in _BINDINGS:
         for kind in ("np", "pm"):
-            ours = f"{place}-trusted-{kind}"
-            left = Side(f"{place}-rr-{kind}", ours, parameter="responder_binding", our_value="local")
+            ours = f"{binding}-trusted-{kind}"
+            left = Side(f"{binding}-rr-{kind}", ours, parameter="responder_binding", our_value="local")
             found.append(RatioRule("trusted to standard", left, _trusted_side(ours)))
     return found
 
@@ -166,7 +166,7 @@ def _joined(local: str, distributed: str) -> RatioRule:
 
 _OSTLER: Final = "Ostler"
 _TLS: Final = "TLS to plain"
-_PLACES: Final = ("local", "client", "dq")
+_BINDINGS: Final = ("local", "client", "dq")
 _PERSISTENCE: Final = "persistent to nonpersistent"
 
 RATIO_RULES: Final = (

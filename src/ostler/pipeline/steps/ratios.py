@@ -43,21 +43,23 @@ _RULES_TYPE: Final = (
     "source string"
 )
 # What both sides of a ratio have in common, and what makes the published one and ours the same ratio.
-_PLACE: Final = ("rule", "left_bytes", "right_bytes", "label")
+_RATIO_KEY: Final = ("rule", "left_bytes", "right_bytes", "label")
 
 
-def ratio_comparisons(figures: DataFrame, published: DataFrame) -> DataFrame:
+def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
     """From our figures and published ones: rows of the table of comparisons."""
-    rules = F.broadcast(rules_table(figures.sparkSession))
-    printed, ours = published_ratios(published, rules), our_ratios(figures, rules)
+    rules = F.broadcast(rules_table(metrics.sparkSession))
+    printed, ours = published_ratios(published, rules), our_ratios(metrics, rules)
     reference = printed.filter(F.col("is_reference"))
-    told = reference.select(*_PLACE, "published_ratio", F.col("published_source").alias("found_source"))
-    beside = ours.join(told, list(_PLACE), "left").withColumn(
+    known = reference.select(*_RATIO_KEY, "published_ratio", F.col("published_source").alias("found_source"))
+    beside = ours.join(known, list(_RATIO_KEY), "left").withColumn(
         "published_source", F.coalesce(F.col("found_source"), F.when(F.col("source") != "", F.col("source")))
     )
     # A published ratio that stands beside ours need not be told again.
     others = printed.join(
-        ours.select(*_PLACE, F.lit(True).alias("is_reference")).distinct(), [*_PLACE, "is_reference"], "left_anti"
+        ours.select(*_RATIO_KEY, F.lit(True).alias("is_reference")).distinct(),
+        [*_RATIO_KEY, "is_reference"],
+        "left_anti",
     )
     return as_table(_with_verdict(beside), COMPARISON).unionByName(as_table(_alone(others), COMPARISON))
 
@@ -66,8 +68,8 @@ def rules_table(spark: SparkSession) -> DataFrame:
     """The rules, numbered."""
 
     def side(each: Side) -> tuple[object, ...]:
-        told = (each.scenario, each.our_scenario or each.scenario, each.message_bytes, each.variant)
-        return (*told, each.published_value, each.parameter, each.our_value, each.is_other, each.our_contestant)
+        known = (each.scenario, each.our_scenario or each.scenario, each.message_bytes, each.variant)
+        return (*known, each.published_value, each.parameter, each.our_value, each.is_other, each.our_contestant)
 
     rows = [
         (number, rule.subject, side(rule.left), side(rule.right), rule.is_size, rule.is_by_section, rule.source)
@@ -81,16 +83,16 @@ def rules_table(spark: SparkSession) -> DataFrame:
 
 def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
     """All that the rules find. Of several products or platforms with the same ratio, the newest is the reference."""
-    figures = published.filter(
+    metrics = published.filter(
         F.col("metric").isin(*RATES)
         & (F.col("basis") == _MEASURED)
         & F.startswith(F.col("table_or_figure"), F.lit(_TABLE))
         & (F.col("value") > 0)
         & F.col("message_bytes").isNotNull()
     )
-    left, right = (_published_side(figures, rules, side) for side in ("left", "right"))
+    left, right = (_published_side(metrics, rules, side) for side in ("left", "right"))
     joined = left.join(right, ["rule", "product", "product_version", "ground", "api", "metric"]).filter(_sizes_fit())
-    best = Window.partitionBy(*_PLACE).orderBy(
+    best = Window.partitionBy(*_RATIO_KEY).orderBy(
         F.desc("product_version"), "product", "ground", "api", "left_figure", "right_figure"
     )
     return (
@@ -102,23 +104,23 @@ def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
-def _published_side(figures: DataFrame, rules: DataFrame, side: str) -> DataFrame:
+def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFrame:
     """Peaks of one side: the highest figure of those that are alike, which is the peak, however often it is printed."""
     option = F.col("variants")[F.col(f"{side}.variant")]
-    found = figures.join(
+    found = metrics.join(
         rules,
         (F.col("scenario") == F.col(f"{side}.scenario"))
         & (F.col(_SIZE) == F.coalesce(F.col(f"{side}.message_bytes"), F.col(_SIZE)))
         & _option_fits(side, option, f"{side}.variant", f"{side}.published_value"),
     )
     alike = F.when(F.col("is_by_section"), F.col("section")).otherwise(F.col("platform"))
-    told = F.struct("figure", "scenario", "report_title", "section", "table_or_figure", "platform")
+    known = F.struct("figure", "scenario", "report_title", "section", "table_or_figure", "platform")
     return (
         found.withColumn("ground", alike)
         .withColumn("api", F.coalesce(F.col("variants")["api"], F.lit("")))
         .withColumn("label", _label(side, option))
         .groupBy("rule", "is_size", "product", "product_version", "ground", "api", "metric", _SIZE, "label")
-        .agg(F.max("value").alias("value"), F.max_by(told, F.struct(F.col("value"), -F.col("figure"))).alias("told"))
+        .agg(F.max("value").alias("value"), F.max_by(known, F.struct(F.col("value"), -F.col("figure"))).alias("told"))
         .select(
             *("rule", "product", "product_version", "ground", "api", "metric"),
             *([F.col("is_size")] if side == "left" else []),
@@ -142,7 +144,7 @@ def _source() -> Column:
 def _alone(printed: DataFrame) -> DataFrame:
     """Published ratios without one of ours."""
     names = {f"{side}_name": F.concat_ws(" ", "product", "product_version", f"{side}_told.scenario") for side in _SIDES}
-    figures = {f"{side}_run": F.concat(F.lit("figure "), F.col(f"{side}_figure")) for side in _SIDES}
+    metrics = {f"{side}_run": F.concat(F.lit("figure "), F.col(f"{side}_figure")) for side in _SIDES}
     return printed.select(
         F.lit(RATIO).alias("kind"),
         "subject",
@@ -150,7 +152,7 @@ def _alone(printed: DataFrame) -> DataFrame:
         F.concat_ws(", ", _sizes_text(), _or_nothing("label"), "right_told.platform").alias("series"),
         F.lit(None).cast("int").alias("clients"),
         F.lit(RATE).alias("metric"),
-        *(column.alias(name) for name, column in {**names, **figures}.items()),
+        *(column.alias(name) for name, column in {**names, **metrics}.items()),
         "left_value",
         "right_value",
         (F.lit(100.0) * (F.col("published_ratio") - 1)).alias("change_percent"),
@@ -170,16 +172,16 @@ def _alone(printed: DataFrame) -> DataFrame:
 # -- ours --------------------------------------------------------------------------------------------------------------
 
 
-def our_ratios(figures: DataFrame, rules: DataFrame) -> DataFrame:
+def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
     """The same ratios of the best run of each scenario, judged."""
     peaks = best_runs(
-        figures.filter((F.col("metric") == RATE) & F.col("clients").isNull() & (F.col("kind") == _OSTLER))
+        metrics.filter((F.col("metric") == RATE) & F.col("clients").isNull() & (F.col("kind") == _OSTLER))
     )
     left, right = (_our_side(peaks, rules, side) for side in ("left", "right"))
-    told = ("subject", "is_size", "source")
+    known = ("subject", "is_size", "source")
     joined = (
         left.join(right, ["rule", "contestant", "rest"])
-        .join(rules.select("rule", *told), "rule")
+        .join(rules.select("rule", *known), "rule")
         .filter(_sizes_fit())
         .withColumn("label", F.col("right_label"))
     )
@@ -192,7 +194,7 @@ def our_ratios(figures: DataFrame, rules: DataFrame) -> DataFrame:
         f"{side}_name": F.concat_ws(", ", F.col(f"{side}.scenario"), _or_nothing(f"{side}.series")) for side in _SIDES
     }
     pairs = joined.select(
-        *_PLACE,
+        *_RATIO_KEY,
         "source",
         F.lit(RATIO).alias("kind"),
         "subject",
@@ -210,11 +212,11 @@ def our_ratios(figures: DataFrame, rules: DataFrame) -> DataFrame:
     return with_verdict(pairs)
 
 
-def best_runs(figures: DataFrame) -> DataFrame:
+def best_runs(metrics: DataFrame) -> DataFrame:
     """Of each scenario the latest run, complete ones and those of full length before others."""
     order = F.struct(F.col("condition") == _COMPLETE, ~F.col("is_quick"), F.col("began"), F.col("run"))
-    best = figures.groupBy("scenario").agg(F.max_by("run", order).alias("run"))
-    return figures.join(F.broadcast(best), ["scenario", "run"])
+    best = metrics.groupBy("scenario").agg(F.max_by("run", order).alias("run"))
+    return metrics.join(F.broadcast(best), ["scenario", "run"])
 
 
 def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
@@ -230,7 +232,7 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
     )
     # Sizes are looked at by themselves: some scenarios sweep them, some have one.
     rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
-    told = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release")
+    known = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release")
     return found.select(
         "rule",
         # Where a rule says who, it is the same ratio of Ostler.
@@ -238,7 +240,7 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
         options_text(rest).alias("rest"),
         F.col(_SIZE).alias(f"{side}_bytes"),
         _label(side, option).alias(f"{side}_label"),
-        told.alias(side),
+        known.alias(side),
     )
 
 

@@ -57,7 +57,7 @@ class ChartLine:
     dot, and is the same all along the axis."""
 
     name: str
-    look: Style
+    style: Style
     dots: tuple[Dot, ...]
     is_secondary: bool = False
     is_flat: bool = False
@@ -68,7 +68,7 @@ class FittedCurve:
     """A calculated curve: thin, dotted, and nothing on it to point at."""
 
     name: str
-    look: Style
+    style: Style
     points: tuple[tuple[float, float], ...]
 
 
@@ -105,7 +105,7 @@ class BarPart:
     """A part of a bar: whose it is, and how large; `text` is that as it is told."""
 
     name: str
-    look: Style
+    style: Style
     value: float
     text: str
 

@@ -76,11 +76,11 @@ def _rule(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="{kind}"/>'
 
 
-def _paint(look: Style) -> str:
-    return "limit" if look.is_limit else f"c{look.colour}"
+def _paint(style: Style) -> str:
+    return "limit" if style.is_limit else f"c{style.colour}"
 
 
-def _marker(x: float, y: float, look: Style, more: str = "", title: str = "") -> str:
+def _marker(x: float, y: float, style: Style, more: str = "", title: str = "") -> str:
     """Shapes as well as colours, for those who see few colours and for paper without any."""
     shapes = (
         "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",
@@ -91,17 +91,17 @@ def _marker(x: float, y: float, look: Style, more: str = "", title: str = "") ->
         "M-1.5,-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
     )
     inside = f"<title>{escape(title)}</title>" if title else ""
-    kind = f"dot {_paint(look)}" if more else f"key {_paint(look)}"
-    path = shapes[look.marker % len(shapes)]
+    kind = f"dot {_paint(style)}" if more else f"key {_paint(style)}"
+    path = shapes[style.marker % len(shapes)]
     return f'<path transform="translate({x:.1f} {y:.1f})" d="{path}" class="{kind}"{more}>{inside}</path>'
 
 
-def _dot(x: float, y: float, name: str, look: Style, dot: Dot) -> str:
-    told = {"name": name, "across": dot.across, "value": dot.text, "spread": dot.spread, "basis": dot.basis}
-    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in told.items() if value)
+def _dot(x: float, y: float, name: str, style: Style, dot: Dot) -> str:
+    fields = {"name": name, "across": dot.across, "value": dot.text, "spread": dot.spread, "basis": dot.basis}
+    attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in fields.items() if value)
     sure = ", ".join(each for each in (dot.spread, dot.basis) if each)
     title = f"{name}, {dot.across}: {dot.text}" + (f" ({sure})" if sure else "")
-    return _marker(x, y, look, f' data-x="{x:.1f}"{attributes}', title)
+    return _marker(x, y, style, f' data-x="{x:.1f}"{attributes}', title)
 
 
 def _width_room(value: float, *, is_size: bool = False) -> float:
@@ -173,12 +173,12 @@ def _band(line: ChartLine, across: Scale, up: Scale) -> str:
     if len(known) == 1:
         dot, low, high = known[0]
         x = across.at(dot.x)
-        return f'<path d="M{x:.1f},{up.at(low):.1f}V{up.at(high):.1f}" class="whisker {_paint(line.look)}"/>'
+        return f'<path d="M{x:.1f},{up.at(low):.1f}V{up.at(high):.1f}" class="whisker {_paint(line.style)}"/>'
     if not known:
         return ""
     over = [f"{across.at(dot.x):.1f},{up.at(high):.1f}" for dot, _, high in known]
     under = [f"{across.at(dot.x):.1f},{up.at(low):.1f}" for dot, low, _ in reversed(known)]
-    return f'<polygon points="{" ".join(over + under)}" class="band {_paint(line.look)}"/>'
+    return f'<polygon points="{" ".join(over + under)}" class="band {_paint(line.style)}"/>'
 
 
 def _line(line: ChartLine, across: Scale, up: Scale) -> list[str]:
@@ -186,16 +186,16 @@ def _line(line: ChartLine, across: Scale, up: Scale) -> list[str]:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     if line.is_flat:
         path = f"{across.begin:.1f},{places[0][1]:.1f} {across.end:.1f},{places[0][1]:.1f}"
-    dash = "3 3" if line.is_secondary else _DASHES[line.look.dash % len(_DASHES)]
-    kind = f"line {_paint(line.look)}" + (" secondary" if line.is_secondary else "")
+    dash = "3 3" if line.is_secondary else _DASHES[line.style.dash % len(_DASHES)]
+    kind = f"line {_paint(line.style)}" + (" secondary" if line.is_secondary else "")
     drawn = f'<polyline points="{path}" class="{kind}"' + (f' stroke-dasharray="{dash}"' if dash else "") + "/>"
-    return [drawn, *(_dot(x, y, line.name, line.look, dot) for (x, y), dot in zip(places, line.dots, strict=True))]
+    return [drawn, *(_dot(x, y, line.name, line.style, dot) for (x, y), dot in zip(places, line.dots, strict=True))]
 
 
 def _curve(curve: FittedCurve, across: Scale, up: Scale) -> str:
     path = " ".join(f"{across.at(x):.1f},{up.at(y):.1f}" for x, y in curve.points)
     title = f"<title>{escape(curve.name)}</title>"
-    return f'<polyline points="{path}" class="fit {_paint(curve.look)}">{title}</polyline>'
+    return f'<polyline points="{path}" class="fit {_paint(curve.style)}">{title}</polyline>'
 
 
 def _labels(lines: Sequence[ChartLine], across: Scale, up: Scale) -> list[str]:
@@ -211,7 +211,7 @@ def _labels(lines: Sequence[ChartLine], across: Scale, up: Scale) -> list[str]:
         parts.append(f'<path d="M{x + 5:.1f},{end:.1f}L{left - 3:.1f},{place:.1f}" class="leader"/>')
         first = place - (len(words) - 1) * _LINE_HEIGHT / 2 + 4
         parts += [
-            _text(left, first + number * _LINE_HEIGHT, word, f"label {_paint(line.look)}")
+            _text(left, first + number * _LINE_HEIGHT, word, f"label {_paint(line.style)}")
             for number, word in enumerate(words)
         ]
     return parts
@@ -244,7 +244,7 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
     values += chart.across.domain
     scale = _scale(chart.across, values, _STRIP_LEFT, _WIDTH - _STRIP_RIGHT)
     # Whose dots are drawn last, on top, is named first.
-    keys, top = _keys({name: look for strip in chart.strips for name, look, _ in reversed(strip.dots)})
+    keys, top = _keys({name: style for strip in chart.strips for name, style, _ in reversed(strip.dots)})
     places = list(accumulate(_strip_height(strip) for strip in chart.strips))
     bottom = top + places[-1]
     names = ", ".join(strip.label for strip in chart.strips)
@@ -271,15 +271,15 @@ def _strip_height(strip: Strip) -> float:
     return _STRIP_HEIGHT + (len(wrap(strip.label, _STRIP_CHARACTERS)) - 1) * _LINE_HEIGHT
 
 
-def _keys(looks: Mapping[str, Style]) -> tuple[list[str], float]:
+def _keys(styles: Mapping[str, Style]) -> tuple[list[str], float]:
     """Which mark is whose, above the rows; and where the rows begin."""
     parts: list[str] = []
     x, y = 14.0, 36.0
-    for name, look in looks.items():
+    for name, style in styles.items():
         width = 30 + 6.9 * len(name)
         if x + width > _WIDTH + 12 and x > 14:
             x, y = 14.0, y + 19
-        parts += [_marker(x, y, look), _text(x + 9, y + 4, name, f"label {_paint(look)}")]
+        parts += [_marker(x, y, style), _text(x + 9, y + 4, name, f"label {_paint(style)}")]
         x += width
     return parts, y + 14
 
@@ -296,11 +296,11 @@ def _strip(strip: Strip, y: float, scale: Scale, is_joined: bool) -> list[str]:
     if is_joined and len(strip.dots) > 1:
         places = [scale.at(dot.x) for _, _, dot in strip.dots]
         parts.append(_rule(min(places), y, max(places), y, "joint"))
-    for name, look, dot in strip.dots:
+    for name, style, dot in strip.dots:
         if dot.low is not None and dot.high is not None:
             low, high = scale.at(dot.low), scale.at(dot.high)
-            parts.append(f'<path d="M{low:.1f},{y:.1f}H{high:.1f}" class="whisker {_paint(look)}"/>')
-        parts.append(_dot(scale.at(dot.x), y, name, look, dot))
+            parts.append(f'<path d="M{low:.1f},{y:.1f}H{high:.1f}" class="whisker {_paint(style)}"/>')
+        parts.append(_dot(scale.at(dot.x), y, name, style, dot))
     return parts
 
 
@@ -308,7 +308,7 @@ def _strip(strip: Strip, y: float, scale: Scale, is_joined: bool) -> list[str]:
 
 
 def _bar_chart(chart: BarChart, anchor: str) -> str:
-    keys, top = _keys({part.name: part.look for bar in chart.bars for part in bar.parts})
+    keys, top = _keys({part.name: part.style for bar in chart.bars for part in bar.parts})
     wholes = [sum(part.value for part in bar.parts) for bar in chart.bars]
     scale = linear(wholes, _STRIP_LEFT, _WIDTH - _BAR_RIGHT)
     bottom = top + len(chart.bars) * _STRIP_HEIGHT
@@ -334,11 +334,11 @@ def _bar(bar: Bar, top: float, scale: Scale) -> list[str]:
     ends = list(accumulate((part.value for part in bar.parts), initial=0.0))
     for part, begin, end in zip(bar.parts, ends, ends[1:], strict=False):
         x, width = scale.at(begin), scale.at(end) - scale.at(begin)
-        told = {"name": part.name, "across": bar.label, "value": part.text}
-        attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in told.items())
+        fields = {"name": part.name, "across": bar.label, "value": part.text}
+        attributes = "".join(f' data-{key}="{escape(value)}"' for key, value in fields.items())
         parts.append(
             f'<rect x="{x:.1f}" y="{top + 22:.1f}" width="{width:.1f}" height="{_BAR_HEIGHT}" '
-            f'class="dot {_paint(part.look)}" data-x="{x:.1f}"{attributes}>'
+            f'class="dot {_paint(part.style)}" data-x="{x:.1f}"{attributes}>'
             f"<title>{escape(f'{bar.label}, {part.name}: {part.text}')}</title></rect>"
         )
     parts.append(_text(scale.at(ends[-1]) + 6, top + 22 + _BAR_HEIGHT - 2, bar.text, "tick"))

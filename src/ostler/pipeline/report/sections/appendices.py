@@ -68,12 +68,16 @@ def _machine_table(context: Context) -> Block:
         for name, value in _facts(run).items():
             values[name][value].append(run.run)
     rows = [
-        (text_cell(name), text_cell(value), Cell("all" if len(runs) == len(context.runs) else context.book.runs(runs)))
+        (
+            text_cell(name),
+            text_cell(value),
+            Cell("all" if len(runs) == len(context.runs) else context.report.runs(runs)),
+        )
         for name, by_value in values.items()
         for value, runs in by_value.items()
     ]
     headings = (Heading("What"), Heading("Value"), Heading("Runs"))
-    return context.book.table("Machine and versions", headings, rows, context.runs)
+    return context.report.table("Machine and versions", headings, rows, context.runs)
 
 
 def _contestants(context: Context) -> tuple[Block, ...]:
@@ -87,7 +91,7 @@ def _contestants(context: Context) -> tuple[Block, ...]:
             text_cell(kind),
             text_cell(promise),
             text_cell(version or numbers.NOTHING),
-            Cell(context.book.runs(runs)),
+            Cell(context.report.runs(runs)),
         )
         for (name, kind, promise, version), runs in sorted(
             promises.items(), key=lambda each: (each[0][1] != "ostler", each[0])
@@ -101,11 +105,11 @@ def _contestants(context: Context) -> tuple[Block, ...]:
         Heading("Runs"),
     )
     text = "Compare like with like: a broker that answers before anything is on storage does less work."
-    return (Paragraph(text), context.book.table("Contestants", headings, rows, context.runs))
+    return (Paragraph(text), context.report.table("Contestants", headings, rows, context.runs))
 
 
 def _run(context: Context, run: RunRow) -> Block:
-    name = context.book.run_names[run.run]
+    name = context.report.run_names[run.run]
     known = [(key.removeprefix("is_"), value) for key, value in sorted(run.parameters.items()) if value]
     parameters = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in known[:_SHOWN_PARAMETERS])
     items: list[tuple[Text, Text]] = [
@@ -160,7 +164,7 @@ def _noise_table(context: Context) -> Block:
         steals = [point.steal_percent for point in points if point.steal_percent is not None]
         rows.append(
             (
-                context.book.run_cell(run.run),
+                context.report.run_cell(run.run),
                 context.scenario_cell(run.scenario),
                 text_cell(run.condition),
                 percent_cell(run.noise_percent),
@@ -172,7 +176,7 @@ def _noise_table(context: Context) -> Block:
                 whole_cell(sum(point.late for point in points)),
             )
         )
-    return context.book.table("Noise and doubts by run", headings, rows, context.runs)
+    return context.report.table("Noise and doubts by run", headings, rows, context.runs)
 
 
 def _flags(context: Context) -> tuple[Block, ...]:
@@ -189,12 +193,14 @@ def _flags(context: Context) -> tuple[Block, ...]:
             text_cell(flag),
             text_cell(FLAGS.get(flag, numbers.NOTHING)),
             whole_cell(number),
-            Cell(context.book.runs(runs[flag])),
+            Cell(context.report.runs(runs[flag])),
         )
         for flag, number in counts.most_common()
     ]
     return (
-        context.book.table("Why points are doubtful", headings, rows, [run for each in runs.values() for run in each]),
+        context.report.table(
+            "Why points are doubtful", headings, rows, [run for each in runs.values() for run in each]
+        ),
     )
 
 
@@ -212,11 +218,11 @@ def _rejected(context: Context) -> Section:
         Heading("Run"),
     )
     rows = [
-        (text_cell(table), text_cell(rule), text_cell(reason), whole_cell(number), context.book.run_cell(run))
+        (text_cell(table), text_cell(rule), text_cell(reason), whole_cell(number), context.report.run_cell(run))
         for (table, rule, reason, run), number in sorted(counts.items(), key=lambda each: -each[1])
     ]
     text: Text = (Code("ostler pipeline validate"), " explains each of them with its row.")
-    table = context.book.table(
+    table = context.report.table(
         "Rows set aside", headings, rows, [row.run for row in context.tables.rejected if row.run]
     )
     return Section("quality-rejected", "Rows set aside", (Paragraph(text), table))
@@ -236,7 +242,7 @@ def reproduce_section(context: Context) -> Section:
     )
     commands = [
         (
-            context.book.run_cell(run.run),
+            context.report.run_cell(run.run),
             context.scenario_cell(run.scenario),
             Cell((Code(run.command),)),
             Cell(numbers.span(_seconds(run)), _seconds(run)),
@@ -244,7 +250,7 @@ def reproduce_section(context: Context) -> Section:
         for run in _ordered(context)
     ]
     command_headings = (Heading("Run"), Heading("Scenario"), Heading("Command", is_wide=True), Heading("Took", True))
-    table = context.book.table(_COMMANDS, command_headings, commands, context.runs)
+    table = context.report.table(_COMMANDS, command_headings, commands, context.runs)
     commands_anchor = table.anchor if isinstance(table, ReportTable) else "reproduce"
     traces = [
         (
@@ -253,14 +259,14 @@ def reproduce_section(context: Context) -> Section:
             Cell(_traced(context, trace.runs)),
             _commands_cell(context, trace.runs, commands_anchor),
         )
-        for trace in context.book.traces
+        for trace in context.report.traces
         if trace.caption != _COMMANDS
     ]
     headings = (Heading("Figure or table"), Heading("What it shows"), Heading("Runs"), Heading("Command", is_wide=True))
     return Section(
         "reproduce",
         "How to reproduce each figure",
-        (Paragraph(text), table, context.book.table("Where each figure comes from", headings, traces)),
+        (Paragraph(text), table, context.report.table("Where each figure comes from", headings, traces)),
     )
 
 
@@ -281,4 +287,4 @@ def _commands_cell(context: Context, runs: Sequence[str], anchor: str) -> Cell:
 def _traced(context: Context, runs: tuple[str, ...]) -> tuple[Inline, ...]:
     if len(runs) == len(context.runs) and len(runs) > 1:
         return ("all runs",)
-    return context.book.runs(runs)
+    return context.report.runs(runs)

@@ -42,10 +42,10 @@ def channel_table(context: Context, name: str, run: str) -> Block | None:
     near = {_road(points[0]): _rate(points) for points in steps.values() if not _trip(points[0])}
     rows = [_row(points, counts[number], near.get(_road(points[0]))) for number, points in sorted(steps.items())]
     caption = f"Message channels of {context.title(name)}"
-    note = ("Run ", context.book.run(run), ".")
+    note = ("Run ", context.report.run(run), ".")
     columns = zip(headings, zip(*rows, strict=True), strict=True)
     empty = [heading.text for heading, cells in columns if all(cell.text == numbers.NOTHING for cell in cells)]
-    return context.book.table(caption, headings, rows, [run], note, empty)
+    return context.report.table(caption, headings, rows, [run], note, empty)
 
 
 def _counts(context: Context, run: str) -> dict[int, dict[str, list[float]]]:

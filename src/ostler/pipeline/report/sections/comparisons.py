@@ -61,7 +61,7 @@ _KINDS: Final = {
     "repeat": ("The same again", "The same release measured twice: what differs here is the machine, not Ostler."),
 }  # fmt: skip
 
-_LOOKS: Final = {_BETTER: Style(2, 2), _WORSE: Style(1, 4), _SAME: Style(0, 0)}
+_STYLES: Final = {_BETTER: Style(2, 2), _WORSE: Style(1, 4), _SAME: Style(0, 0)}
 
 
 def comparisons_section(context: Context) -> Section:
@@ -93,23 +93,23 @@ def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section
     blocks: list[Block] = [Paragraph(text)] if text else []
     peaks = [row for row in rows if row.clients is None]
     steps = [row for row in rows if row.clients is not None]
-    told, older, limits = _parted(context, kind, peaks)
-    figure = _figure(context, title, told or older or [row for row in steps if row.left_name not in context.limits])
+    shown, older, limits = _split_rows(context, kind, peaks)
+    figure = _figure(context, title, shown or older or [row for row in steps if row.left_name not in context.limits])
     if figure is not None:
         blocks.append(figure)
-    if told:
-        blocks.append(_table(context, f"{title}, at the peak", told))
+    if shown:
+        blocks.append(_table(context, f"{title}, at the peak", shown))
     if older:
-        blocks.append(_folded(context, f"{title}, at the peak of other runs", older, not told))
+        blocks.append(_folded(context, f"{title}, at the peak of other runs", older, not shown))
     if limits:
-        shown = [row for row in limits if _speaks(context, row)] or limits
-        blocks.append(_limit_table(context, shown))
+        limits_shown = [row for row in limits if _is_significant(context, row)] or limits
+        blocks.append(_limit_table(context, limits_shown))
     if steps:
         blocks.append(_folded(context, f"{title}, at the same number of clients", steps, not peaks))
     return Section(f"comparisons-{kind}", title, tuple(blocks))
 
 
-def _parted(
+def _split_rows(
     context: Context, kind: str, peaks: Sequence[ComparisonRow]
 ) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
     """What is shown, what is folded, and limits of the machine. Of several runs of a scenario with the same brokers or
@@ -118,19 +118,19 @@ def _parted(
         return list(peaks), [], []
     limits = [row for row in peaks if row.left_name in context.limits]
     products = [row for row in peaks if row.left_name not in context.limits]
-    told = [row for row in products if _speaks(context, row)]
-    return told, [row for row in products if not _speaks(context, row)], limits
+    shown = [row for row in products if _is_significant(context, row)]
+    return shown, [row for row in products if not _is_significant(context, row)], limits
 
 
-def _speaks(context: Context, row: ComparisonRow) -> bool:
+def _is_significant(context: Context, row: ComparisonRow) -> bool:
     return context.speaking.get(row.scenario) == row.right_run
 
 
 def _folded(context: Context, title: str, rows: Sequence[ComparisonRow], is_printed: bool) -> Block:
     """As long as they are, they are for looking things up: paper has them where there is nothing else."""
-    told = rows[:_ROWS_MAX]
-    left = f", {len(told):,} of {len(rows):,}" if len(rows) > len(told) else ""
-    return Fold(f"{title} ({len(rows):,} rows)", (_table(context, f"{title}{left}", told),), is_printed)
+    shown = rows[:_ROWS_MAX]
+    left = f", {len(shown):,} of {len(rows):,}" if len(rows) > len(shown) else ""
+    return Fold(f"{title} ({len(rows):,} rows)", (_table(context, f"{title}{left}", shown),), is_printed)
 
 
 def _where(row: ComparisonRow) -> list[str]:
@@ -157,7 +157,7 @@ def metric_words(metric: str) -> str:
 
 
 def verdict_cell(verdict: str) -> Cell:
-    meaning = verdict if verdict in _LOOKS else "doubtful"
+    meaning = verdict if verdict in _STYLES else "doubtful"
     return Cell((Mark(verdict, meaning),), verdict)
 
 
@@ -234,12 +234,12 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
             _interval_cell(row),
             _tolerance_cell(row.tolerance_percent),
             verdict_cell(row.verdict),
-            Cell(context.book.runs((row.left_run, row.right_run))),
+            Cell(context.report.runs((row.left_run, row.right_run))),
         )
         for row in rows
     ]  # fmt: skip
     runs = [run for row in rows for run in (row.left_run, row.right_run)]
-    return context.book.table(title, headings, body, runs, unless_same=("Metric",))
+    return context.report.table(title, headings, body, runs, unless_same=("Metric",))
 
 
 def _tolerance_cell(percent: float) -> Cell:
@@ -270,13 +270,13 @@ def _limit_table(context: Context, rows: Sequence[ComparisonRow]) -> Block:
             number_cell(row.right_value),
             _part_cell(row.change_percent),
             _part_interval_cell(row),
-            context.book.run_cell(row.right_run),
+            context.report.run_cell(row.right_run),
         )
         for row in rows
         if row.metric == _RATE
     ]
     caption = "Ostler at its peak, and limits of the machine"
-    return context.book.table(caption, headings, body, [row.right_run for row in rows if row.metric == _RATE])
+    return context.report.table(caption, headings, body, [row.right_run for row in rows if row.metric == _RATE])
 
 
 def _part(change_percent: float) -> str:
@@ -310,7 +310,7 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Repo
     strips = tuple(
         Strip(
             f"{subject_words(row.subject)} · {', '.join([row.scenario, *_where(row)])}",
-            ((row.verdict, _look(row.verdict), dot),),
+            ((row.verdict, _style(row.verdict), dot),),
         )
         for row, dot in zip(kept, dots, strict=True)
     )
@@ -318,7 +318,7 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Repo
     charts = side_by_side("Change of the rate", axis, strips, 1.0 if is_far else 0.0)
     runs = [run for row in kept for run in (row.left_run, row.right_run)]
     left = "" if len(kept) == len(rates) else f" The {len(kept)} greatest of {len(rates)}; the table has all."
-    return context.book.figure(
+    return context.report.figure(
         f"{title}: change of the rate", charts, runs, f"Bars are 95 % confidence intervals.{left}"
     )
 
@@ -333,8 +333,8 @@ def _ratio(percent: float) -> float:
     return max(1 + percent / 100, _LEAST_RATIO)
 
 
-def _look(verdict: str) -> Style:
-    return _LOOKS.get(verdict, Style(0, 3, True))
+def _style(verdict: str) -> Style:
+    return _STYLES.get(verdict, Style(0, 3, True))
 
 
 def _change_dot(row: ComparisonRow) -> Dot:

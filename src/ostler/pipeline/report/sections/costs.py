@@ -26,13 +26,13 @@ def costs_section(context: Context) -> Section:
     inner = []
     accounted = accounted_blocks(context)
     if accounted:
-        told = (
+        explanation = (
             "From the counters of the queue manager at the step with most work; from its accounting and statistics "
             "records where a run was made with --accounting. These last as long as connections do, so their counts may "
             "exceed those of the window. Processor time is that of the whole queue manager, shared out by count; so is "
             "the time that a record has of a connection."
         )
-        inner.append(Section("costs-verbs", "Verbs and transactions", (Paragraph(told), *accounted)))
+        inner.append(Section("costs-verbs", "Verbs and transactions", (Paragraph(explanation), *accounted)))
     return Section("costs", "Costs", (Paragraph(text), table), tuple(inner))
 
 
@@ -79,7 +79,7 @@ def _processor_table(context: Context) -> Block:
         "processor time is in that of the broker; the log's own threads are told where they had any. Where a scenario "
         "has several queue managers or nodes, all other figures are those of all of them together."
     )
-    return context.book.table("Costs of an operation at the peak", headings, rows, runs, note, _SELDOM)
+    return context.report.table("Costs of an operation at the peak", headings, rows, runs, note, _SELDOM)
 
 
 def _each(point: PointRow, value: float | None) -> float | None:
@@ -102,5 +102,5 @@ def _processor_row(context: Context, name: str, points: Sequence[PointRow]) -> t
         number_cell(middle(points, lambda point: _each(point, point.log_bytes)), "bytes"),
         number_cell(middle(points, lambda point: point.count / point.log_forces if point.log_forces else None)),
         size_cell(middle(points, lambda point: point.broker_memory_bytes)),
-        context.book.run_cell(first.run),
+        context.report.run_cell(first.run),
     )

@@ -70,7 +70,7 @@ def _card(context: Context, peak: PeakRow) -> Card:
     operation = next((point.operation for point in context.points_of[peak.run]), "")
     there = f"{operations_word(operation)}/s with {numbers.count(peak.peak_clients, 'client')}"
     busy = "" if peak.peak_busy_percent is None else f", processors {numbers.percent(peak.peak_busy_percent)} busy"
-    text: Text = (f"{there}{busy}. ", context.book.run(peak.run))
+    text: Text = (f"{there}{busy}. ", context.report.run(peak.run))
     label = described(context.title(peak.scenario), messages(peak.message_bytes, peak.persistent))
     return Card(label, numbers.figure(peak.peak_rate), text)
 
@@ -88,8 +88,8 @@ def _statements(context: Context) -> list[Text]:
     rates = [row for row in tables.comparisons if row.kind in ("release", "repeat") and row.metric == "rate"]
     if rates:
         verdicts = Counter(row.verdict for row in rates)
-        told = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
-        found.append((f"Rates against earlier runs: {told}. See ", Hyperlink("comparisons", "comparisons"), "."))
+        counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+        found.append((f"Rates against earlier runs: {counts}. See ", Hyperlink("comparisons", "comparisons"), "."))
     found += _against_one(context)
     found += _against_peers(context)
     noises = [run.noise_percent for run in tables.runs if run.noise_percent is not None]
@@ -108,7 +108,9 @@ def _statements(context: Context) -> list[Text]:
     )
     empty = [run.run for run in tables.runs if not context.points_of.get(run.run)]
     if empty:
-        found.append((f"{numbers.count(len(empty), 'run')} without a measured point: ", *context.book.runs(empty), "."))
+        found.append(
+            (f"{numbers.count(len(empty), 'run')} without a measured point: ", *context.report.runs(empty), ".")
+        )
     partial = sum(1 for run in tables.runs if not run.is_complete)
     if partial:
         found.append(f"{numbers.count(partial, 'run')} not complete: what was measured is told, and marked.")
@@ -130,7 +132,7 @@ def _against_one(context: Context) -> list[Text]:
     reached = f"With two queue managers Ostler's peak is {numbers.times(middle.middle)} that with one"
     text = f"{reached}, of requests and replies{over} ("
     runs = dict.fromkeys(row.right_run for row in rows)
-    return [(text, *context.book.runs(runs), "). See ", Hyperlink("options", "comparisons-option"), ".")]
+    return [(text, *context.report.runs(runs), "). See ", Hyperlink("options", "comparisons-option"), ".")]
 
 
 def _is_plain(context: Context, row: ComparisonRow) -> bool:
@@ -168,7 +170,7 @@ def _against_peers(context: Context) -> list[Text]:
         found.append(
             (
                 text,
-                *context.book.runs(runs[name]),
+                *context.report.runs(runs[name]),
                 "); promises differ, see ",
                 Hyperlink("contestants", "contestants"),
                 ".",
@@ -199,8 +201,8 @@ def _glance(context: Context) -> ReportFigure | None:
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
     axis = Axis("operations a second", spans_decades(values))
     more = f" {numbers.count(left, 'curve')} more: see the table of peaks." if left else ""
-    note: Text = ("Runs ", *context.book.runs(runs), f".{more}")
-    return context.book.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
+    note: Text = ("Runs ", *context.report.runs(runs), f".{more}")
+    return context.report.figure("Peak rates at a glance", side_by_side("Peak rates", axis, strips), runs, note)
 
 
 def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Style, Dot], ...]:
@@ -209,7 +211,7 @@ def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str,
     for peak in sorted(peaks, key=lambda each: each.peak_rate):
         best[peak.contestant] = peak
     ordered = sorted(best.values(), key=lambda each: contestant_order(each.contestant, each.kind), reverse=True)
-    return tuple((each.contestant, context.looks[each.contestant], _peak_dot(each)) for each in ordered)
+    return tuple((each.contestant, context.styles[each.contestant], _peak_dot(each)) for each in ordered)
 
 
 def _peak_dot(peak: PeakRow) -> Dot:

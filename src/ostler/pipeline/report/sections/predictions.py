@@ -14,7 +14,7 @@ from ostler.pipeline.report.rows import OSTLER, PredictionRow
 _STRIPS_MAX: Final = 16
 _MEMORY: Final = "memory"
 _RESOURCES: Final = ("processor", "network", _MEMORY)
-_LOOKS: Final = {"processor": Style(0, 0), "network": Style(1, 1), _MEMORY: Style(2, 2)}
+_STYLES: Final = {"processor": Style(0, 0), "network": Style(1, 1), _MEMORY: Style(2, 2)}
 _FULL_PERCENT: Final = 100.0
 
 
@@ -84,7 +84,7 @@ def _table(context: Context, caption: str, rows: Sequence[PredictionRow]) -> Blo
     )
     body = [_row(context, curve) for curve in _curves(rows)]
     note = "Point at a figure to see its calculation."
-    return context.book.table(caption, headings, body, [row.run for row in rows], note)
+    return context.report.table(caption, headings, body, [row.run for row in rows], note)
 
 
 def _row(context: Context, curve: dict[str, PredictionRow]) -> tuple[Cell, ...]:
@@ -101,7 +101,7 @@ def _row(context: Context, curve: dict[str, PredictionRow]) -> tuple[Cell, ...]:
         _met_cell(met),
         Cell(numbers.size(memory.need), memory.need) if memory else Cell(numbers.NOTHING),
         _limit_cell(memory),
-        context.book.run_cell(first.run),
+        context.report.run_cell(first.run),
     )
 
 
@@ -127,7 +127,7 @@ def _figure(context: Context, rows: Sequence[PredictionRow]) -> ReportFigure | N
     made = [
         Strip(
             described(context.title(found[0].scenario), _words(found[0])),
-            tuple((row.resource, _LOOKS.get(row.resource, Style(3, 3)), _used(row)) for row in found),
+            tuple((row.resource, _STYLES.get(row.resource, Style(3, 3)), _used(row)) for row in found),
         )
         for found in drawn
     ]
@@ -137,7 +137,7 @@ def _figure(context: Context, rows: Sequence[PredictionRow]) -> ReportFigure | N
     left = len(strips) - len(drawn)
     note = f"{numbers.count(left, 'curve')} more: see the table." if left else ""
     charts = side_by_side("Peak rates, of what could be", axis, made, _FULL_PERCENT)
-    return context.book.figure("Peak rates of Ostler, as a part of what each resource allows", charts, runs, note)
+    return context.report.figure("Peak rates of Ostler, as a part of what each resource allows", charts, runs, note)
 
 
 def _used(row: PredictionRow) -> Dot:

@@ -36,8 +36,8 @@ _TELLING: Final = (
 _STRIPS_MAX: Final = 20
 _SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
 _BYTES: Final = re.compile(r"(\d+) bytes")
-_PUBLISHED_LOOK: Final = Style(1, 1)
-_OUR_LOOK: Final = Style(0, 0)
+_PUBLISHED_STYLE: Final = Style(1, 1)
+_OUR_STYLE: Final = Style(0, 0)
 
 
 def published_section(context: Context) -> Section | None:
@@ -96,24 +96,26 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
             (
                 Cell(subject_words(row.subject), row.subject.lower(), f"{row.left_name} → {row.right_name}"),
                 context.scenario_cell(row.scenario),
-                text_cell(_series(row.series)),
+                text_cell(_series_text(row.series)),
                 text_cell(row.metric),
                 Cell(numbers.ratio(row.published_ratio), row.published_ratio, numbers.exact(row.published_ratio)),
                 Cell(numbers.ratio(row.our_ratio), row.our_ratio, numbers.exact(row.our_ratio)),
                 Cell(numbers.ratio(relative), relative),
                 text_cell(row.published_source or ""),
-                Cell(context.book.runs(dict.fromkeys((row.left_run, row.right_run)))),
+                Cell(context.report.runs(dict.fromkeys((row.left_run, row.right_run)))),
             )
         )
     runs = [run for row in ratios for run in (row.left_run, row.right_run)]
     empty = ("Metric", "Ours", "Ours to published")
-    return context.book.table(caption, headings, rows, [run for run in runs if run in context.runs], unless_same=empty)
+    return context.report.table(
+        caption, headings, rows, [run for run in runs if run in context.runs], unless_same=empty
+    )
 
 
-def _series(series: str) -> str:
+def _series_text(series: str) -> str:
     """What both have in common: sizes as everywhere else, and no word of Ostler, whose ratios all of ours are."""
-    told = _SIZES.sub(lambda found: f"{numbers.size(int(found[1]))} to {found[2]} bytes", series_words(series))
-    words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in told.split(", ")]
+    text = _SIZES.sub(lambda found: f"{numbers.size(int(found[1]))} to {found[2]} bytes", series_words(series))
+    words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in text.split(", ")]
     return ", ".join(each for each in words if each != "Ostler")
 
 
@@ -126,17 +128,19 @@ def _ratio_figure(context: Context, ratios: Sequence[ComparisonRow]) -> ReportFi
         assert row.our_ratio is not None
         assert row.published_ratio is not None
         dots = (
-            ("published", _PUBLISHED_LOOK, _ratio_dot(row.published_ratio, row, row.published_source or "")),
-            ("Ostler", _OUR_LOOK, _ratio_dot(row.our_ratio, row, "")),
+            ("published", _PUBLISHED_STYLE, _ratio_dot(row.published_ratio, row, row.published_source or "")),
+            ("Ostler", _OUR_STYLE, _ratio_dot(row.our_ratio, row, "")),
         )
-        strips.append(Strip(f"{subject_words(row.subject)} · {row.scenario}, {_series(row.series)}".rstrip(", "), dots))
+        strips.append(
+            Strip(f"{subject_words(row.subject)} · {row.scenario}, {_series_text(row.series)}".rstrip(", "), dots)
+        )
     values = [dot.x for strip in strips for _, _, dot in strip.dots]
     axis = Axis("ratio of the second to the first", spans_decades(values))
     charts = side_by_side("Published ratios and ours", axis, strips, 1.0, is_joined=True)
     runs = [run for row in drawn for run in (row.left_run, row.right_run)]
     left = len(ratios) - len(drawn)
     note = f"{numbers.count(left, 'ratio')} more: see the table." if left else ""
-    return context.book.figure("Ratios inside published reports, and ours", charts, runs, note)
+    return context.report.figure("Ratios inside published reports, and ours", charts, runs, note)
 
 
 def _ratio_dot(value: float, row: ComparisonRow, source: str) -> Dot:
@@ -194,11 +198,11 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
         variant = "".join(
             f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants
         )
-        told = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
+        text = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
         rows.append(
             (
                 context.scenario_cell(row.scenario),
-                Cell(f"{row.product} {row.product_version}{variant}{kind}".rstrip(", "), row.product_version, told),
+                Cell(f"{row.product} {row.product_version}{variant}{kind}".rstrip(", "), row.product_version, text),
                 size_cell(row.message_bytes),
                 Cell(f"{row.value:,.10g}", row.value, row.unit),
                 whole_cell(row.clients),
@@ -209,12 +213,12 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
                     row.figure,
                     f"{row.report_title}; figure {row.figure} of the published figures",
                 ),
-                context.book.run_cell(run) if rate is not None else Cell(numbers.NOTHING),
+                context.report.run_cell(run) if rate is not None else Cell(numbers.NOTHING),
             )
         )
     runs = [run for rate, _, run in (_ours(context, row) for row in published) if rate is not None]
     empty = ("Ours, 1/s", "Our clients", "Run")
-    return context.book.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
+    return context.report.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
 
 
 def _has_one_kind(context: Context, scenario: str) -> bool:

@@ -35,18 +35,18 @@ def result_table(context: Context, name: str, run: str) -> Block | None:
         Heading("From", True, "lower end of the 95 % confidence interval, or of the range of two repetitions"),
         Heading("To", True, "upper end"),
     )
-    note = ("Run ", context.book.run(run), ".")
-    return context.book.table(f"Other figures of {context.title(name)}", headings, rows, [run], note)
+    note = ("Run ", context.report.run(run), ".")
+    return context.report.table(f"Other figures of {context.title(name)}", headings, rows, [run], note)
 
 
 def _row(step: _Step, point: PointRow | None, figure: str, values: list[float]) -> tuple[Cell, ...]:
-    told = spread(values)
+    found = spread(values)
     return (
         text_cell(group_name(point, None) if point is not None else f"step {step[0]}"),
         whole_cell(point.clients if point is not None else None),
         text_cell(step[1]),
         text_cell(figure),
-        number_cell(told.middle if told is not None else None),
-        number_cell(told.low if told is not None else None),
-        number_cell(told.high if told is not None else None),
+        number_cell(found.middle if found is not None else None),
+        number_cell(found.low if found is not None else None),
+        number_cell(found.high if found is not None else None),
     )

@@ -69,13 +69,13 @@ def _served(context: Context) -> Section | None:
                         number_cell(peak.peak_rate),
                         number_cell(peak.single_rate),
                         Cell(numbers.times(growth), growth),
-                        context.book.run_cell(run),
+                        context.report.run_cell(run),
                     )
                 )
     if not rows:
         return None
     note = "≥: more clients than that were not tried."
-    table = context.book.table("Clients served", headings, rows, runs, note, ("Knee",))
+    table = context.report.table("Clients served", headings, rows, runs, note, ("Knee",))
     return Section("scaling-clients", "Clients served", (table,))
 
 
@@ -130,12 +130,12 @@ def _connections(context: Context) -> Section | None:
                         milliseconds_cell(middle(found, lambda point: point.p99_ns)),
                         size_cell(memory),
                         number_cell(memory / clients / 1024 if memory and clients else None, "KB"),
-                        context.book.run_cell(run),
+                        context.report.run_cell(run),
                     )
                 )
     if not rows:
         return None
-    return Section("scaling-connections", "Connecting", (context.book.table("Connecting", headings, rows, runs),))
+    return Section("scaling-connections", "Connecting", (context.report.table("Connecting", headings, rows, runs),))
 
 
 def _messages(row: PeakRow | ScalingRow) -> str:
@@ -147,7 +147,7 @@ def _memory(point: PointRow) -> float | None:
 
 
 def _law(context: Context) -> Section | None:
-    rows = _told(context)
+    rows = _limited_rows(context)
     if not rows:
         return None
     blocks: list[Block] = [
@@ -173,7 +173,7 @@ def _law(context: Context) -> Section | None:
     return Section("scaling-law", "Fits, and where the limit is", tuple(blocks))
 
 
-def _told(context: Context) -> list[ScalingRow]:
+def _limited_rows(context: Context) -> list[ScalingRow]:
     """Rows of the runs that speak, in the order of scenarios, Ostler first. Limits of the machine are not told."""
     order = list(context.speaking.values())
     return sorted(
@@ -209,11 +209,11 @@ def _fit_table(context: Context, fitted: Sequence[ScalingRow]) -> Block:
             percent_cell(row.residual_percent),
             number_cell(row.predicted_peak_rate),
             whole_cell(row.predicted_peak_clients),
-            context.book.run_cell(row.run),
+            context.report.run_cell(row.run),
         )
         for row in fitted
     ]
-    return context.book.table("Fits of the Universal Scalability Law", headings, rows, [row.run for row in fitted])
+    return context.report.table("Fits of the Universal Scalability Law", headings, rows, [row.run for row in fitted])
 
 
 def _limit_table(context: Context) -> Block:
@@ -226,7 +226,7 @@ def _limit_table(context: Context) -> Block:
         Heading("Cost growth", True, "processor time for each operation from the first step to the last"),
         Heading("Run"),
     )
-    told = _told(context)
+    limited = _limited_rows(context)
     rows = [
         (
             Cell((context.scenario_link(row.scenario), f": {_messages(row)}"), row.scenario),
@@ -235,8 +235,8 @@ def _limit_table(context: Context) -> Block:
             text_cell(row.why.replace("%", "\N{NO-BREAK SPACE}%")),
             number_cell(row.cpu_limit_rate),
             percent_cell(row.cpu_growth_percent, signed=True),
-            context.book.run_cell(row.run),
+            context.report.run_cell(row.run),
         )
-        for row in told
+        for row in limited
     ]
-    return context.book.table("Where the limit is", headings, rows, [row.run for row in told])
+    return context.report.table("Where the limit is", headings, rows, [row.run for row in limited])

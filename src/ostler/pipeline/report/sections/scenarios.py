@@ -103,7 +103,7 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     others = result_table(context, name, run)
     if others is not None:
         blocks.append(others)
-    blocks.append(Fold("All figures of this scenario", (_all_figures(context, name, run, found, sweep),)))
+    blocks.append(Fold("All figures of this scenario", (_value_table(context, name, run, found, sweep),)))
     return Section(f"scenario-{name}", context.title(name), tuple(blocks))
 
 
@@ -113,8 +113,8 @@ def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
         return (), ""
     swept = tuple(sweep.name for sweep in scenario.sweeps)
     role = next((role for role in scenario.roles if role.per and role.counts and role.counts[0] > 1), None)
-    is_told = role is not None and f"{role.per.replace(' ', '_')}s" in swept
-    return swept, f"{role.counts[0]} for each {role.per}" if role is not None and is_told else ""
+    is_named = role is not None and f"{role.per.replace(' ', '_')}s" in swept
+    return swept, f"{role.counts[0]} for each {role.per}" if role is not None and is_named else ""
 
 
 def _introduction(context: Context, name: str, run: str) -> list[Block]:
@@ -124,7 +124,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
         report = scenario.report
         after = f", after {report.title} ({report.year}), section {scenario.source.sections}"
         source += (", a scenario of this project" if scenario.source.sections == _OURS else after,)
-    source += (". Run ", context.book.run(run), ".")
+    source += (". Run ", context.report.run(run), ".")
     blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
     blocks.append(Paragraph(source, "small"))
     if context.queue_managers(name) == _TWO:
@@ -155,11 +155,11 @@ def _figure(context: Context, name: str, members: Sequence[Curve], sweep: ChartS
     charts = [_chart(context, panel, members, sweep) for panel in shown]
     run = members[0].run
     fits = any(chart is not None and chart.curves for chart in charts)
-    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
+    note: tuple[Inline, ...] = ("Run ", context.report.run(run), ": ", Code(context.runs[run].command))
     if fits:
         note = ("The dotted line is the fit of the Universal Scalability Law. ", *note)
     caption = f"{described(context.title(name), members[0].group)}, by {sweep.label.partition(', ')[0]}"
-    return context.book.figure(caption, [chart for chart in charts if chart is not None], [run], note)
+    return context.report.figure(caption, [chart for chart in charts if chart is not None], [run], note)
 
 
 def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: ChartSweep) -> LineChart | None:
@@ -169,7 +169,7 @@ def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: Char
         if along:
             dots = tuple(panel_dot(at, each, panel, sweep) for at, each in along)
             is_flat = curve.contestant == ONE_QUEUE_MANAGER and len(dots) == 1 and sweep.name in CHANNEL_SWEEPS
-            lines.append(ChartLine(curve.contestant, context.looks[curve.contestant], dots, is_flat=is_flat))
+            lines.append(ChartLine(curve.contestant, context.styles[curve.contestant], dots, is_flat=is_flat))
     if not lines:
         return None
     across = sorted({dot.x for line in lines for dot in line.dots})
@@ -203,7 +203,7 @@ def _fits(context: Context, members: Sequence[Curve], across: Sequence[float]) -
             factor = (max(across) / min(across)) ** (1 / _FIT_POINTS)
             places = [min(across) * factor**number for number in range(_FIT_POINTS + 1)]
             points = tuple((each, rate) for each in places if (rate := usl(row, each)) is not None)
-            return (FittedCurve("Universal Scalability Law", context.looks[main], points),)
+            return (FittedCurve("Universal Scalability Law", context.styles[main], points),)
     return ()
 
 
@@ -239,19 +239,19 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
                 number_cell(peak.peak_broker_cpu_us, "µs"),
                 milliseconds_cell(peak.peak_p99_ns),
                 milliseconds_cell(peak.single_mean_ns),
-                context.book.run_cell(peak.run),
+                context.report.run_cell(peak.run),
             )
         )
     # What says the same in all rows is said by the caption.
     same = ("Scenario", "Messages") if len(runs) == 1 else ()
-    return context.book.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
+    return context.report.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
 
 
 # Columns that are left out where they say the same everywhere.
 _SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Log, µs")
 
 
-def _all_figures(
+def _value_table(
     context: Context, name: str, run: str, found: Sequence[Curve], sweep: ChartSweep | None
 ) -> Block:  # fmt: skip
     headings = (
@@ -274,14 +274,14 @@ def _all_figures(
     for curve in found:
         rates = dict(curve.along(lambda point: point.rate))
         for at, points in curve.steps:
-            rows.append(_figures_row(curve, at, points, rates.get(at), sweep))
+            rows.append(_value_row(curve, at, points, rates.get(at), sweep))
     groups = {curve.group for curve in found}
     title = described(context.title(name), found[0].group) if len(groups) == 1 else context.title(name)
-    note: tuple[Inline, ...] = ("Run ", context.book.run(run), ".")
-    return context.book.table(f"All figures of {title}", headings, rows, [run], note, _SELDOM)
+    note: tuple[Inline, ...] = ("Run ", context.report.run(run), ".")
+    return context.report.table(f"All figures of {title}", headings, rows, [run], note, _SELDOM)
 
 
-def _figures_row(
+def _value_row(
     curve: Curve, at: float, points: Sequence[PointRow], rate: ValueSpread | None, sweep: ChartSweep | None
 ) -> tuple[Cell, ...]:
     half = None

@@ -69,13 +69,13 @@ def sizes_section(context: Context) -> Section | None:
             percent_cell(peak.peak_busy_percent),
             number_cell(peak.peak_broker_cpu_us, "µs"),
             milliseconds_cell(peak.peak_p99_ns),
-            context.book.run_cell(peak.run),
+            context.report.run_cell(peak.run),
         )
         for name, peaks in large.items()
         for peak in peaks
     ]
     runs = [peak.run for peaks in large.values() for peak in peaks]
-    blocks.append(context.book.table("Peaks by size of messages", headings, rows, runs))
+    blocks.append(context.report.table("Peaks by size of messages", headings, rows, runs))
     return Section("sizes", "Large messages", tuple(blocks))
 
 
@@ -105,12 +105,12 @@ def _figure(context: Context, name: str, peaks: Sequence[PeakRow]) -> ReportFigu
                     numbers.count(peak.peak_clients, "client"))
                 for size, peak in sorted(by_size.items())
             )  # fmt: skip
-            drawn.append(ChartLine(contestant, context.looks[contestant], dots))
+            drawn.append(ChartLine(contestant, context.styles[contestant], dots))
         values = [dot.y for line in drawn for dot in line.dots]
         charts.append(LineChart(title, across, Axis(label, spans_decades(values)), tuple(drawn)))
     run = peaks[0].run
     words = "persistent" if peaks[0].persistent else "nonpersistent"
-    note = ("Run ", context.book.run(run), ": ", Code(context.runs[run].command))
-    return context.book.figure(
+    note = ("Run ", context.report.run(run), ": ", Code(context.runs[run].command))
+    return context.report.figure(
         f"{described(context.title(name), words)}: peaks by size of messages", charts, [run], note
     )

@@ -87,7 +87,7 @@ def _transactions(context: Context, found: dict[str, list[CostRow]]) -> Block:
             own = [row for row in _own(costs) if row.contestant == contestant]
             runs.append(own[0].run)
             rows.append((context.scenario_cell(name), *_transaction(context, own)))
-    return context.book.table(
+    return context.report.table(
         "Transactions, as queue managers counted them", headings, rows, runs, unless_same=("Commits", "Others")
     )
 
@@ -116,7 +116,7 @@ def _transaction(context: Context, rows: Sequence[CostRow]) -> tuple[Cell, ...]:
         number_cell(_median([row.broker_cpu_us for row in verbs]), "µs"),
         number_cell(_median([row.broker_cpu_us for row in transactions]), "µs"),
         number_cell(_median([row.log_bytes for row in transactions]) or None, "bytes"),
-        context.book.run_cell(rows[0].run),
+        context.report.run_cell(rows[0].run),
     )
 
 
@@ -152,7 +152,7 @@ def _records(context: Context, name: str, rows: Sequence[CostRow]) -> Block:
     clients = numbers.count(_clients(context, rows[0]), "client")
     caption = f"Records of {context.title(name)}, {clients}"
     empty = ("Contestant", "Bytes, each", "Time, µs", "Log, bytes")
-    return context.book.table(caption, headings, body, [rows[0].run], note, empty)
+    return context.report.table(caption, headings, body, [rows[0].run], note, empty)
 
 
 def _rank(scope: str) -> int:
