@@ -20,7 +20,7 @@ from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.recorder import LatencyRecorder
 
-# A parameter of limits: how many of their operations one of the contestants' needs, one after the other.
+# A parameter of limit probes: the number of their operations that one operation of a contestant needs, in sequence.
 NEEDED_PARAMETER = "needed for an operation"
 
 # Names of operations that several families have.
@@ -32,11 +32,12 @@ CONNECT = "connect"
 
 
 class PointFailed(Exception):
-    """A point could not be measured; the words say why. The run goes on with the next, and the point is flagged."""
+    """A point could not be measured. The text gives the reason. The run continues with the next point, and this one is
+    flagged."""
 
 
 class RunAborted(Exception):
-    """Nothing more can be measured: the disk is full, a queue manager does not start. The words say what to do."""
+    """Nothing more can be measured: the disk is full, a queue manager does not start. The text advises what to do."""
 
 
 class ContestantKind(StrEnum):
@@ -47,7 +48,8 @@ class ContestantKind(StrEnum):
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who takes part. `promise` says what an acknowledgement means; `steps` which steps it does, None for all."""
+    """A system under test. `promise` is the meaning of its acknowledgements; `steps` are the steps it takes part in,
+    None for all."""
 
     name: str
     kind: ContestantKind
@@ -61,7 +63,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a scenario is run. Kept in the manifest, so that a resumed run goes on in the same way."""
+    """The settings of a run. They are kept in the manifest, so that a resumed run continues with the same settings."""
 
     is_quick: bool = False
     warm_up_seconds: float = 2.0
@@ -69,27 +71,28 @@ class Settings:
     cool_down_seconds: float = 0.5
     repetitions: int = 3
     drivers: int = 1
-    """Processes that share the load of one contestant."""
+    """The number of processes that share the load of one contestant."""
     peers: tuple[str, ...] = ()
     libraries: bool = True
-    """Peers (and Ostler) also through the library that a Python user would pick, where a step has few clients."""
+    """Peers and Ostler are also driven through the library that a Python user would choose, in steps with few clients.
+    """
     limits: bool = True
     accounting: bool = False
-    """Whether queue managers collect accounting and statistics messages, which costs a little."""
+    """Queue managers collect accounting and statistics messages, at a small cost."""
 
 
 QUICK = Settings(is_quick=True, warm_up_seconds=0.3, measured_seconds=1.0, cool_down_seconds=0.1, repetitions=2)
 
 
 def _ignore_note(text: str) -> None:
-    """Nobody listens."""
+    """Ignore a note."""
 
 
 @dataclass(frozen=True)
 class RunContext:
-    """All that an experiment is made from. `scratch` is its own, and is removed at the end.
+    """The input of an experiment. `scratch` is its own directory, and is removed at the end.
 
-    `note` reports the progress of preparations that take long to whoever watches the run.
+    `note` reports the progress of preparations that take long to the view of the run.
     """
 
     scenario: Scenario
@@ -101,21 +104,22 @@ class RunContext:
 
 @dataclass(frozen=True)
 class PointSpec:
-    """What a point is, for the row of its phases. `parameters` are the rest: texts by name."""
+    """The description of a point, stored in the row of its phases. `parameters` holds further values as texts by
+    name."""
 
     clients: int
     message_bytes: int
     persistent: bool
     rate_per_second: float | None = None
-    """Of all clients together, where it is fixed."""
+    """The fixed rate of all clients together; None where the rate is not fixed."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     main_operation: str = ROUND_TRIP
-    """The one whose rate and response time the stop rule and the tables look at."""
+    """The operation whose rate and response time are used by the stop rule and shown in the tables."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of a queue manager, a log, a peer or a probe: a row of the table `statistic`."""
+    """A metric of a queue manager, a log, a peer or a probe: a row of the table `statistic`."""
 
     source: str
     name: str
@@ -127,7 +131,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class CountCheck:
-    """What a queue manager must have counted if drivers counted right: compared with what it did."""
+    """A count of the drivers beside the count of the queue manager, which must be the same."""
 
     what: str
     drivers: int
@@ -140,20 +144,20 @@ class CountCheck:
 
 @dataclass(frozen=True)
 class ProgressSample:
-    """How a load goes, told about once a second while it runs: of one driver, for the live view."""
+    """The progress of one driver, sent about once a second while a load runs, for the live view."""
 
     worker: int
     at_ns: int
     completed: int
-    """Since it began."""
+    """Operations since the load began."""
     rate_per_second: float
-    """In the last second."""
+    """Over the last second."""
     p50_ns: int
     p99_ns: int
 
 
 class Watcher(Protocol):
-    """Who hears of a load while it runs. Called from the thread that runs it."""
+    """Receives the progress of a load while it runs. It is called from the thread that runs the load."""
 
     def on_progress(self, sample: ProgressSample) -> None: ...
 
@@ -167,39 +171,40 @@ class SilentWatcher:
 
 @dataclass(frozen=True)
 class WorkerCounts:
-    """What one worker counted: a recorder for each phase of the timeline."""
+    """The counts of one worker: a recorder for each phase of the timeline."""
 
     worker: int
     phases: Sequence[LatencyRecorder]
 
 
 class ReadyLoad(ABC):
-    """An entrant that is ready for one step: everything started, all clients connected.
+    """A contestant that is ready for one step: everything is started and all clients are connected.
 
     The runner calls `run` once for each repetition, `metrics` right before and after the measured window and once a
-    second within it, `settled` when a load has ended, and `close` at last.
+    second within it, `check_counts` when a load has ended, and `close` at the end.
     """
 
     point_spec: PointSpec
 
     @abstractmethod
     def processes(self) -> Sequence[WatchedProcess]:
-        """Whom to observe, by role."""
+        """Return the processes to sample, with their roles."""
 
     @abstractmethod
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
-        """Put the load on, and return when all that was under way has ended. Raises PointFailed."""
+        """Put the load on the contestant, and return when all operations in flight have ended. Raises PointFailed."""
 
     def metrics(self) -> Sequence[Metric]:
-        """Figures as they are now, from any thread. Counters that only grow, so that differences mean something."""
+        """Return the current values of counters. They only grow, so that differences are meaningful. May be called from
+        any thread."""
         return ()
 
     def results(self) -> Sequence[Metric]:
-        """Figures that the last `run` came to, which are no counters: memory of a connection, seconds of a restart."""
+        """Return metrics of the last `run` that are not counters: memory of a connection, seconds of a restart."""
         return ()
 
     def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        """Whether the queue manager counted what the drivers did, of the last `run`."""
+        """Compare the counts of the drivers with those of the queue manager, for the last `run`."""
         return ()
 
     @abstractmethod
@@ -208,20 +213,20 @@ class ReadyLoad(ABC):
 
 
 class Experiment(ABC):
-    """A scenario in one sitting. Ends everything it started when it is closed."""
+    """A scenario within one run. Closing it ends everything that it started."""
 
     @abstractmethod
     def contestants(self) -> Sequence[Contestant]:
-        """Who takes part, in the order of their turns. Ostler first."""
+        """Return the contestants in the order of their turns, Ostler first."""
 
     @property
     def absent(self) -> Mapping[str, str]:
-        """Who was asked for and is not there, with why."""
+        """Contestants that were requested and are not available, with the reason."""
         return {}
 
     @abstractmethod
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
-        """Raises PointFailed when this point cannot be, and RunAborted when none can."""
+        """Prepare one point. Raises PointFailed when this point is impossible, and RunAborted when all points are."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -229,7 +234,8 @@ class Experiment(ABC):
 
 @dataclass(frozen=True)
 class LiveStatus:
-    """How a point goes, about once a second: all drivers together, and processor use in percent of one core by role."""
+    """The status of a point, about once a second: all drivers together, and processor use by role in percent of one
+    core."""
 
     phase: str
     rate_per_second: float
@@ -238,12 +244,12 @@ class LiveStatus:
     core_percent: Mapping[str, float]
     steal_percent: float
     seconds_left: float
-    """Of the whole run, as it looks now."""
+    """An estimate for the whole run."""
 
 
 @dataclass(frozen=True)
 class PointResult:
-    """A point that was measured, in a few figures."""
+    """The summary of a measured point."""
 
     contestant: str
     step: Step
@@ -257,10 +263,10 @@ class PointResult:
 
 
 class View(Protocol):
-    """Who is told how a run goes. Called from one thread."""
+    """Receives the events of a run. All methods are called from one thread."""
 
     def on_planned(self, points: int, settled: int, seconds: float) -> None:
-        """How many points there are, how many of them are measured already, and how long the rest will take."""
+        """The run has `points` points, of which `settled` were measured before; the others take about `seconds`."""
 
     def on_point_begun(self, contestant: Contestant, step: Step, repetition: int) -> None: ...
 
@@ -273,4 +279,4 @@ class View(Protocol):
     def on_steps_skipped(self, contestant: Contestant, steps: int, why: str) -> None: ...
 
     def note(self, text: str) -> None:
-        """A sentence: what is being started, who is absent, what the noise is."""
+        """Show a sentence: a start in progress, an absent contestant, the noise of the machine."""

@@ -1,4 +1,4 @@
-"""Figures as people read them: rates, times and shares with three digits that mean something."""
+"""Texts of numbers for people: rates, times and shares with three significant digits."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ _HOUR_SECONDS = 3600
 
 
 def rate(per_second: float) -> str:
-    """12,345; 123; 12.3; 1.23. Small rates have digits behind the point, or they would all be 0."""
+    """Return a rate as in 12,345; 123; 12.3; 1.23. Small rates have decimals, otherwise they would all be 0."""
     if per_second >= 99.95 or per_second == 0:
         return f"{per_second:,.0f}"
     return f"{per_second:.1f}" if per_second >= 9.995 else f"{per_second:.2f}"
 
 
 def figure(value: float | None) -> str:
-    """Any other figure: whole, or with the digits that a small one needs."""
+    """Return any other number as text: whole, or with the decimals that a small number needs."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
 
 
 def response_time(nanoseconds: float | None) -> str:
-    """850 ns, 12.3 us, 4.56 ms, 1.20 s; nothing when it is unknown."""
+    """Return a time as in 850 ns, 12.3 us, 4.56 ms, 1.20 s; empty when it is unknown."""
     if nanoseconds is None:
         return ""
     value, unit = float(nanoseconds), "ns"
@@ -38,7 +38,7 @@ def response_time(nanoseconds: float | None) -> str:
 
 
 def cost(microseconds: float | None) -> str:
-    """Processor time for each operation, in microseconds."""
+    """Return processor time for each operation, in microseconds."""
     if microseconds is None:
         return ""
     return f"{microseconds:,.0f}" if microseconds >= 100 else f"{microseconds:.1f}"
@@ -53,7 +53,7 @@ def percent(value: float | None, signed: bool = False) -> str:
 
 
 def duration(seconds: float) -> str:
-    """45 s, 12 min, 2 h 05 min: as exact as somebody who waits wants it."""
+    """Return a duration as in 45 s, 12 min, 2 h 05 min: as exact as somebody who waits needs it."""
     whole = max(round(seconds), 1 if seconds > 0 else 0)
     if whole < 2 * _MINUTE_SECONDS:
         return f"{whole} s"
@@ -64,12 +64,12 @@ def duration(seconds: float) -> str:
 
 
 def points(values: Mapping[str, object]) -> str:
-    """The values of a step: requesters 20, cipher_spec none."""
+    """Return the values of a step as in "requesters 20, cipher_spec none"."""
     return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 4th, 11th."""
+    """Return 1st, 2nd, 3rd, 4th, 11th."""
     if 10 <= number % 100 <= 20:
         return f"{number}th"
     return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"

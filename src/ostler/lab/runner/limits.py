@@ -1,7 +1,7 @@
-"""What the machine could do at most, measured beside the contestants in every sitting.
+"""Limit probes: the most that the machine can do, measured beside the contestants in every run.
 
-Each limit is a load of the same shape with nothing of a broker in it: blocks of the same size on as many connections,
-as many waiters for forces of a file, copies of as many bytes.
+Each limit is a load of the same size without a broker: blocks of the same size on as many connections, as many waiters
+for forced writes to a file, copies of as many bytes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class _Limit:
     promise: str
     protocol: str
     main_operation: str = ""
-    """Where it is another than that of contestants."""
+    """Set where it differs from the main operation of the contestants."""
     server: str = ""
-    """The kind of the bare server that it needs."""
+    """The kind of bare server that the limit needs."""
 
 
 PING_PONG: Final = _Limit(
@@ -71,20 +71,21 @@ _ALL: Final = (PING_PONG, RELAY, ONE_WAY_BLOCKS, FORCES, COPIES)
 
 
 class LimitProbes:
-    """The limit probes of a sitting. Drivers stay from step to step, and end when it is closed."""
+    """The limit probes of a run. Drivers are kept from step to step, and end when this is closed."""
 
     def __init__(self, scratch: Path, drivers: int = 1) -> None:
         self._scratch = scratch
         self._drivers = drivers
         self._loads: dict[str, Load] = {}
-        # Servers and drivers inherit it, and have a connection for each client.
+        # Servers and drivers inherit the limit, and have a connection for each client.
         raise_descriptor_limit()
 
     def contestants(self, specs: Mapping[int, LoadSpec]) -> list[Contestant]:
-        """Limits of loads, given by step: those of the network, and those of a log where messages are persistent.
+        """Return the limits of loads, given by step: those of the network, and those of a log where messages are
+        persistent.
 
-        The relay and copies of memory are not among them: they say little more, or the same in every step. `prepare`
-        knows them by the names of `RELAY` and `COPIES`.
+        The relay and memory copies are not included: they show little more, or the same in every step. `prepare`
+        accepts them by the names of `RELAY` and `COPIES`.
         """
         wanted = (
             (PING_PONG, frozenset(number for number, spec in specs.items() if spec.kind == REQUEST_REPLY)),
@@ -96,9 +97,9 @@ class LimitProbes:
     def prepare(
         self, contestant: Contestant, like: LoadSpec, point_spec: PointSpec, log_directory: Path | None = None
     ) -> ReadyLoad:
-        """A limit, ready for a load like that of a contestant. Raises PointFailed.
+        """Prepare a limit probe for a load like that of a contestant. Raises PointFailed.
 
-        The forced file is in `log_directory`, or beside everything else of the sitting.
+        The file that is forced is in `log_directory`, or in the scratch directory of the run.
         """
         limit = next(each for each in _ALL if each.name == contestant.name)
         if limit.main_operation:
@@ -178,7 +179,7 @@ def contestant_of(limit: _Limit) -> Contestant:
 
 
 def _bare_spec(like: LoadSpec, limit: _Limit, address: tuple[str, int] | str) -> LoadSpec:
-    """As many connections, waiters, bytes and messages a second, and nothing else."""
+    """Return a load with as many connections, waiters, bytes and messages a second, and nothing else."""
     return LoadSpec(
         limit.protocol,
         address,
@@ -213,7 +214,7 @@ def _end(server: subprocess.Popen[bytes] | None) -> None:
 
 
 def _measured(counted: Sequence[WorkerCounts]) -> tuple[int, float]:
-    """Operations of the measured window, and the seconds they took."""
+    """Return the operations of the measured window, and the seconds they took."""
     rows = [row for each in counted for row in each.phases[MEASURED].rows(each.worker)]
     found = [row for row in rows if isinstance(row, OperationRow)]
     return sum(row.count for row in found), sum(row.total_ns for row in found) / 1e9

@@ -1,7 +1,7 @@
-"""How a run goes, for people: a picture that changes on a terminal, a line for each point elsewhere.
+"""The view of a run for people: a picture that changes on a terminal, one line for each point elsewhere.
 
-Drawing takes processor time on the machine that is measured. So the picture is drawn when there is something new,
-about once a second, by the thread that has the news; there is no thread that redraws it meanwhile.
+Drawing takes processor time on the machine that is measured. Therefore the picture is drawn about once a second, when
+there is something new, by the thread that reports it; no thread redraws it in between.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ostler.lab.store.roles import DRIVER, LABORATORY, PEER, PROBE, QUEUE_MANAGE
 _RECENT_MAX: Final = 8
 _RATES_MAX: Final = 40
 _LINES_BESIDE: Final = 14
-"""Of the picture without the points that were finished."""
+"""The lines of the picture without the finished points."""
 _TICKS: Final = "▁▂▃▄▅▆▇█"
 _ROLES: Final = {
     QUEUE_MANAGER: "queue manager",
@@ -42,7 +42,7 @@ _TABLE_WIDTH_MAX: Final = 120
 
 
 class PointProgress:
-    """How many points are behind us, told from what a view hears."""
+    """The number of finished points, from the events of a view."""
 
     def __init__(self, repetitions: int) -> None:
         self._repetitions = max(repetitions, 1)
@@ -62,7 +62,7 @@ class PointProgress:
         self.points, self.behind = points, settled
 
     def add_point(self) -> None:
-        """One was measured, or failed."""
+        """Count a point that was measured or has failed."""
         self._add(1)
 
     def skip(self, steps: int) -> None:
@@ -73,7 +73,7 @@ class PointProgress:
 
 
 class TimeEstimate:
-    """How long it will take: as planned, or as much longer as it has taken so far, for starting and connecting."""
+    """The remaining time: as planned, multiplied by how much longer than planned the run has taken so far."""
 
     def __init__(self, began: float) -> None:
         self._began = began
@@ -105,7 +105,7 @@ class RunView(View, Protocol):
 
 
 def view_for(console: Console, scenario: Scenario, repetitions: int) -> RunView:
-    """A live view on a terminal, plain lines elsewhere."""
+    """Return a live view for a terminal, and plain lines for anything else."""
     if console.is_terminal and not console.is_dumb_terminal:
         return LiveView(console, scenario, repetitions)
     return PlainView(console, repetitions)
@@ -115,7 +115,7 @@ def view_for(console: Console, scenario: Scenario, repetitions: int) -> RunView:
 
 
 class PlainView:
-    """One line for each point that is finished, aligned; nothing while it is measured."""
+    """Prints one aligned line for each finished point, and nothing while a point is measured."""
 
     def __init__(self, console: Console, repetitions: int) -> None:
         self._console = console
@@ -175,7 +175,7 @@ class PlainView:
         ]
 
     def _aligned(self, column: str, text: str, right: bool = False) -> str:
-        """As wide as the widest that was seen: what is to come is not known."""
+        """Pad a text to the widest text of its column so far. Later texts are not known yet."""
         width = self._widths[column] = max(self._widths.get(column, 0), len(text))
         return text.rjust(width) if right else text.ljust(width)
 
@@ -200,7 +200,7 @@ def _times(done: PointResult) -> tuple[tuple[str, float | None], ...]:
 
 
 class LiveView:
-    """The state of a run and how it is drawn. What should stay to be read is printed above the picture."""
+    """Draws the state of a run. Texts that should remain readable are printed above the picture."""
 
     def __init__(
         self,
@@ -310,7 +310,7 @@ class LiveView:
         return grid
 
     def _point(self) -> list[RenderableType]:
-        """The point that is measured, in as many lines as there are when none is: the picture should not jump."""
+        """Return the current point, in the same number of lines as without one, so that the picture does not jump."""
         if self._current is None:
             return [Text(), _line((self._doing, "dim")), Text(), Text(), Text()]
         contestant, step, repetition = self._current
@@ -336,7 +336,8 @@ class LiveView:
         )
 
     def _finished(self, shown: list[PointResult]) -> Table:
-        """Names and doubts are cut where there is no room; figures never are."""
+        """Return the table of finished points. Names and flags are truncated where there is no room, numbers never
+        are."""
         table = Table(
             box=box.SIMPLE_HEAD, pad_edge=False, expand=True, width=min(self._console.width, _TABLE_WIDTH_MAX)
         )
@@ -359,12 +360,12 @@ class LiveView:
 
 
 def _line(*parts: str | tuple[str, str]) -> Text:
-    """One line, cut where the terminal ends."""
+    """Return one line, truncated at the end of the terminal."""
     return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
 
 
 def _core_line(now: LiveStatus) -> Text:
-    """Processor use by role: what is above 90 % of one core has no reserve, if it is one loop."""
+    """Return processor use by role. A driver is one loop: above 90 % of one core it has no reserve."""
     line = Text("of a core: ", style="dim", no_wrap=True, overflow="ellipsis")
     for role, used in now.core_percent.items():
         line.append(f"{_role_words(role)} ", style="none")
@@ -376,13 +377,13 @@ def _core_line(now: LiveStatus) -> Text:
 
 
 def _role_words(role: str) -> str:
-    """As people say it: far queue manager."""
+    """Return a role for people, as in "far queue manager"."""
     kind = role_kind(role)
     return f"{role_end(role)} {_ROLES.get(kind, kind)}".strip()
 
 
 def curve(values: Collection[float]) -> str:
-    """A small picture of the last values, from 0 to the highest of them."""
+    """Return a small curve of the last values, from 0 to their maximum."""
     highest = max(values, default=0.0)
     if highest <= 0:
         return ""

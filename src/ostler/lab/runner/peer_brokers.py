@@ -1,7 +1,7 @@
-"""Other brokers in a sitting: started once each when a step needs them, and ended with it.
+"""Other brokers in a run: each is started once when a step needs it, and ends with the run.
 
-Nothing is fetched here: a peer that is not on the machine is absent, with what to do about that. Messages that are kept
-and messages that are not may be two different brokers (Redis), or two different contestants (NATS and JetStream).
+Nothing is downloaded here: a peer that is not installed is absent, with advice. Persistent and non-persistent messages
+may use two different brokers (Redis), or two different contestants (NATS and JetStream).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ostler.server.net.link_status import raise_descriptor_limit
 KINDS: Final = (REQUEST_REPLY, ONE_WAY, PUBLISH)
 _JETSTREAM_TITLE: Final = "NATS JetStream"
 
-# What an acknowledgement means, by broker and kind of load: of messages that are not kept, and of those that are.
+# The meaning of an acknowledgement by broker and kind of load: of non-persistent messages, and of persistent ones.
 PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
     (rabbitmq.NAME, REQUEST_REPLY): (
         "no confirms, no acknowledgements, nothing forced",
@@ -76,7 +76,7 @@ PROMISES: Final[dict[tuple[str, str], tuple[str, str]]] = {
         "streams, forced before each answer; acknowledged and deleted by consumers in one transaction",
     ),
 }
-# Where a library can do less than the protocol.
+# Where a library offers less than the protocol.
 PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
     (
         mosquitto.NAME,
@@ -88,7 +88,7 @@ PROMISES_OF_LIBRARIES: Final[dict[tuple[str, str, bool], str]] = {
 
 @dataclass(frozen=True)
 class DeliveryMode:
-    """How one broker carries messages that are kept, or messages that are not."""
+    """The way one broker carries persistent messages, or non-persistent ones."""
 
     protocol: str
     broker: Peer
@@ -97,15 +97,16 @@ class DeliveryMode:
 
 @dataclass(frozen=True)
 class PeerContestant:
-    """A peer that takes part. `delivery_modes` has what it can do: by whether messages are persistent."""
+    """A peer that takes part. `delivery_modes` are those it supports, by persistence."""
 
     contestant: Contestant
     is_library: bool
-    """Through a library: with one thread for each client, which says nothing about a broker when there are many."""
+    """The peer is driven through a library, with one thread for each client. With many clients that measures the
+    threads, not the broker."""
     delivery_modes: Mapping[bool, DeliveryMode]
 
     def spec_like(self, like: LoadSpec) -> LoadSpec:
-        """The same load as another contestant's, for this one."""
+        """Return the load of another contestant for this one."""
         way = self.delivery_modes[like.persistent]
         return replace(
             like,
@@ -121,18 +122,18 @@ class PeerContestant:
         )
 
     def describe_end(self, persistent: bool) -> str:
-        """How its broker ended, if it did."""
+        """Describe the end of its broker; empty while the broker runs."""
         return self.delivery_modes[persistent].broker.describe_end()
 
     def watched(self, persistent: bool) -> list[WatchedProcess]:
-        """The processes of its broker."""
+        """Return the processes of its broker."""
         return [WatchedProcess(PEER, pid) for pid in self.delivery_modes[persistent].broker.pids]
 
 
 class PeerBrokers:
-    """The brokers of a sitting. `absent` says who is not there, and why; ends all of them when it is closed.
+    """The brokers of a run. `absent` lists peers that are not available, with the reason. Closing it ends all brokers.
 
-    It is to be used in the main thread: only there can brokers be started so that they end with a killed laboratory.
+    It must be used in the main thread: only there can brokers be started so that they end with a killed laboratory.
     """
 
     def __init__(self, names: Sequence[str], scratch: Path, libraries: bool = True) -> None:
@@ -143,7 +144,7 @@ class PeerBrokers:
         self._found: dict[str, PeerStatus] = {}
         self._brokers: dict[tuple[str, bool], Peer] = {}
         self.absent: dict[str, str] = {}
-        # Brokers inherit it, and some take it for the number of connections they may have.
+        # Brokers inherit the limit, and some use it as their maximum number of connections.
         raise_descriptor_limit()
 
     def __enter__(self) -> PeerBrokers:
@@ -155,9 +156,10 @@ class PeerBrokers:
         self.close()
 
     def contestants(self, persistence: Mapping[int, bool], kind: str = REQUEST_REPLY) -> list[PeerContestant]:
-        """Peers that can do steps of a sitting, with the steps they do: by number, whether messages are persistent.
+        """Return the peers that can take part, with their steps. `persistence` has by step number whether messages are
+        persistent.
 
-        Starts the brokers that are needed for that and do not run yet.
+        Starts the brokers that are needed and do not run yet.
         """
         contestants: list[PeerContestant] = []
         for name in self._names:
@@ -194,7 +196,7 @@ class PeerBrokers:
         if through_library and not found.library_version:
             self.absent[f"{peer.title}, {library}"] = f"pip install {peer.library}"
             return []
-        # Two contestants where messages that are kept are another thing altogether, as a plan's protocol tells.
+        # There are two contestants where persistent messages use a different protocol.
         is_split = peer.name == nats.NAME
         groups = [(False,), (True,)] if is_split else [(False, True)]
         contestants: list[PeerContestant] = []
@@ -227,8 +229,8 @@ class PeerBrokers:
         return delivery_modes
 
     def _broker(self, peer: KnownPeer, persistent: bool) -> Peer | None:
-        """The broker, started when it does not run yet; none when it cannot be started."""
-        # Redis forces everything or nothing; the others do what a message asks for, JetStream beside core NATS.
+        """Return the broker, and start it first if it does not run; None when it cannot be started."""
+        # Redis forces everything or nothing. The others obey each message, JetStream beside core NATS.
         is_keeping = persistent if peer.name == redis.NAME else True
         key = (peer.name, is_keeping)
         if key not in self._brokers and peer.title not in self.absent:

@@ -1,8 +1,8 @@
-"""Measuring one point: a load that warms up, is measured and cools down, observed all the while.
+"""The measurement of one point: a load that warms up, is measured and cools down, sampled all the time.
 
-The load runs in a thread of its own, mostly waiting for driver processes. This thread keeps the time: it turns the
-observer from phase to phase at the moments of the timeline, asks the queue manager for its figures once a second, and
-tells the view how it goes.
+The load runs in a thread of its own, mostly waiting for driver processes. This thread keeps the time: it switches the
+observer from phase to phase according to the timeline, reads the metrics of the queue manager once a second, and
+reports the status to the view.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ostler.lab.store.run_writer import RunWriter
 from ostler.lab.store.segments import COOL_DOWN, MEASURED, WARM_UP, SegmentWriter
 
 LEAD_SECONDS: Final = 0.1
-"""Between telling the drivers and the first message: time to hear of it."""
+"""The time between the order to the drivers and the first message."""
 OPERATION_PARAMETER: Final = "operation"
 _DRAIN_SECONDS_MAX: Final = 120.0
 _SECOND_NS: Final = 1_000_000_000
@@ -74,7 +74,7 @@ class _Load:
             self.is_over.set()
 
     def wait_until(self, moment_ns: int) -> bool:
-        """Wait until then; False when the load ended before."""
+        """Wait until a point in time. Returns False when the load ended before."""
         seconds = (moment_ns - time.perf_counter_ns()) / _SECOND_NS
         return not self.is_over.wait(max(seconds, 0.0))
 
@@ -89,7 +89,7 @@ class _Load:
 
 
 class PointMeasurement:
-    """One repetition of one entrant at one step."""
+    """One repetition of one contestant at one step."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class PointMeasurement:
         self._samples: dict[int, ProgressSample] = {}
 
     def measure(self, ready: ReadyLoad, contestant: Contestant, step: Step, point: PlannedPoint) -> PointResult:
-        """Raises PointFailed; nothing of the point is kept then."""
+        """Measure the point. Raises PointFailed; then nothing of the point is kept."""
         watched = list(ready.processes())
         for each in watched:
             self._observer.watch(each)
@@ -117,7 +117,7 @@ class PointMeasurement:
         try:
             return self._measure(ready, contestant, step, point, segments)
         finally:
-            # What the observer sees from now on belongs to no phase; those that were not committed are forgotten.
+            # Later samples belong to no phase. Segments that were not committed are discarded.
             self._observer.enter("between", SampleWindow())
             for segment in segments:
                 segment.abandon()
@@ -162,7 +162,7 @@ class PointMeasurement:
         doubts += _emptiness(ready.point_spec, counted, last_second)
         segments[IN_WINDOW].add(doubts)
         edges = (timeline.begin_ns, timeline.measured_ns, timeline.cool_ns, ended_ns)
-        # The measured phase goes last: a point is finished when its measured phase is there.
+        # The measured phase is committed last: a point counts as finished when its measured phase exists.
         for number in (WARMING_UP, COOLING_DOWN, IN_WINDOW):
             at = began + timedelta(microseconds=(edges[number] - timeline.begin_ns) / 1000)
             seconds = (edges[number + 1] - edges[number]) / _SECOND_NS
@@ -195,7 +195,7 @@ class PointMeasurement:
         segment: SegmentWriter | None,
         window: SampleWindow,
     ) -> None:
-        """Until the phase is over, or the load is: figures into the segment, and the view told, once a second."""
+        """Add metrics to the segment and report the status once a second, until the phase or the load ends."""
         second = 0
         while True:
             if segment is not None:
@@ -233,7 +233,7 @@ def _metrics(ready: ReadyLoad) -> Sequence[Metric]:
     try:
         return ready.metrics()
     except (OSError, ValueError, PointFailed):
-        # Whoever is asked has ended: the load hears of that too, and says it better.
+        # The process has ended. The load notices that too, and reports it with more detail.
         return ()
 
 
@@ -245,7 +245,7 @@ def _statistics(metrics: Sequence[Metric], second: int) -> list[StatisticRow]:
 
 
 def _agreement(expected: Sequence[CountCheck], second: int) -> list[EventRow]:
-    """Whether drivers and queue manager counted the same, told either way."""
+    """Return an event for each comparison of counts, whether they agree or differ."""
     rows = []
     for each in expected:
         text = f"{each.what}: the drivers counted {each.drivers:,}, the queue manager {each.queue_manager:,}"
@@ -255,7 +255,7 @@ def _agreement(expected: Sequence[CountCheck], second: int) -> list[EventRow]:
 
 
 def _emptiness(point_spec: PointSpec, counted: Sequence[WorkerCounts], second: int) -> list[EventRow]:
-    """A window in which nothing ended says nothing of a rate."""
+    """Return a flag if no operation ended within the window: such a window shows no rate."""
     seconds = [each.phases[IN_WINDOW].operation(point_spec.main_operation).seconds.values() for each in counted]
     if any(found.count for each in seconds for found in each):
         return []

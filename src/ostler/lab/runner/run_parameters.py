@@ -1,4 +1,4 @@
-"""How a run is asked for, as its manifest keeps it: enough to go on with it in the same way."""
+"""The parameters of a run as its manifest keeps them: enough to resume it in the same way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostler.lab.runner.contract import Settings
 from ostler.lab.store.manifest import RunUnreadable, Value
 
 _CHOSEN = "set "
-# From where to where numbers make sense.
+# The valid ranges of numbers.
 _RANGES: Final = {
     "warm_up_seconds": (0.0, 3600.0),
     "measured_seconds": (0.001, 3600.0),
@@ -21,7 +21,7 @@ _RANGES: Final = {
 
 
 def as_parameters(settings: Settings, chosen: Mapping[str, Sequence[str]]) -> dict[str, Value]:
-    """Settings by their names, and points that were chosen by the name of their sweep."""
+    """Return settings by name, and chosen points by the name of their sweep."""
     found: dict[str, Value] = {}
     for name, value in asdict(settings).items():
         found[name] = ",".join(value) if isinstance(value, tuple) else value
@@ -31,7 +31,8 @@ def as_parameters(settings: Settings, chosen: Mapping[str, Sequence[str]]) -> di
 
 
 def settings_from(parameters: Mapping[str, Value]) -> Settings:
-    """RunUnreadable when a parameter is none that this version knows, or not of its kind."""
+    """Return the settings of a stored run. Raises RunUnreadable for an unknown parameter, or a value of the wrong
+    type."""
     usual = Settings()
     given: dict[str, object] = {}
     known = {each.name for each in fields(Settings)}
@@ -50,14 +51,14 @@ def settings_from(parameters: Mapping[str, Value]) -> Settings:
         else:
             raise RunUnreadable(f"The run's parameter {name!r} is {value!r}, which makes no sense.")
         least, most = _RANGES.get(name, (0, 0))
-        # Whatever is no number is not between two numbers either.
+        # A value that is not a number is in no range either.
         if name in _RANGES and not (isinstance(value, int | float) and least <= value <= most):
             raise RunUnreadable(f"The run's parameter {name!r} is {value!r}, and not from {least:g} to {most:g}.")
     return Settings(**given)  # type: ignore[arg-type]
 
 
 def chosen_from(parameters: Mapping[str, Value]) -> dict[str, tuple[str, ...]]:
-    """The points that were chosen."""
+    """Return the points that were chosen."""
     return {
         name.removeprefix(_CHOSEN): tuple(str(value).split(","))
         for name, value in parameters.items()

@@ -1,4 +1,4 @@
-"""What a run came to, at its end: a row for each step and contestant, what is doubtful, and where the data is."""
+"""The result of a run for people: a row for each step and contestant, the flags, and the location of the data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NUMBER_COLUMNS = (
 
 
 def show_run(run: StoredRun, console: Console) -> None:
-    """The whole account of a run that has ended."""
+    """Print the complete result of a run that has ended."""
     results = step_results(run)
     if results:
         show(run_table(run.manifest.scenario, results), console)
@@ -59,12 +59,12 @@ def show_run(run: StoredRun, console: Console) -> None:
     for text in doubts(run):
         _say(console, text, "yellow")
     for text in where(run, results):
-        # To be copied: a terminal may break it where it likes, but nobody else.
+        # The text is to be copied: a terminal may wrap it anywhere, nothing else may.
         console.print(Text(text), soft_wrap=True)
 
 
 def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
-    """A row for each operation of each contestant at each step, figures as texts."""
+    """Return a row for each operation of each contestant at each step, numbers as texts."""
     fixed = constants(results)
     sweeps = [name for name in sweep_names(results) if name not in fixed]
     has_operations = len({each.operation for each in results}) > 1
@@ -90,7 +90,7 @@ def run_table(scenario: str, results: Sequence[StepResult]) -> TextTable:
 
 
 def metric_table(scenario: str, metrics: Sequence[StepMetric]) -> TextTable:
-    """A row for each figure that is no rate."""
+    """Return a row for each metric that is not a rate."""
     sweeps = sweep_names(metrics)
     columns = (
         *(TextColumn(name, group=True) for name in sweeps),
@@ -115,7 +115,7 @@ def metric_table(scenario: str, metrics: Sequence[StepMetric]) -> TextTable:
 def _metrics(each: StepResult) -> tuple[str, ...]:
     return (
         formatting.rate(each.rate_per_second),
-        # Limits are probed as fast as they go, whatever the others are asked for.
+        # Limits are probed at full speed, even where the contestants have a fixed rate.
         "" if each.asked_rate is None or each.kind is ContestantKind.LIMIT else formatting.rate(each.asked_rate),
         formatting.percent(each.rate.spread_percent),
         formatting.response_time(each.mean_ns.median),
@@ -133,8 +133,8 @@ def _metrics(each: StepResult) -> tuple[str, ...]:
 
 
 def _aimed(each: StepResult) -> tuple[str, str, str]:
-    """What only scenarios show that aim at something: the slowest of a thousand, the slowest of all repetitions, and
-    whether that is what it aims at."""
+    """Return the columns of scenarios with an aim: p99.9, the maximum of all repetitions, and whether the aim is
+    met."""
     if each.aim is None:
         return "", "", ""
     missed = each.aim.missed(each)
@@ -146,12 +146,12 @@ def _aimed(each: StepResult) -> tuple[str, str, str]:
 
 
 def flags_text(flags: Mapping[str, int], repetitions: int) -> str:
-    """Each flag, and of how many repetitions it was said where it was not all."""
+    """Return the flags, each with its number of repetitions unless all repetitions have it."""
     return ", ".join(name if count >= repetitions else f"{name} {count}/{repetitions}" for name, count in flags.items())
 
 
 def common_flags(results: Sequence[StepResult]) -> list[str]:
-    """Flags that were raised at every repetition of every point: said once instead of in every row."""
+    """Return the flags of every repetition of every point: they are shown once instead of in every row."""
     mains = [each for each in results if each.is_main]
     if len(mains) < 2:
         return []
@@ -163,7 +163,8 @@ def sweep_names(results: Iterable[StepResult | StepMetric]) -> list[str]:
 
 
 def constants(results: Sequence[StepResult]) -> dict[str, str]:
-    """Sweeps with the same value everywhere: said once instead of in a column. The first sweep always has one."""
+    """Return the sweeps with the same value everywhere: they are shown once instead of in a column. The first sweep
+    always has a column."""
     found: dict[str, str] = {}
     for name in sweep_names(results)[1:]:
         values = {each.points.get(name, "") for each in results}
@@ -196,7 +197,7 @@ def _legend(results: Sequence[StepResult]) -> str:
 
 
 def promises(run: StoredRun) -> list[str]:
-    """What it means that a contestant has a message, and what takes the place of something that is not here."""
+    """Return the meaning of each contestant's acknowledgements, and substitutes for features that are missing here."""
     environment = run.manifest.environment
     contestants = environment.get("entrants")
     sentences = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
@@ -214,7 +215,7 @@ def promises(run: StoredRun) -> list[str]:
 
 
 def account(run: StoredRun) -> list[str]:
-    """What was measured, what not, and why not."""
+    """Return sentences on measured and skipped points, with reasons."""
     planned, remaining = len(run.manifest.points), len(run.remaining())
     skipped: dict[tuple[str, str], set[int]] = defaultdict(set)
     for each in run.manifest.skipped:
@@ -232,7 +233,7 @@ def account(run: StoredRun) -> list[str]:
 
 
 def doubts(run: StoredRun) -> list[str]:
-    """What the run says against itself."""
+    """Return the flags of the run."""
     damaged = [f"Segment {each.directory.name}: {each.damage}." for each in run.segments if each.damage]
     flags = [f"{each.name}: {each.text}" for each in run.manifest.flags]
     resumed = [f"Resumed: {moment}; figures are from several sittings." for moment in run.manifest.resumed[-1:]]
@@ -240,7 +241,7 @@ def doubts(run: StoredRun) -> list[str]:
 
 
 def where(run: StoredRun, results: Sequence[StepResult]) -> list[str]:
-    """Where the data is, and what can be done with it."""
+    """Return the location of the data, and commands that use it."""
     directory = shown_path(run.directory)
     sentences = [f"Data: {directory}, as manifest.json and segments/*/*.parquet."]
     others = {each.contestant for each in results if each.kind is not ContestantKind.LIMIT}
@@ -251,7 +252,7 @@ def where(run: StoredRun, results: Sequence[StepResult]) -> list[str]:
 
 
 def shown_path(directory: Path) -> str:
-    """As short as it can be said from here."""
+    """Return the shortest form of a path, relative to the working directory where possible."""
     try:
         return str(directory.resolve().relative_to(Path.cwd().resolve()))
     except ValueError:
@@ -259,7 +260,7 @@ def shown_path(directory: Path) -> str:
 
 
 def as_json(run: StoredRun) -> dict[str, object]:
-    """The summary of a run for programs."""
+    """Return the summary of a run for programs."""
     manifest = run.manifest
     return {
         "run": manifest.run,
@@ -281,5 +282,5 @@ def as_json(run: StoredRun) -> dict[str, object]:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    """A sentence, broken between words on a terminal and nowhere else."""
+    """Print a sentence, wrapped between words on a terminal and not wrapped elsewhere."""
     console.print(Text(text, style=style), soft_wrap=not console.is_terminal)

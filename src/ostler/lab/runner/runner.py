@@ -1,8 +1,8 @@
-"""Running a scenario: every step of its sweeps, contestants in turn, until the sweep or its stop rule ends it.
+"""The runner: measures every step of a scenario's sweeps, contestants in turn, until the sweep or its stop rule ends.
 
-What is decided elsewhere: the steps (`scenarios.steps`), when to stop (`stop_rules`), what makes figures doubtful
-(`observing.flags`). What is done elsewhere: starting and loading (`contract.Experiment`), one point (`measuring`),
-keeping (`store`). This puts them in order, and leaves a valid run behind however it ends.
+Other modules plan the steps (`scenarios.steps`), decide when to stop (`stop_rules`), flag doubtful values
+(`sampling.flags`), start and load the contestants (`contract.Experiment`), measure one point (`point_measurement`) and
+store it (`store`). The runner calls them in order, and leaves a valid run behind however it ends.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name, now_t
 SCRATCH: Final = ".scratch-"
 _OVERHEAD_SECONDS: Final = 0.6
 _FAILURES_MAX: Final = 3
-"""An entrant that fails so often in a row is given up for this run."""
+"""A contestant that fails this often in a row takes no further part in the run."""
 NOISE_PERCENT_MAX: Final = 15.0
 _PIECES_BETWEEN: Final = 20
 
@@ -70,11 +70,12 @@ def run_scenario(
     make: MakeExperiment | None = None,
     made: Callable[[Path], object] | None = None,
 ) -> Path:
-    """Measure a scenario; the directory of the run. `make` makes another experiment than its family would, and `made`
-    is told of the directory as soon as it is there.
+    """Measure a scenario and return the directory of the run. `make` replaces the experiment of the family, and `made`
+    is called with the directory as soon as it exists.
 
-    ParametersError when it cannot run like this, RunAborted when nothing more could be measured, RunNotWritten when
-    the samples could not be kept. Whatever ends it, what was measured until then is kept and can be resumed.
+    Raises ParametersError when the scenario cannot run with these settings, RunAborted when nothing more can be
+    measured, and RunNotWritten when samples cannot be stored. In every case the points measured so far are kept, and
+    the run can be resumed.
     """
     readiness = _ready(scenario)
     planned = steps(scenario, readiness, settings.is_quick, chosen)
@@ -96,7 +97,8 @@ def run_scenario(
 
 
 def resume_run(directory: Path, view: View, make: MakeExperiment | None = None) -> Path:
-    """Go on with a run that ended early. RunUnreadable when it is none, or complete; else as `run_scenario`."""
+    """Resume a run that ended early. Raises RunUnreadable when it is not a run, or complete; otherwise as
+    `run_scenario`."""
     stored = read_run(directory)
     try:
         scenario = catalogue().find(stored.manifest.scenario)
@@ -126,7 +128,8 @@ def _environment(output: Path, readiness: Readiness) -> dict[str, object]:
 
 @contextmanager
 def _scratch(run: RunWriter) -> Iterator[Path]:
-    """A directory beside the runs, on the same disk, that goes with the run. What killed runs left goes first."""
+    """Create a directory beside the runs, on the same disk, and remove it after the run. Leftovers of killed runs are
+    removed first."""
     parent = run.directory.parent
     for left in parent.glob(f"{SCRATCH}*"):
         if not is_owned(parent / left.name.removeprefix(SCRATCH)):
@@ -141,7 +144,7 @@ def _scratch(run: RunWriter) -> Iterator[Path]:
 
 
 def make_experiment(context: RunContext) -> Experiment:
-    """What the family of a scenario makes of it."""
+    """Return the experiment of the scenario's family."""
     module, _, function = FAMILIES[context.scenario.family].runner.partition(":")
     make: MakeExperiment = getattr(import_module(module), function)
     return make(context)
@@ -188,7 +191,7 @@ def _describe(contestant: Contestant) -> dict[str, object]:
 
 
 def _points(contestants: Sequence[Contestant], planned: Sequence[Step], settings: Settings) -> Iterator[PlannedPoint]:
-    """In the order in which they are measured: contestants take turns within a step."""
+    """Yield the points in the order of measurement: contestants take turns within a step."""
     for step in planned:
         for repetition in range(settings.repetitions):
             for contestant in contestants:
@@ -197,7 +200,8 @@ def _points(contestants: Sequence[Contestant], planned: Sequence[Step], settings
 
 
 class _Noise:
-    """How much the same work differs within a run, all its sittings together; kept with the run as it becomes known."""
+    """The variation of the same work within a run, including the time before it was resumed. Stored with the run when
+    it is measured."""
 
     def __init__(self, run: RunWriter, meter: NoiseMeter) -> None:
         self._run = run
@@ -215,7 +219,7 @@ class _Noise:
         self._run.amend_environment({"noise": {**self.meter.as_json(), "percent": round(self.percent, 2)}})
 
     def report(self, view: View) -> None:
-        """Flagged when it is more than differences worth telling."""
+        """Report the noise, and flag the run when it hides differences that matter."""
         if self.percent > NOISE_PERCENT_MAX:
             text = f"The same work took up to {self.percent:.0f}% longer at some times of this run than at others."
             self._run.flag("noise", text)
@@ -224,14 +228,14 @@ class _Noise:
 
 @dataclass
 class _ContestantState:
-    """How an entrant does: failures in a row, and why it is not asked any more."""
+    """The failures of a contestant in a row, and the reason for which it takes no further part."""
 
     failures: int = 0
     given_up: str = ""
 
 
 class _Sweep:
-    """All steps, in order."""
+    """All steps of a run, in order."""
 
     def __init__(
         self,
@@ -268,7 +272,7 @@ class _Sweep:
             self._step(step, [each for each in planned[at + 1 :] if each.group == step.group])
 
     def _load_measured(self) -> None:
-        """What was measured before the run was resumed, so that stop rules see the whole sweep."""
+        """Load the points measured before the run was resumed, so that stop rules see the whole sweep."""
         for point in measured_points(read_run(self._run.directory)):
             timed = point.operations.get(point.parameters.get(OPERATION_PARAMETER, ""))
             if timed is not None:
@@ -282,7 +286,7 @@ class _Sweep:
         return len(self._remaining) * (each + LEAD_SECONDS + _OVERHEAD_SECONDS)
 
     def _calibrate(self) -> None:
-        """How fast memory is copied here and now: the limit that all share, once for each sitting."""
+        """Measure the speed of memory copies, a limit common to all contestants, once for each start of the run."""
         if not self._settings.limits or not self._remaining:
             return
         sizes = sorted({int(size) for size in self._scenario.message_bytes} or {2048})
@@ -294,7 +298,8 @@ class _Sweep:
     # -- one step ------------------------------------------------------------------------------------------------------
 
     def _step(self, step: Step, behind: Sequence[Step]) -> None:
-        # One at a time is connected: applications of two contestants on the same queues would serve each other.
+        # Only one contestant is connected at a time: applications of two contestants on the same queues would serve
+        # each other.
         for repetition in range(self._settings.repetitions):
             for contestant in self._contestants:
                 point = self._remaining.get((contestant.name, step.number, repetition))
@@ -334,7 +339,7 @@ class _Sweep:
         self._view.on_point_done(done)
 
     def _failed(self, contestant: Contestant, step: Step, why: str) -> None:
-        """Said, and kept with the run: points that could not be measured stay open for when it is resumed."""
+        """Report a failed point and flag the run. The point stays open until the run is resumed."""
         self._view.on_point_failed(contestant, step, why)
         self._run.flag("point-failed", f"{contestant.name} at {_label(step)}: {why}")
         state = self._states[contestant.name]
@@ -351,7 +356,7 @@ class _Sweep:
             rate = median([rate for rate, _, _ in found])
             outcomes.append(StepOutcome(_label(step), rate, median(means) if means else None, found[-1][2]))
         why = reason_to_stop(self._scenario.stop, outcomes)
-        # Limits are probed as far as anybody goes.
+        # Limits are probed as far as any contestant goes.
         if why and contestant.kind is not ContestantKind.LIMIT:
             self._skip(contestant, behind, why)
         elif self._states[contestant.name].failures >= _FAILURES_MAX:

@@ -1,4 +1,4 @@
-"""RabbitMQ with shovels as a contestant: two nodes, and lines of shovels for each distance and each durability."""
+"""RabbitMQ with shovels as a contestant: two nodes, and lines of shovels for each distance and durability."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def line_name(persistent: bool, round_trip_ms: int) -> str:
 
 
 class ShovelPeer:
-    """Both nodes and the relays between them. Whoever made it closes it."""
+    """Both nodes and the relays between them. The caller closes it."""
 
     def __init__(self, scratch: Path, lines: Sequence[tuple[bool, int]], shovels: int) -> None:
-        """Raises PeerUnavailable, and RelayFailed."""
-        # Nodes inherit it, and take it for the number of connections they may have.
+        """Start the nodes. Raises PeerUnavailable and RelayFailed."""
+        # Nodes inherit the limit, and use it as their maximum number of connections.
         raise_descriptor_limit()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
@@ -58,7 +58,7 @@ class ShovelPeer:
     def started(
         cls, scratch: Path, lines: Sequence[tuple[bool, int]], shovels: int, absent: dict[str, str]
     ) -> ShovelPeer | None:
-        """None when it cannot be had, with why in `absent`. Nothing is fetched for it."""
+        """Return a started peer; None when it is unavailable, with the reason in `absent`. Nothing is downloaded."""
         peer = next(each for each in known.KNOWN if each.name == rabbitmq.NAME)
         found = known.inspect_peer(peer)
         if not found.is_usable:
@@ -83,7 +83,7 @@ class ShovelPeer:
         return relay.port
 
     def spec_like(self, like: LoadSpec, wiring: Wiring) -> LoadSpec:
-        """The same load as another contestant's, for this one."""
+        """Return the load of another contestant for this one."""
         return replace(
             like,
             protocol=spec.AMQP,
@@ -95,7 +95,7 @@ class ShovelPeer:
         )
 
     def describe_end(self) -> str:
-        """How one of the nodes ended, if it did."""
+        """Describe the end of one of the nodes; empty while both run."""
         return self._pair.describe_end()
 
     def watched(self) -> list[WatchedProcess]:

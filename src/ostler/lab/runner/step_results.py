@@ -1,6 +1,6 @@
-"""What each step of a run came to for each contestant: its repetitions put together.
+"""The results of a run by step and contestant, with repetitions combined.
 
-Medians over repetitions, with the spread beside; for the table at the end of a run and for comparing.
+Medians over repetitions with their spread, for the table at the end of a run and for comparisons.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ostler.lab.store.run_reader import StoredRun
 from ostler.lab.store.segments import MEASURED
 
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
-# Where figures that an experiment itself has come to are from.
+# The source of metrics that an experiment itself reports.
 _EXPERIMENT_SOURCE: Final = "experiment"
-# Of what message channels did, what is no sum.
+# Metrics of message channels that are not sums.
 _OF_CHANNELS: Final = ("channels", "messages per batch")
-# Which operation a point is about when it does not say so.
+# The main operation of a point that does not name one, in order of preference.
 _USUAL_OPERATIONS: Final = (ROUND_TRIP, SESSION, GET, PUT, CONNECT)
 
 
 @dataclass(frozen=True)
 class Series:
-    """One figure, by repetition; empty where it is not known."""
+    """One value by repetition; empty where it is unknown."""
 
     values: tuple[float, ...] = ()
 
@@ -46,7 +46,7 @@ class Series:
 
     @property
     def spread_percent(self) -> float | None:
-        """Half the distance of the lowest and the highest, of the median; unknown of a single one."""
+        """Half the distance between minimum and maximum in percent of the median; unknown for a single value."""
         middle = self.median
         if len(self.values) < 2 or not middle:
             return None
@@ -56,7 +56,7 @@ class Series:
 @dataclass(frozen=True)
 class Costs:
     """Processor time for each operation, in microseconds. `near_us` and `far_us` are the parts of `broker_us` of two
-    that are joined, and empty of one; `log_us`, a part too, is that of threads that write logs, and empty of peers."""
+    joined brokers, and empty for one. `log_us` is the part of threads that write logs, and empty for peers."""
 
     broker_us: Series = field(default_factory=Series)
     near_us: Series = field(default_factory=Series)
@@ -69,13 +69,14 @@ class Costs:
 
 @dataclass(frozen=True)
 class Aim:
-    """What a scenario wants of response times: its parameters `aim_p99_ms` and `aim_highest_ms`."""
+    """The response times that a scenario aims at: its parameters `aim_p99_ms` and `aim_highest_ms`."""
 
     p99_ms: float
     highest_ms: float
 
     def missed(self, result: StepResult) -> int:
-        """By how many repetitions; by all where something failed, or nothing was timed in one of them."""
+        """Return the number of repetitions that missed the aim: all where an operation failed, or a repetition timed
+        none."""
         times = tuple(zip(result.p99_ns.values, result.highest_ns.values, strict=False))
         if result.failed or len(times) < result.repetitions:
             return result.repetitions
@@ -86,9 +87,9 @@ class Aim:
 class StepResult:
     """One operation of a contestant at one step, by repetition.
 
-    `points` are the values of the sweeps, as texts. `asked_rate` is that of all clients where it was fixed. `flags`
-    tells of how many repetitions each was said. `of_limit` is the rate as a fraction of that of `limit`, the slowest
-    of the limit probes at the same step; `needed` says how many operations of a limit one of the contestants' takes.
+    `points` are the values of the sweeps, as texts. `asked_rate` is the fixed rate of all clients, where there is one.
+    `flags` counts the repetitions with each flag. `of_limit` is the rate as a fraction of that of `limit`, the slowest
+    limit probe of the step; `needed` is the number of the limit's operations that one operation of a contestant takes.
     """
 
     contestant: str
@@ -116,7 +117,7 @@ class StepResult:
 
     @property
     def is_aim_met(self) -> bool | None:
-        """Whether response times are what the scenario aims at; None where it aims at nothing."""
+        """The response times meet the aim of the scenario; None where it has no aim."""
         return None if self.aim is None else self.aim.missed(self) == 0
 
     @property
@@ -172,7 +173,7 @@ class StepResult:
 
 
 def step_results(run: StoredRun) -> list[StepResult]:
-    """All steps that were measured, in the order of the sweep, contestants in the order of the plan."""
+    """Return all measured steps in the order of the sweep, contestants in the order of the manifest."""
     sweeps, kinds = _sweeps(run), _kinds(run)
     grouped: dict[tuple[int, str], list[MeasuredPoint]] = defaultdict(list)
     for point in measured_points(run):
@@ -182,7 +183,7 @@ def step_results(run: StoredRun) -> list[StepResult]:
     for step, contestant in sorted(grouped, key=lambda each: (each[0], order[each[1]])):
         points = grouped[step, contestant]
         listed = points[0].parameters
-        # Where an experiment itself found out how many there can be, it told that.
+        # An experiment that determines the number itself stores it in the parameters.
         swept = {name: listed.get(name, text) for name, text in sweeps.get(step, {}).items()}
         swept = swept or {name: text for name, text in listed.items() if name != OPERATION_PARAMETER}
         kind = kinds.get(contestant) or _kind_seen(points)
@@ -192,7 +193,7 @@ def step_results(run: StoredRun) -> list[StepResult]:
 
 @dataclass(frozen=True)
 class StepMetric:
-    """A figure that a contestant came to at one step and that is no rate: memory of a connection, bytes of a header."""
+    """A metric of a contestant at one step that is not a rate: memory of a connection, bytes of a header."""
 
     contestant: str
     step: int
@@ -213,7 +214,7 @@ class StepMetric:
 
 
 def step_metrics(run: StoredRun) -> list[StepMetric]:
-    """What experiments themselves came to, and how full batches of channels were, in the order of the sweep."""
+    """Return the metrics that experiments report, and the fill of channel batches, in the order of the sweep."""
     sweeps = _sweeps(run)
     found: dict[tuple[int, str, str], list[float]] = defaultdict(list)
     for row in run.table("statistic").to_pylist():
@@ -229,7 +230,7 @@ def step_metrics(run: StoredRun) -> list[StepMetric]:
 
 
 def noise_percent(run: StoredRun) -> float | None:
-    """The noise that a run measured of its machine; None when it did not."""
+    """Return the noise that a run measured of its machine; None when it did not."""
     noise = run.manifest.environment.get("noise")
     percent = noise.get("percent") if isinstance(noise, dict) else None
     return float(percent) if isinstance(percent, int | float) else None
@@ -259,7 +260,7 @@ def _together(
         Series.of(each.mean_ns for each in timed),
         Series.of(each.percentiles_ns.get(50.0) for each in timed),
         Series.of(each.percentiles_ns.get(99.0) for each in timed),
-        # Processor time cannot be told apart by operation: it is told once.
+        # Processor time cannot be divided among operations: it is shown once.
         _costs(points, operation) if is_main else Costs(),
         max(steals, default=None),
         _sum(timed, lambda each: each.failed),
@@ -273,13 +274,14 @@ def _together(
 
 
 def _flags(points: Iterable[MeasuredPoint]) -> Counter[str]:
-    """Each once for a repetition, and without what it is about, which the run's events tell: counts-differ: puts."""
+    """Count each flag once for a repetition, without its object, which the run's events have: "counts-differ: puts"."""
     return Counter(name for point in points for name in dict.fromkeys(flag.partition(":")[0] for flag in point.flags))
 
 
 def _costs(points: Sequence[MeasuredPoint], operation: str) -> Costs:
     def of(times: Callable[[MeasuredPoint], Mapping[str, float]], kinds: Iterable[str], end: str = "") -> Series:
-        """Of some kinds of roles together, at one end only where it is named; nothing of what was not seen."""
+        """Return the times of some kinds of roles together, at one end where `end` is set; None where nothing was
+        sampled."""
         found = []
         for point in points:
             known = [
@@ -311,7 +313,7 @@ def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
 
 
 def _kinds(run: StoredRun) -> dict[str, ContestantKind]:
-    """Who the contestants are, as far as the run says it."""
+    """Return the kinds of contestants that the manifest has."""
     contestants = run.manifest.environment.get("entrants")
     listed = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
     known = {each.value: each for each in ContestantKind}
@@ -319,7 +321,7 @@ def _kinds(run: StoredRun) -> dict[str, ContestantKind]:
 
 
 def _kind_seen(points: Sequence[MeasuredPoint]) -> ContestantKind:
-    """Who a contestant is, seen from the processes that did its work; without any, from its name."""
+    """Infer the kind of a contestant from the roles of its processes; without any, from its name."""
     roles = {role_kind(role) for point in points for role in point.cpu_us}
     if QUEUE_MANAGER in roles:
         return ContestantKind.OSTLER
@@ -342,7 +344,7 @@ def _main_operation(points: Sequence[MeasuredPoint], names: Iterable[str]) -> st
 
 
 def _is_counted(run: StoredRun) -> bool:
-    """Whether rates mean something: not where a single application does one thing after the other, or all are idle."""
+    """Rates are meaningful: not where a single application works sequentially, or all are idle."""
     try:
         load = catalogue().find(run.manifest.scenario).load
     except UnknownScenario:
@@ -351,7 +353,7 @@ def _is_counted(run: StoredRun) -> bool:
 
 
 def aim_of(scenario: str) -> Aim | None:
-    """What a scenario aims at, by its id; None where it is not said."""
+    """Return the aim of a scenario, by its id; None where it has none."""
     try:
         parameters = catalogue().find(scenario).parameters
     except UnknownScenario:
@@ -363,14 +365,15 @@ def aim_of(scenario: str) -> Aim | None:
 
 
 def _with_aim(found: list[StepResult], aim: Aim | None) -> list[StepResult]:
-    """An aim is for the main operation of Ostler."""
+    """Add the aim to the main operation of Ostler."""
     if aim is None:
         return found
     return [replace(each, aim=aim) if each.is_main and each.kind is ContestantKind.OSTLER else each for each in found]
 
 
 def _with_limits(found: list[StepResult], is_counted: bool) -> list[StepResult]:
-    """The slowest probe is the limit: nobody can do more than all of them. Where rates say nothing, times do."""
+    """Add the limit: the slowest probe, which no contestant can exceed. Where rates mean nothing, mean times are
+    used."""
     limits: dict[int, tuple[float, str]] = {}
     for each in found:
         speed = _speed(each, is_counted)
@@ -392,7 +395,7 @@ def _speed(each: StepResult, is_counted: bool) -> float:
 
 
 def _sweeps(run: StoredRun) -> dict[int, dict[str, str]]:
-    """The values of the sweeps at each step, as they were planned."""
+    """Return the values of the sweeps at each step, as planned."""
     return {
         point.step: {name: str(value) for name, value in point.parameters.items()}
         for point in run.manifest.points

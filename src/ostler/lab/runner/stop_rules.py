@@ -1,4 +1,4 @@
-"""When a sweep has gone far enough: decided from what its steps came to, nothing else."""
+"""Stop rules: decide from the results of its steps whether a sweep ends."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from ostler.lab.scenarios.model import StopKind, StopRule
 
 PEAK_PATIENCE: Final = 2
-"""So many steps in a row without a better rate end the search for the peak: one may have been disturbed."""
+"""The search for the peak ends after this many steps without a better rate: one of them may have been disturbed."""
 PEAK_GAIN: Final = 1.02
 BEHIND: Final = 0.95
-"""Producers that reach less than this of their rate have fallen behind."""
+"""Producers that reach less than this fraction of their rate have fallen behind."""
 
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """What a step of a sweep came to, by the median of its repetitions. `asked_rate` is 0 unless a rate was fixed."""
+    """The result of a step, by the median of its repetitions. `asked_rate` is 0 unless the rate is fixed."""
 
     label: str
     rate_per_second: float
@@ -27,7 +27,7 @@ class StepOutcome:
 
 
 def reason_to_stop(rule: StopRule | None, outcomes: Sequence[StepOutcome]) -> str:
-    """Why the sweep ends after these steps, in words; empty while it goes on."""
+    """Return the reason to end the sweep after these steps; empty while it continues."""
     if rule is None or not outcomes:
         return ""
     last = outcomes[-1]

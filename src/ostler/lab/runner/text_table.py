@@ -1,4 +1,4 @@
-"""Tables for people: on a terminal as wide as it is, elsewhere lines that programs can take apart, too."""
+"""Text tables: fitted to the width of a terminal; elsewhere complete lines, which programs can parse too."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _GAP = 2
 
 @dataclass(frozen=True)
 class TextColumn:
-    """`keep` says how long a column stays when there is no room: those with the lowest go first, 0 is never left out.
-    A `group` column is not repeated on a terminal while it and those before stay the same. One with `least` may be
-    made as narrow as that, its words going on in the next line, before a column is left out."""
+    """A column. `keep` ranks columns that are dropped for lack of room: the lowest first, 0 never. A `group` column is
+    not repeated on a terminal while it and those before it are unchanged. A column with `least` may be narrowed to that
+    width, and its text wrapped, before a column is dropped."""
 
     heading: str
     right: bool = True
@@ -40,18 +40,18 @@ class TextTable:
         ]
 
     def without_empty(self) -> TextTable:
-        """Without columns that say nothing in any row."""
+        """Return the table without columns that are empty in all rows."""
         kept = [n for n in range(len(self.columns)) if any(row[n] for row in self.rows)]
         return self._of(kept)
 
     def within(self, width: int) -> tuple[TextTable, tuple[str, ...]]:
-        """The table with as many columns as there is room for, and the headings of those that are not shown."""
+        """Return the table with as many columns as fit, and the headings of the others."""
         columns = self.columns
         widths = [min(each, column.least or each) for each, column in zip(self.widths(), columns, strict=True)]
         kept = list(range(len(columns)))
         droppable = sorted((n for n in kept if columns[n].keep), key=lambda n: columns[n].keep)
         left_out: list[int] = []
-        # The box has a space on both ends.
+        # The box has a space at both ends.
         while droppable and sum(widths[n] + _GAP for n in kept) - _GAP + 2 > width:
             left_out.append(droppable.pop(0))
             kept.remove(left_out[-1])
@@ -63,7 +63,7 @@ class TextTable:
 
 
 def show(table: TextTable, console: Console) -> None:
-    """Print a table. Off a terminal all columns are there and nothing is cut."""
+    """Print a table. Off a terminal all columns are printed and nothing is truncated."""
     if console.is_terminal:
         _show_on_terminal(table.without_empty(), console)
         return
@@ -106,7 +106,7 @@ def _show_on_terminal(whole: TextTable, console: Console) -> None:
 
 
 def _grouped(table: TextTable, row: tuple[str, ...], before: tuple[str, ...]) -> list[str]:
-    """A row without what stands above it anyway."""
+    """Return a row without the cells that repeat the row above."""
     cells = list(row)
     for number, column in enumerate(table.columns):
         if not column.group or not before or row[number] != before[number]:

@@ -90,8 +90,8 @@ class _QueryFailed(Exception):
 class LiveWatch:
     """Watches one queue manager for one lake, until `over` is set. `options` say where it is, as the data source does.
 
-    `report` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is not
-    there at the beginning.
+    `report` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is
+    not there at the beginning.
     """
 
     def __init__(

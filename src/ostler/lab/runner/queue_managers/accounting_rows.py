@@ -1,4 +1,4 @@
-"""The messages of the accounting and statistics queues, taken and turned into figures."""
+"""Metrics from the messages of the accounting and statistics queues."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ostler.observe.record_reader import Field, Record, read
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 
 READER: Final = "ostler-lab-accounts"
-"""The application that reads; its own accounts are passed over."""
+"""The name of the application that reads them; its own accounting is ignored."""
 SOURCES: Final = {"statistics": STATISTICS_QUEUE, "accounting": ACCOUNTING_QUEUE}
-# Whom or what a record is about, the most particular first.
+# The object of a record, the most specific name first.
 _OBJECTS: Final = ("QName", "ChannelName", "ConnectionId")
-# Numbers that count nothing.
+# Numbers that are not metrics.
 _NO_METRICS: Final = frozenset(
     {"CommandLevel", "ObjectCount", "SeqNumber", "MsgSeqNumber", "Control", "ApplicationPid", "ApplicationTid"}
     | {"DiscType", "ChannelType", "QType", "QDefinitionType"}
@@ -25,10 +25,10 @@ _MESSAGES_MAX: Final = 100_000
 
 
 def take_metrics(connection: Connection, source: str, first_record: int = 0) -> list[Metric]:
-    """All messages of a source, taken off their queue. Records are counted from `first_record` on.
+    """Get all messages of a source, and return their metrics. Records are numbered from `first_record` on.
 
-    Each message is a record, and so is each queue or channel that it tells of. Names have the kind of the record before
-    them, `QueueStatistics.PutCount`; what is zero is left out.
+    Each message is a record, and so is each queue or channel group in it. Names have the kind of the record as prefix,
+    `QueueStatistics.PutCount`; zeros are omitted.
     """
     metrics: list[Metric] = []
     record = first_record
@@ -40,7 +40,7 @@ def take_metrics(connection: Connection, source: str, first_record: int = 0) -> 
 
 
 def message_metrics(source: str, message: Record, first_record: int) -> list[Metric]:
-    """The figures of one message. Its records are counted from `first_record` on."""
+    """Return the metrics of one message. Its records are numbered from `first_record` on."""
     return [
         figure
         for record, (part, kind, about) in enumerate(_parts(message), first_record)
@@ -49,7 +49,7 @@ def message_metrics(source: str, message: Record, first_record: int) -> list[Met
 
 
 def next_record(metrics: list[Metric], first_record: int) -> int:
-    """The number of the record after these."""
+    """Return the number of the record after these."""
     return max([first_record, *(each.record + 1 for each in metrics)])
 
 
@@ -62,13 +62,13 @@ def _messages(connection: Connection, queue_name: str) -> Iterator[Record]:
             try:
                 found = read(message.body if isinstance(message.body, bytes) else b"")
             except PcfError:
-                continue  # somebody else's
+                continue  # not a PCF message of ours
             if str(found.get("ApplicationName", "")).strip() != READER:
                 yield found
 
 
 def _parts(message: Record) -> Iterator[tuple[Record, str, str]]:
-    """A message, and the groups in it: each with the kind of the message and what it is about."""
+    """Yield a message and the groups in it, each with the kind of the message and the object of the record."""
     kind = str(message["RecordType"])
     yield message, kind, _object(message)
     for value in message.values():

@@ -1,8 +1,8 @@
-"""How two queue managers are joined by message channels, and the MQSC that makes it so: text, and nothing else.
+"""The MQSC that joins two queue managers by message channels. Only text is made here.
 
-Requesters are at the first, responders at the second. There are as many channels one way as the other, and each pair
-of them is a route with transmission queues of its own. Remote queues of the first lead to the request queues of the
-second by each route, and names for the first queue manager lead back by each route.
+Requesters connect to the first queue manager, responders to the second. There are as many channels in each direction,
+and each pair of them is a route with transmission queues of its own. Remote queues of the first lead to the request
+queues of the second by each route, and queue manager aliases lead back by each route.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ _CHANNEL: Final = re.compile(r"\bCHANNEL\(([^)]+)\)")
 
 @dataclass(frozen=True)
 class Wiring:
-    """Routes between two queue managers, and how their channels work."""
+    """The routes between two queue managers, and the attributes of their channels."""
 
     routes: int = 1
     batch_size: int = USUAL_BATCH
     nonpersistent_speed: str = FAST
     cipher_spec: str = ""
     key_reset_bytes: int = 0
-    """After so many bytes a channel makes new keys (SSLRKEYC); 0: never."""
+    """The number of bytes after which a channel negotiates new keys (SSLRKEYC); 0: never."""
     round_trip_ms: int = 0
-    """What the distance adds to a round trip between the queue managers."""
+    """The round-trip time added between the queue managers."""
     channels_max: int = 0
-    """MaxChannels in qm.ini, unless the routes need more; 0: as many as there are."""
+    """MaxChannels in qm.ini, unless the routes need more; 0: the default."""
 
     @property
     def stanzas(self) -> dict[str, dict[str, str]]:
         if not self.channels_max:
             return {}
-        # Both ways.
+        # Channels of both directions count.
         most = str(max(self.channels_max, 2 * self.routes))
         return {"Channels": {"MaxChannels": most, "MaxActiveChannels": most}}
 
@@ -59,7 +59,8 @@ def channel_name(sender: str, to: str, route: int) -> str:
 
 
 def asking_commands(wiring: Wiring, pairs: int, own_replies: Sequence[str] = ()) -> tuple[str, ...]:
-    """Of the queue manager of requesters: reply queues, remote request queues by route, and what channels need."""
+    """Return the commands of the requesters' queue manager: reply queues, remote request queues by route, and
+    channels."""
     found = [f"DEFINE QLOCAL({reply_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
     found += [f"DEFINE QLOCAL({name}) {_DEPTH}" for name in own_replies]
     for route in range(wiring.routes):
@@ -73,7 +74,8 @@ def asking_commands(wiring: Wiring, pairs: int, own_replies: Sequence[str] = ())
 
 
 def answering_commands(wiring: Wiring, pairs: int) -> tuple[str, ...]:
-    """Of the queue manager of responders: request queues, names for the other one by route, and what channels need."""
+    """Return the commands of the responders' queue manager: request queues, aliases of the other one by route, and
+    channels."""
     found = [f"DEFINE QLOCAL({request_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
     found += [
         f"DEFINE QREMOTE({way_back(route)}) RNAME(' ') RQMNAME({ASKING}) XMITQ({transmission_queue(ASKING, route)})"
@@ -83,7 +85,8 @@ def answering_commands(wiring: Wiring, pairs: int) -> tuple[str, ...]:
 
 
 def _channel_commands(wiring: Wiring, own: str, other: str) -> list[str]:
-    """Transmission queues and the ends that receive. Those that send need the port of the other queue manager."""
+    """Return the transmission queues and receiver channels. Senders follow later: they need the port of the other queue
+    manager."""
     found = []
     if wiring.key_reset_bytes:
         found.append(f"ALTER QMGR SSLRKEYC({wiring.key_reset_bytes})")
@@ -97,7 +100,7 @@ def _channel_commands(wiring: Wiring, own: str, other: str) -> list[str]:
 
 
 def sender_commands(wiring: Wiring, own: str, other: str, port: int) -> list[str]:
-    """The ends that send, defined and started."""
+    """Return the commands that define and start the sender channels."""
     found = []
     for route in range(wiring.routes):
         name = channel_name(own, other, route)
@@ -110,24 +113,24 @@ def sender_commands(wiring: Wiring, own: str, other: str, port: int) -> list[str
 
 
 def _terms(wiring: Wiring) -> str:
-    """What both ends of a channel say."""
+    """Return the attributes that both ends of a channel have."""
     encrypted = f" SSLCIPH({wiring.cipher_spec})" if wiring.cipher_spec else ""
     return f"BATCHSZ({wiring.batch_size}) NPMSPEED({wiring.nonpersistent_speed}){encrypted}"
 
 
 def status_command(own: str, other: str) -> str:
-    """Shows the channels that send."""
+    """Return the command that displays the sender channels."""
     return f"DISPLAY CHSTATUS({own}.{other}.*) STATUS MSGS BATCHES"
 
 
 def total(lines: Sequence[str], name: str) -> int:
-    """The sum of a figure of all channels, from what the command showed."""
+    """Return the sum of an attribute over all channels, from the output of the command."""
     found = re.findall(rf"\b{name}\(([0-9]+)\)", "\n".join(lines))
     return sum(int(each) for each in found)
 
 
 def states(lines: Sequence[str]) -> dict[str, str]:
-    """The state of each channel, from what the command showed."""
+    """Return the status of each channel, from the output of the command."""
     found: dict[str, str] = {}
     name = ""
     for line in lines:

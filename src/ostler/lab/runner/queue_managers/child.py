@@ -1,7 +1,8 @@
-"""The process of a queue manager of the laboratory, from inside: made, set up, started as strmqm starts one, asked.
+"""The process of a laboratory queue manager, from inside: creates it, defines objects, starts it as strmqm does, and
+answers.
 
-It is told what to be through the one end of a pair of sockets it inherits, and asked for its figures there. When the
-other end is closed, whoever wanted it is gone, and it ends.
+It receives its plan through a socket that it inherits, and is asked for metrics there. When the other end is closed,
+its parent is gone, and the process ends.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ TOPICS_REMOVED: Final = "topics removed"
 AUTHORITY_DIRECTORY: Final = "ssl/ca"
 KEY_DIRECTORY: Final = "ssl/key"
 SECONDS_TO_END_MAX: Final = 20.0
-# A certificate of the laboratory need not outlive it by much.
+# A certificate of the laboratory is needed for one run only.
 _CERTIFICATE_DAYS: Final = 30
 _PORTS_TRIED: Final = 10
 _MANY: Final = 999_999_999
-# Of the log's counts, those that only grow.
+# The counts of the log that only grow.
 _LOG_COUNTERS: Final = {
     "records": "records",
     "logical_bytes": "logical_bytes",
@@ -69,7 +70,7 @@ _QUEUES: Final = "LAB."
 _REFUSAL: Final = re.compile(r"AMQ\d{4}[ES]|AMQ8405I")
 
 Found = list[tuple[str, str, int]]
-"""Figures: source, name, value."""
+"""Metrics: source, name, value."""
 
 
 class _ChildProcess:
@@ -95,7 +96,7 @@ class _ChildProcess:
         return daemon.run()
 
     def _make_server(self, manager: QueueManager, daemon: Daemon) -> ServerPart:
-        """Objects are defined while nobody can come in yet: all of them at the first start."""
+        """Objects are defined at the first start, before clients can connect."""
         commands = [_listener(self._host, self._port)]
         if CHANNEL not in manager.engine.of_type(ObjectType.CHANNEL):
             commands = [*_channel(self._plan), *commands, *self._plan.commands]
@@ -125,7 +126,7 @@ class _ChildProcess:
         self._send(FAILED, failure.text)
 
     def _send(self, what: str, value: object) -> None:
-        # Whoever is gone needs no answer: the end of the pipe ends the process.
+        # A parent that is gone needs no answer: the closed pipe ends the process.
         with contextlib.suppress(OSError):
             self._pipe.send((what, value))
 
@@ -144,7 +145,7 @@ class _ChildProcess:
 
 
 def create(directory: QueueManagerDirectory, plan: QueueManagerPlan) -> None:
-    """The tree, qm.ini, the empty log, and with a CipherSpec a certificate."""
+    """Create the directory tree, qm.ini, the empty log, and with a CipherSpec a certificate."""
     log = replace(plan.log, path=plan.log_directory) if plan.log_directory else plan.log
     create_queue_manager(directory.root, plan.name, log)
     ini = QueueManagerIni.read(directory.ini)
@@ -159,7 +160,7 @@ def create(directory: QueueManagerDirectory, plan: QueueManagerPlan) -> None:
 
 
 def _certify(directory: QueueManagerDirectory, name: str, cipher_spec: str, place: Path) -> None:
-    """A certificate by the authority in a place, which is made unless it is there."""
+    """Create a certificate signed by the authority in `place`, and the authority first if there is none."""
     key_type: KeyType = "ec" if "ECDSA" in cipher_spec else "rsa"
     authority = Authority(place)
     subject = [("CN", name), ("O", "Ostler laboratory")]
@@ -191,7 +192,8 @@ def _listener(host: str, port: int) -> str:
 
 
 def _listening_port(server: Server, host: str) -> int:
-    """The port of the listener. Somebody else may have taken the one that was free a moment ago: then another."""
+    """Return the port of the listener. If another process has taken the chosen port in the meantime, another one is
+    used."""
     for _ in range(_PORTS_TRIED):
         if any(each.name == LISTENER for each in server.listener_status()):
             return server.port_of(LISTENER)
@@ -202,13 +204,14 @@ def _listening_port(server: Server, host: str) -> int:
 
 
 def _admit_clients(manager: QueueManager) -> None:
-    """Clients come in as everywhere: by channel rules, and as a user who may do what the load does."""
+    """Admit clients as usual: by channel authentication records, and as a user with the authorities that the load
+    needs."""
     for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**"), (MQOT_TOPIC, "**")):
         manager.define(record(kind, profile, USER, False, VALID[kind]), True)
 
 
 def run_commands(manager: QueueManager, commands: Iterable[str]) -> None:
-    """Run MQSC. Raises MQError with what was said to the commands that were not done."""
+    """Run MQSC. Raises MQError with the messages of commands that failed."""
     said: list[str] = []
     for answer in run_script(ManagerCommandContext(manager), "\n".join(commands), False, False):
         if isinstance(answer, str):
@@ -218,7 +221,7 @@ def run_commands(manager: QueueManager, commands: Iterable[str]) -> None:
 
 
 def refusals(lines: Iterable[str]) -> list[str]:
-    """Of the lines of a report, those that say what was not done."""
+    """Return the lines of a report that belong to failed commands."""
     return [line for line in lines if _REFUSAL.match(line)]
 
 
@@ -226,7 +229,8 @@ def refusals(lines: Iterable[str]) -> list[str]:
 
 
 def read_metrics(manager: QueueManager | None) -> Found:
-    """Counters that only grow. Read without the engine's lock, so that nobody waits for them, nor they for a load."""
+    """Return counters that only grow. They are read without the engine's lock, so that reading neither waits nor delays
+    the load."""
     if manager is None:
         return []
     engine = manager.engine

@@ -1,4 +1,4 @@
-"""Two queue managers joined by message channels that run, with a distance between them where one is wanted."""
+"""Two queue managers joined by running message channels, with a simulated distance between them where one is set."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _RUNNING_SECONDS_MAX: Final = 60.0
 _CHANNELS_PER_SECOND_LEAST: Final = 25
 _POLL_SECONDS: Final = 0.05
 _TOLD_SECONDS: Final = 5.0
-# So many channels that somebody who waits wants to hear of them.
+# With this many channels the progress of their start is reported.
 _MANY: Final = 100
-# So that a session of commands does not keep a queue manager for long.
+# Commands are sent in portions, so that they do not keep a queue manager busy for long.
 _COMMANDS_AT_A_TIME: Final = 200
 
 
 def _ignore_note(text: str) -> None:
-    """Nobody listens."""
+    """Ignore a note."""
 
 
 class QueueManagerPair:
-    """The queue manager of requesters and that of responders. Whoever made it ends it."""
+    """The queue managers of the requesters and of the responders. The caller ends it."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class QueueManagerPair:
         starts_channels: bool = True,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        """Start both, and all channels between them. `plan` is for both, without objects. `report` hears how far it is,
-        where channels are so many that it takes long.
+        """Start both, and all channels between them. `plan` is for both, without objects. `report` is called with the
+        progress where many channels take long to start.
 
         Raises RunAborted when a queue manager does not start, and PointFailed when a channel does not.
         """
@@ -87,11 +87,11 @@ class QueueManagerPair:
         return all(each.is_alive for each in self.managers)
 
     def watched(self) -> list[WatchedProcess]:
-        """The relays. Queue managers are watched by who uses them."""
+        """Return the relays. Queue managers are watched by their users."""
         return [WatchedProcess(LABORATORY, relay.pid) for relay in self._relays]
 
     def _join(self, own: LabQueueManager, other: LabQueueManager) -> None:
-        """Define and start the channels one way."""
+        """Define and start the channels of one direction."""
         port = other.address[1]
         if self.wiring.round_trip_ms:
             try:
@@ -131,7 +131,7 @@ class QueueManagerPair:
                         f"{len(found) - len(waiting):,} of {self.wiring.routes:,} channels of {own.name} run after "
                         f"{seconds_max:.0f} s; {name} is {state}: {own.describe_end()}"
                     )
-                # To look at thousands takes a while, in which they do not get on.
+                # DISPLAY CHSTATUS of thousands of channels takes a while, and slows them down.
                 time.sleep(max(_POLL_SECONDS, now - began))
 
     @staticmethod
@@ -139,7 +139,7 @@ class QueueManagerPair:
         try:
             return wires.states(own.mqsc(wires.status_command(own.name, other.name)))
         except PointFailed:
-            # Nothing to show yet.
+            # There is no status yet.
             if not own.is_alive:
                 raise
             return {}
@@ -149,7 +149,7 @@ class QueueManagerPair:
 
 
 def channel_metrics(pair: QueueManagerPair) -> list[Metric]:
-    """Messages and batches of the channels that send, all together of each queue manager."""
+    """Return the messages and batches of the sender channels, summed for each queue manager."""
     found: list[Metric] = []
     for own, other in ((pair.asking, pair.answering), (pair.answering, pair.asking)):
         lines = own.mqsc(wires.status_command(own.name, other.name))

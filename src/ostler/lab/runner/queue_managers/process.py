@@ -1,4 +1,4 @@
-"""A queue manager of the laboratory: a process of its own, as strmqm would start it, seen from outside."""
+"""A laboratory queue manager in a process of its own, started as strmqm would start it, seen from outside."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _LINES_SHOWN: Final = 5
 
 
 class LabQueueManager:
-    """A queue manager that runs. Whoever made it ends it; it ends by itself when this process is gone."""
+    """A running queue manager. The caller ends it; it ends by itself when this process is gone."""
 
     def __init__(self, root: Path, plan: QueueManagerPlan, port: int = 0, role: str = QUEUE_MANAGER) -> None:
-        """Start it; make it first if it is not there. Raises RunAborted when it does not start.
+        """Start the queue manager, and create it first if it does not exist. Raises RunAborted when it does not start.
 
-        One that somebody else has made gets what the plan says besides, but for its log, stanzas and certificate.
+        An existing one gets the commands of the plan, but not its log, stanzas and certificate.
         """
         self.root = root
         self.plan = plan
@@ -56,14 +56,15 @@ class LabQueueManager:
         self.restart, port = self._wait_until_ready()
         self.address = (LOOPBACK, port)
         self.start_seconds = time.perf_counter() - began
-        """From nothing to ready, with the start of the interpreter."""
+        """The time from nothing to ready, including the start of the interpreter."""
 
     def _spawn(self) -> tuple[subprocess.Popen[bytes], Connection]:
         self.root.mkdir(parents=True, exist_ok=True)
         ours, theirs = socket.socketpair()
         with theirs, self.log_file.open("ab") as log:
-            # Control-C at the terminal is for us: we end it in good order. A group is enough for that; in a session
-            # of its own the kernel would share out the cores otherwise than among drivers and peers (autogroups).
+            # Control-C at the terminal is for this process, which ends the queue manager in good order. A process group
+            # is enough for that: in a session of its own the kernel would schedule it otherwise than drivers and peers
+            # (autogroups).
             process = subprocess.Popen(
                 [sys.executable, "-m", child.__name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
@@ -73,16 +74,16 @@ class LabQueueManager:
                 process_group=0,
             )
         if self.plan.cores:
-            # Its threads are made later, and are bound to the same.
+            # Threads are created later, and inherit the affinity.
             os.sched_setaffinity(process.pid, sorted(os.sched_getaffinity(0))[: self.plan.cores])
         pipe = Connection(ours.detach())
-        # A process that ended at once is told of by who waits for it.
+        # A process that ended at once is reported by `_wait_until_ready`.
         with contextlib.suppress(OSError):
             pipe.send((self.root, self.plan, self.address))
         return process, pipe
 
     def _wait_until_ready(self) -> tuple[RestartSummary, int]:
-        """What the start came to, and the port of the listener."""
+        """Return the restart summary, and the port of the listener."""
         try:
             what, value = self._receive(_START_SECONDS_MAX)
         except PointFailed as failed:
@@ -117,15 +118,16 @@ class LabQueueManager:
         return str(self.directory.path / child.AUTHORITY_DIRECTORY / "ca.crt")
 
     def watched(self) -> list[WatchedProcess]:
-        """By thread, so that the log's is seen."""
+        """Return the process to sample by thread, so that the log's thread is seen."""
         return [WatchedProcess(self.role, self.pid, True, True)]
 
     # -- what it does --------------------------------------------------------------------------------------------------
 
     def metrics(self) -> list[Metric]:
-        """Counters as they are now: of all verbs, of the log, and of all LAB queues together. From any thread.
+        """Return the current counters of all verbs, of the log, and of all LAB queues together. May be called from any
+        thread.
 
-        Nobody waits for it, and it asks for no connection that would be counted. Raises PointFailed when it is gone.
+        It delays nobody, and opens no connection that would be counted. Raises PointFailed when the process is gone.
         """
         with self._lock:
             try:
@@ -139,7 +141,7 @@ class LabQueueManager:
         return [Metric(source, name, float(value)) for source, name, value in found]
 
     def mqsc(self, text: str) -> list[str]:
-        """Run commands, as runmqsc does: the lines it says. Raises PointFailed when one was not done."""
+        """Run commands as runmqsc does, and return its lines. Raises PointFailed when a command failed."""
         lines: list[str] = []
         is_done = True
         for reply in self._ask("mqsc", text=text, echo=False):
@@ -153,10 +155,10 @@ class LabQueueManager:
         return lines
 
     def accounting(self) -> list[Metric]:
-        """What the statistics and accounting queues hold, taken off them; nothing without `is_accounting`.
+        """Get all statistics and accounting messages; nothing without `is_accounting`.
 
-        Statistics are written up to now. The account of a connection is written when it ends, so close the load first.
-        Reading connects and gets as an application does, which the verbs count and the LAB queues do not.
+        Statistics are written up to now. The accounting of a connection is written when it ends, so close the load
+        first. Reading connects and gets as an application does, which the verbs count and the LAB queues do not.
         """
         if not self.plan.is_accounting:
             return []
@@ -173,25 +175,25 @@ class LabQueueManager:
         return found
 
     def run_trusted(self, target: str, *arguments: str) -> None:
-        """Have a function called in its process, in a thread of its own, as `ostler run-trusted -b` does."""
+        """Call a function in its process, in a thread of its own, as `ostler run-trusted -b` does."""
         for _ in self._ask("run_trusted", target=target, arguments=list(arguments), background=True):
             pass
 
     def call_trusted(self, target: str, *arguments: str) -> None:
-        """Have a function called in its process, and wait for its end. Raises PointFailed when it failed."""
+        """Call a function in its process, and wait for its end. Raises PointFailed when it failed."""
         for reply in self._ask("run_trusted", target=target, arguments=list(arguments), background=False):
             if reply.get("failure"):
                 raise PointFailed(f"{target} failed in queue manager {self.name}: {reply['failure']}")
 
     def _ask(self, action: str, **arguments: object) -> Iterator[dict[str, object]]:
-        """What it answers over its own socket, as to any administrator."""
+        """Yield the answers to an action over its local socket, as any administrator gets them."""
         try:
             yield from control(self.directory, action, **arguments)
         except (NotRunningError, MQError) as error:
             raise PointFailed(f"{error} {self.describe_end()}" if not self.is_alive else str(error)) from None
 
     def describe_end(self) -> str:
-        """How it ended, if it did."""
+        """Describe the end of the process, or that it does not answer."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
         status = self._process.poll()
@@ -208,7 +210,7 @@ class LabQueueManager:
         raise PointFailed(f"Queue manager {self.name} did not answer within {seconds_max:.0f} s{self._last_lines()}")
 
     def _last_lines(self) -> str:
-        """What it wrote last to its error log, and to nobody."""
+        """Return the last lines of its error log and of its output."""
         lines: list[str] = []
         for path in (self.directory.errors / "AMQERR01.LOG", self.log_file):
             with contextlib.suppress(OSError):
@@ -218,7 +220,7 @@ class LabQueueManager:
     # -- its end -------------------------------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """In good order, as endmqm -i; killed if that takes too long. A second time does nothing."""
+        """End it in good order, as endmqm -i; kill it if that takes too long. Repeated calls do nothing."""
         with self._lock:
             self._pipe.close()
         try:
@@ -227,13 +229,13 @@ class LabQueueManager:
             self.kill()
 
     def kill(self) -> None:
-        """At once, as kill -9."""
+        """End it at once, as kill -9."""
         self._process.kill()
         self._process.wait()
         self._pipe.close()
 
     def start_again(self) -> LabQueueManager:
-        """Start it again after its end: from what is on disk, and on the same port if nobody else has that now."""
+        """Start it again after its end: from the data on disk, and on the same port if that is still free."""
         if self.is_alive:
             raise ValueError(f"queue manager {self.name} still runs")
         return LabQueueManager(self.root, self.plan, self.address[1], self.role)

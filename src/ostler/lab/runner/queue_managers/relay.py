@@ -28,25 +28,26 @@ _DIRECTION_NAMES: Final = {number: name for name, number in relay_process.DIRECT
 
 
 class RelayFailed(Exception):
-    """The relay's process is gone, or does not do what it was told."""
+    """The relay's process is gone, or rejected a command."""
 
 
 @dataclass
 class MeasuredRelay(RelayCounters):
     cpu_seconds: float = 0.0
-    """Of the relay's process since its start."""
+    """Processor time of the relay's process since its start."""
 
 
 class Relay:
-    """Stands for a port of this machine. It ends when this process does. Its methods may be called from any thread.
+    """Relays to a port of this machine. It ends with this process. Its methods may be called from any thread.
 
-    Each returns when the relay has done it.
+    Each method returns when the relay has done it.
     """
 
     def __init__(self, target_port: int, delay_ms_one_way: float = 0.0, port: int = 0) -> None:
-        """Nobody needs to listen behind it yet. Without a `port` it takes a free one. Raises RelayFailed."""
+        """Start the relay. The target port need not listen yet. Without `port` the relay takes a free one. Raises
+        RelayFailed."""
         self._turn = threading.Lock()
-        # Not with -m: where the module is compiled, that cannot run it.
+        # Not with -m: a compiled module cannot be run that way.
         program = f"import sys; from {relay_process.__name__} import main; sys.exit(main(sys.argv[1:]))"
         self._process = subprocess.Popen(
             [sys.executable, "-c", program, str(target_port), str(delay_ms_one_way), str(port)],
@@ -55,14 +56,14 @@ class Relay:
             process_group=0,
         )
         self.port = int(self._read_line() or 0)
-        """Where to connect to."""
+        """The port to connect to."""
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
     def cut(self, after_bytes: int = 0, direction: int = FORWARD) -> None:
-        """Reset all connections, now or when exactly so many more bytes went in a direction."""
+        """Reset all connections, now or after exactly this many more bytes in a direction."""
         if after_bytes:
             self._do(f"cut-after {_DIRECTION_NAMES[direction]} {after_bytes}")
         else:
@@ -76,7 +77,7 @@ class Relay:
         self._do("resume")
 
     def refuse(self) -> None:
-        """Do not listen any more. What is connected stays."""
+        """Stop listening. Existing connections stay."""
         self._do("refuse")
 
     def accept(self) -> None:
@@ -90,7 +91,7 @@ class Relay:
         return MeasuredRelay(**json.loads(self._ask("figures")))
 
     def close(self) -> None:
-        """Reset all connections and end. A second time does nothing."""
+        """Reset all connections and end. Repeated calls do nothing."""
         with self._turn:
             if self._process.stdin is not None:
                 with contextlib.suppress(OSError):

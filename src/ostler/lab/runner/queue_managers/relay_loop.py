@@ -1,8 +1,8 @@
-"""What stands between two programs that talk over TCP: passes on what it gets, later, or not at all.
+"""A TCP relay between two programs: passes bytes on after a delay, or not at all.
 
-One epoll loop serves many connections. What comes from one side is due on the other side after the delay, in order.
-A chunk keeps its own due time, so any number of bytes may be on the way at once: distance costs time, not bandwidth.
-Only memory bounds it: when one direction of a connection holds too much, its source is not read until there is room.
+One epoll loop serves many connections. Bytes from one side are due on the other side after the delay, in order. Each
+chunk has its own due time, so any number of bytes may be in flight: distance costs time, not bandwidth. Only memory is
+limited: when one direction of a connection holds too much, its source is not read until there is room.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ from dataclasses import dataclass
 from typing import Final
 
 LOOPBACK: Final = "127.0.0.1"
-# Whither bytes go: to the port the relay stands for, or back to who connected.
+# The direction of bytes: to the target port, or back to the program that connected.
 FORWARD: Final = 0
 BACK: Final = 1
 
 _CHUNK_BYTES: Final = 256 * 1024
-# What 300 MB/s are in 25 ms. What a small chunk costs besides its bytes counts too.
+# This is 25 ms of 300 MB/s. The overhead of a small chunk counts too.
 _WAITING_BYTES_MAX: Final = 8 * 1024 * 1024
 _CHUNK_COST_BYTES: Final = 128
 _ACCEPTED_AT_ONCE: Final = 64
 _EVENTS_MAX: Final = 256
 _READ: Final = select.EPOLLIN
 _WRITE: Final = select.EPOLLOUT
-# Closing with this sends a reset, and forgets what was not sent.
+# Closing with this option sends a reset, and discards bytes that were not sent.
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
 @dataclass
 class RelayCounters:
-    """What a relay has done so far."""
+    """The counters of a relay."""
 
     connections: int = 0
-    """Those that are there now."""
+    """The current number."""
     connections_made: int = 0
     unreached: int = 0
-    """Those ended at once because nobody listened behind the relay."""
+    """Connections that ended at once because the target port did not listen."""
     cuts: int = 0
     forward_bytes: int = 0
     back_bytes: int = 0
 
 
 class _End:
-    """One side of a connection, and what is on its way to it."""
+    """One side of a connection, and the bytes in flight to it."""
 
     def __init__(self, sock: socket.socket, direction: int, is_connected: bool) -> None:
         self.sock = sock
@@ -57,18 +57,18 @@ class _End:
         self.direction = direction  # of bytes that go to this end
         self.is_connected = is_connected
         self.other: _End = self
-        # When it is due, and what: no bytes stand for the end of the stream.
+        # Due time and bytes. Empty bytes mean the end of the stream.
         self.incoming: deque[tuple[int, bytes]] = deque()
         self.incoming_bytes = 0
-        self.is_full = False  # its socket takes no more for now
+        self.is_full = False  # its socket accepts no more for now
         self.is_read = True
         self.has_ended = False  # it will send nothing more
-        self.was_told_end = False  # nothing more is sent to it
+        self.was_told_end = False  # the end of the stream was sent to it
         self.mask = 0
 
 
 class RelayLoop:
-    """Listens on a port of its own, and connects to another one for each who comes."""
+    """Listens on a port of its own, and connects to the target port for each connection."""
 
     def __init__(self, target_port: int, delay_ms_one_way: float = 0.0, port: int = 0) -> None:
         self.counters = RelayCounters()
@@ -77,7 +77,7 @@ class RelayLoop:
         self.set_delay(delay_ms_one_way)
         self._epoll = select.epoll()
         self._ends: dict[int, _End] = {}
-        # Who has something due, in the order of time. All delays are the same, so it is the order of arrival too.
+        # Ends with due bytes, in the order of time. All delays are equal, so this is the order of arrival too.
         self._due: deque[tuple[int, _End]] = deque()
         self._last_due_ns = 0
         self._bytes_left = [-1, -1]  # until the cut, by direction
@@ -85,7 +85,7 @@ class RelayLoop:
         self._is_over = False
         self._other: dict[int, Callable[[], None]] = {}
         self._buffer = memoryview(bytearray(_CHUNK_BYTES))
-        # Holds the port while nobody listens there.
+        # Reserves the port while the relay does not listen.
         self._reserved = _bound(port)
         self.port: int = self._reserved.getsockname()[1]
         self._listener: socket.socket | None = None
@@ -94,16 +94,16 @@ class RelayLoop:
     # -- what it can be told -------------------------------------------------------------------------------------------
 
     def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
-        """Have something else called when this descriptor can be read."""
+        """Call `heard` whenever a descriptor becomes readable."""
         self._other[descriptor] = heard
         self._epoll.register(descriptor, _READ)
 
     def set_delay(self, milliseconds: float) -> None:
-        """For what comes from now on. What is under way arrives as it would have, and nothing overtakes it."""
+        """Set the delay of later bytes. Bytes in flight keep their due time, and nothing overtakes them."""
         self._delay_ns = round(milliseconds * 1e6)
 
     def cut(self) -> None:
-        """End all connections with a reset, on both sides; what was on its way is lost."""
+        """Reset all connections, on both sides. Bytes in flight are lost."""
         self._bytes_left = [-1, -1]
         self.counters.cuts += 1
         for end in list(self._ends.values()):
@@ -111,14 +111,14 @@ class RelayLoop:
                 self._drop(end)
 
     def cut_after(self, direction: int, more_bytes: int) -> None:
-        """Cut as soon as so many more bytes went in that direction, over all connections. Exactly so many go."""
+        """Cut after exactly this many more bytes in a direction, over all connections."""
         if more_bytes <= 0:
             self.cut()
         else:
             self._bytes_left[direction] = more_bytes
 
     def hold(self) -> None:
-        """Let nothing through, either way, until `resume`. Connections stay, and new ones are accepted."""
+        """Stop all traffic until `resume`. Connections stay, and new ones are accepted."""
         if not self._is_held:
             self._is_held = True
             for end in self._ends.values():
@@ -131,14 +131,14 @@ class RelayLoop:
                 self._see(end)
 
     def refuse(self) -> None:
-        """Do not listen. Connections there are go on."""
+        """Stop listening. Existing connections continue."""
         if self._listener is not None:
             self._epoll.unregister(self._listener)
             self._listener.close()
             self._listener = None
 
     def accept(self) -> None:
-        """Listen, which it does from the beginning."""
+        """Listen; this is the initial state."""
         if self._listener is None:
             self._listener = _bound(self.port)
             self._listener.listen(1024)
@@ -164,7 +164,7 @@ class RelayLoop:
         if self._due and not self._is_held:
             wait_ns = self._due[0][0] - time.monotonic_ns()
             if wait_ns > 0:
-                # epoll counts in milliseconds: too coarse for half of one.
+                # epoll has a resolution of milliseconds, too coarse for half of one.
                 select.select([self._epoll], [], [], wait_ns / 1e9)
             events = self._epoll.poll(0, _EVENTS_MAX)
         else:
@@ -190,7 +190,7 @@ class RelayLoop:
 
     def _happened(self, end: _End, event: int, now: int) -> None:
         if self._is_held:
-            return  # told so in the same breath
+            return  # `hold` was called within this pass
         if not end.is_connected:
             if end.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 self._unreached(end)
@@ -249,13 +249,13 @@ class RelayLoop:
         if end.mask:
             self._epoll.unregister(end.descriptor)
         del self._ends[end.descriptor]
-        # What is still due to it is passed over.
+        # Bytes that are still due to it are ignored.
         end.is_full = True
         end.incoming.clear()
         end.sock.close()
 
     def _see(self, end: _End) -> None:
-        """Have the epoll look for what this end waits for."""
+        """Register the events that this end waits for."""
         wanted = 0
         if not self._is_held:
             if end.is_connected and end.is_read and not end.has_ended:
@@ -264,7 +264,7 @@ class RelayLoop:
                 wanted |= _WRITE
         if wanted == end.mask:
             return
-        # One without any interest would still be told of errors, again and again.
+        # A descriptor without events would still be reported for errors, again and again.
         if not wanted:
             self._epoll.unregister(end.descriptor)
         elif end.mask:
@@ -297,7 +297,7 @@ class RelayLoop:
         self._await(target, now + self._delay_ns, bytes(self._buffer[:count]))
 
     def _await(self, target: _End, due_ns: int, data: bytes) -> None:
-        """Keep what goes to an end until it is due."""
+        """Keep bytes for an end until they are due."""
         self._last_due_ns = due_ns = max(due_ns, self._last_due_ns)
         target.incoming.append((due_ns, data))
         target.incoming_bytes += len(data) + _CHUNK_COST_BYTES
@@ -307,7 +307,7 @@ class RelayLoop:
             self._see(target.other)
 
     def _flush(self, end: _End, now: int) -> None:
-        """Send all that is due to an end."""
+        """Send all bytes that are due to an end."""
         queue = end.incoming
         while queue and queue[0][0] <= now:
             due_ns, data = queue.popleft()
@@ -331,7 +331,7 @@ class RelayLoop:
             self._see(source)
 
     def _send(self, end: _End, data: bytes | memoryview) -> int:
-        """How much of it an end took. The connection may be gone afterwards."""
+        """Send bytes, and return how many the end accepted. The connection may be gone afterwards."""
         left = self._bytes_left[end.direction]
         if left >= 0:
             data = data[:left]
@@ -357,7 +357,7 @@ class RelayLoop:
         self._see(end)
 
     def _tell_end(self, end: _End) -> None:
-        """All was sent to it. When that holds for both sides, the connection is over."""
+        """Shut down an end to which all was sent. When both are shut down, the connection is over."""
         end.was_told_end = True
         if end.other.was_told_end:
             self.counters.connections -= 1

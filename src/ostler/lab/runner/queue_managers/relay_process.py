@@ -22,12 +22,12 @@ from ostler.lab.runner.queue_managers.relay_loop import BACK, FORWARD, RelayLoop
 
 DIRECTIONS: Final = {"forward": FORWARD, "back": BACK}
 _LINE_BYTES_MAX: Final = 4096
-# How late the kernel may wake us. Its usual 50 µs would be a tenth of our shortest delay.
+# The wake-up slack of the kernel. Its default of 50 us would be a tenth of the shortest delay.
 _SLACK_NS: Final = 1000
 
 
 class _Orders:
-    """Reads lines, has the loop do what they say, and answers."""
+    """Reads command lines, passes them to the loop, and answers."""
 
     def __init__(self, loop: RelayLoop, source: int, answers: int) -> None:
         self._loop = loop
@@ -75,8 +75,8 @@ class _Orders:
 
 
 def main(arguments: list[str]) -> int:
-    """Run a relay: the port behind it, the delay in milliseconds, and its own port or 0."""
-    # Control-C at the terminal is for whoever started it.
+    """Run a relay with the target port, the delay in milliseconds, and its own port or 0."""
+    # Control-C at the terminal is for the parent.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         Path("/proc/self/timerslack_ns").write_text(str(_SLACK_NS))
