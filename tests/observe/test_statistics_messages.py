@@ -13,18 +13,18 @@ from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage, QueueAccount, Spread
 from ostler.model.counters import OPEN, QueueCounters, VerbCounters, queue_counts, verb_counts
 from ostler.model.pcf import PcfError, decode
-from ostler.observe.accounting_messages import Party, queue_accounts, verb_account
-from ostler.observe.message_builder import About
+from ostler.observe.accounting_messages import Party, mqi_accounting, queue_accounting
+from ostler.observe.message_builder import ReportingInterval
 from ostler.observe.record_reader import read
 from ostler.observe.statistics_messages import (
     ChannelInterval,
     QueueInterval,
     channel_statistics,
+    mqi_statistics,
     queue_statistics,
-    verb_statistics,
 )
 
-ABOUT = About("QM1", 940, 1_700_000_000_000, 1_700_000_060_000)
+ABOUT = ReportingInterval("QM1", 940, 1_700_000_000_000, 1_700_000_060_000)
 NO_CONNECTIONS = dict.fromkeys(
     ("connects", "connects_failed", "disconnects", "disconnects_lost", "disconnects_by_manager"), 0
 )
@@ -65,7 +65,7 @@ def account(name: str = "A") -> QueueAccount:
 
 
 def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
-    record = read(verb_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {}))
     expected = [
         *BEGINNING,
         *words("ConnCount ConnFailCount ConnsMax DiscCount"),
@@ -85,7 +85,7 @@ def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
 
 def test_the_fields_of_verb_accounts_come_in_the_order_of_mq() -> None:
     party = PARTY._replace(channel="C", connection_name="127.0.0.1", disconnected_ms=1_700_000_060_000)
-    record = read(verb_account(ABOUT, party, verbs(), 7))
+    record = read(mqi_accounting(ABOUT, party, verbs(), 7))
     expected = [
         *BEGINNING,
         *PARTIES,
@@ -118,7 +118,7 @@ def test_the_fields_of_a_queue_come_in_the_order_of_mq() -> None:
 def test_the_fields_of_a_queues_account_come_in_the_order_of_mq() -> None:
     closed = account()
     closed.closed_ms = 1_700_000_050_000
-    [message] = queue_accounts(ABOUT, PARTY, [closed], AMPLE)
+    [message] = queue_accounting(ABOUT, PARTY, [closed], AMPLE)
     record: Any = read(message)
     assert list(record)[1:] == [*BEGINNING, *PARTIES, "ObjectCount", "QAccountingData"]
     assert list(record["QAccountingData"][0]) == [
@@ -133,15 +133,15 @@ def test_the_fields_of_a_queues_account_come_in_the_order_of_mq() -> None:
 
 
 def test_the_header() -> None:
-    found = decode(verb_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {})).header
+    found = decode(mqi_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {})).header
     assert (found.type, found.command, found.version) == (mq.MQCFT_STATISTICS, mq.MQCMD_STATISTICS_MQI, 3)
     assert (found.sequence_number, found.control) == (1, mq.MQCFC_LAST)
-    found = decode(verb_account(ABOUT, PARTY, verbs(), 0)).header
+    found = decode(mqi_accounting(ABOUT, PARTY, verbs(), 0)).header
     assert (found.type, found.command) == (mq.MQCFT_ACCOUNTING, mq.MQCMD_ACCOUNTING_MQI)
 
 
 def test_when_it_was() -> None:
-    record = read(verb_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {}))
     assert (record["IntervalStartDate"], record["IntervalStartTime"]) == ("2023-11-14", "22.13.20")
     assert (record["IntervalEndDate"], record["IntervalEndTime"]) == ("2023-11-14", "22.14.20")
 
@@ -152,7 +152,7 @@ def test_arrays_by_type_of_object_have_an_entry_for_each_type() -> None:
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_PROCESS)
-    record = read(verb_statistics(ABOUT, verb_counts(counters), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(ABOUT, verb_counts(counters), NO_CONNECTIONS, 0, {}))
     assert record["OpenCount"] == [0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
@@ -183,7 +183,7 @@ def test_messages_are_cut_and_numbered(count: int, bytes_max: int) -> None:
 
 def test_nothing_is_no_message() -> None:
     assert queue_statistics(ABOUT, [], AMPLE) == []
-    assert queue_accounts(ABOUT, PARTY, [], AMPLE) == []
+    assert queue_accounting(ABOUT, PARTY, [], AMPLE) == []
     assert channel_statistics(ABOUT, [], AMPLE) == []
 
 
@@ -196,7 +196,7 @@ def test_a_channel() -> None:
 
 
 def test_counts_that_are_too_large_stay_at_the_largest() -> None:
-    record = read(verb_statistics(ABOUT, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(ABOUT, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
     assert (record["PutCount"], record["PutBytes"]) == ([0x7FFFFFFF, 0], [1 << 50, 0])
 
 

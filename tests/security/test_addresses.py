@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ostler.model.constants import MQRCCF_IPADDR_ERROR, MQRCCF_IPADDR_RANGE_ERROR
 from ostler.model.errors import MQError
 from ostler.security.addresses import AddressPattern, check_addresses, read_address
-from ostler.security.channel_names import NamePattern, NameTable
+from ostler.security.channel_names import GenericName, NameTable
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_the_more_specific_comes_first(specific: str, general: str) -> None:
     [("A.B.C", "A.B.*"), ("A.*", "*.B.C"), ("A.B.*", "A.*.C"), ("A.*.C", "A.*"), ("Q*MGR", "Q*"), ("QUEUE*", "Q*R")],
 )
 def test_the_more_specific_name_comes_first(specific: str, general: str) -> None:
-    assert NamePattern(specific).specificity < NamePattern(general).specificity
+    assert GenericName(specific).specificity < GenericName(general).specificity
 
 
 def test_the_same_pattern_has_one_form() -> None:
@@ -234,7 +234,7 @@ def test_tables_of_names_find_what_matches(names: list[str], wanted: str, data: 
         table.remove(name)
         names = [each for each in names if each != name]
     expected = [name for name in names if re.fullmatch(name.replace("*", ".*"), wanted)]
-    expected.sort(key=lambda name: (NamePattern(name).specificity, name))
+    expected.sort(key=lambda name: (GenericName(name).specificity, name))
     assert table.matching(wanted) == expected
     assert len(table) == len(names)
     assert all(table.get(name) == name for name in names)

@@ -30,14 +30,14 @@ from ostler.security.authorities import (
     COMPOSITES,
     EVERYBODY,
     OBJECT_TYPES,
-    VALID,
+    VALID_AUTHORITIES,
     AuthorityRecords,
     default_records,
     expand,
+    invalid_authorities,
     mask_of_record,
     record,
     record_key,
-    unknown_to,
 )
 from ostler.security.profiles import is_generic, matches, specificity
 
@@ -182,9 +182,9 @@ def test_words_for_several_authorities() -> None:
 
 
 def test_what_a_type_does_not_know() -> None:
-    assert unknown_to(MQOT_Q, GET | CONNECT | CRT) == CONNECT
-    assert unknown_to(MQOT_Q_MGR, CONNECT | GET) == GET
-    assert set(VALID) == set(OBJECT_TYPES.values())
+    assert invalid_authorities(MQOT_Q, GET | CONNECT | CRT) == CONNECT
+    assert invalid_authorities(MQOT_Q_MGR, CONNECT | GET) == GET
+    assert set(VALID_AUTHORITIES) == set(OBJECT_TYPES.values())
     assert COMPOSITES["ALL"] & CRT == 0
 
 

@@ -38,7 +38,7 @@ from ostler.model.errors import MQError
 from ostler.security.addresses import AddressPattern, read_address
 from ostler.security.channel_authentication import ChannelRules, Decision, check_rule, default_rules, rule_key
 from ostler.security.channel_certificates import name_specificity
-from ostler.security.channel_names import NamePattern
+from ostler.security.channel_names import GenericName
 
 
 def rule(profile: str, kind: int, **values: Value) -> Definition:
@@ -82,7 +82,7 @@ def address_rule(profile: str, address: str, **values: Value) -> Definition:
 
 def test_without_rules_nothing_is_said() -> None:
     decision = decide(rules())
-    assert (decision.refused, decision.warned, decision.user, decision.source) == (False, False, "", -1)
+    assert (decision.is_refused, decision.has_warning, decision.user, decision.source) == (False, False, "", -1)
     assert decision.check == MQCHK_AS_Q_MGR
     assert decision.rule is None
     assert decision.why == ""
@@ -96,23 +96,29 @@ def test_a_rule_maps_refuses_or_leaves_the_user() -> None:
     table = rules(mapping, refusing, leaving)
     assert not table.is_empty
     mapped = decide(table, "A")
-    assert (mapped.refused, mapped.user, mapped.source, mapped.check) == (False, "bob", MQUSRC_MAP, MQCHK_REQUIRED)
+    assert (mapped.is_refused, mapped.user, mapped.source, mapped.check) == (False, "bob", MQUSRC_MAP, MQCHK_REQUIRED)
     refused = decide(table, "B")
-    assert refused.refused
+    assert refused.is_refused
     assert refused.rule is refusing
     assert "B TYPE(ADDRESSMAP) ADDRESS(*)" in refused.why
     left = decide(table, "C")
-    assert (left.refused, left.user, left.source) == (False, "", MQUSRC_CHANNEL)
+    assert (left.is_refused, left.user, left.source) == (False, "", MQUSRC_CHANNEL)
 
 
 def test_a_rule_that_only_warns_lets_the_next_one_decide() -> None:
     warning = address_rule("APP.*", "192.0.2.6", USERSRC=MQUSRC_NOACCESS, WARN=MQWARN_YES)
     second = address_rule("APP.*", "192.0.2.*", MCAUSER="bob")
     alone = decide(rules(warning))
-    assert (alone.refused, alone.warned, alone.rule, alone.warning) == (False, True, None, warning)
+    assert (alone.is_refused, alone.has_warning, alone.rule, alone.warning) == (False, True, None, warning)
     assert "only warns" in alone.why
     both = decide(rules(second, warning))
-    assert (both.refused, both.warned, both.user, both.rule, both.warning) == (False, True, "bob", second, warning)
+    assert (both.is_refused, both.has_warning, both.user, both.rule, both.warning) == (
+        False,
+        True,
+        "bob",
+        second,
+        warning,
+    )
     table = rules(warning, second)
     assert table.matching("APP.SVRCONN", "192.0.2.6", "alice", None, None, "") == [warning, second]
 
@@ -123,11 +129,11 @@ def test_the_default_rules_close_the_system_to_administrators_and_others() -> No
     for definition in default_rules():
         check_rule(definition.attributes)
         assert definition.name == rule_key(definition.attributes)
-    assert decide(table, "SYSTEM.DEF.SVRCONN").refused
-    assert not decide(table, "SYSTEM.ADMIN.SVRCONN").refused
-    assert not decide(table, "APP.SVRCONN").refused
-    assert table.user_blocked("APP.SVRCONN", "mqm", True) is not None
-    assert table.user_blocked("APP.SVRCONN", "alice", False) is None
+    assert decide(table, "SYSTEM.DEF.SVRCONN").is_refused
+    assert not decide(table, "SYSTEM.ADMIN.SVRCONN").is_refused
+    assert not decide(table, "APP.SVRCONN").is_refused
+    assert table.find_blocked_user("APP.SVRCONN", "mqm", True) is not None
+    assert table.find_blocked_user("APP.SVRCONN", "alice", False) is None
 
 
 # -- precedence --------------------------------------------------------------------------------------------------------
@@ -244,20 +250,20 @@ def test_host_names_are_asked_for_only_where_rules_name_them() -> None:
 
 def test_addresses_are_blocked() -> None:
     table = rules(rule("*", MQCAUT_BLOCKADDR, ADDRLIST=("192.0.2.*", "2001:db8::1")))
-    blocked = table.address_blocked("192.0.2.6")
+    blocked = table.find_blocked_address("192.0.2.6")
     assert blocked is not None
-    assert blocked.refused
-    assert table.address_blocked("2001:DB8:0::1") is not None
-    assert table.address_blocked("192.0.3.6") is None
+    assert blocked.is_refused
+    assert table.find_blocked_address("2001:DB8:0::1") is not None
+    assert table.find_blocked_address("192.0.3.6") is None
     assert table.matching("A", "192.0.2.6", "", None, None, "") == [blocked.rule]
     table.put(rule("*", MQCAUT_BLOCKADDR, ADDRLIST=("192.0.3.*",), WARN=MQWARN_YES))
-    assert table.address_blocked("192.0.2.6") is None
-    warned = table.address_blocked("192.0.3.6")
+    assert table.find_blocked_address("192.0.2.6") is None
+    warned = table.find_blocked_address("192.0.3.6")
     assert warned is not None
-    assert (warned.refused, warned.warned) == (False, True)
+    assert (warned.is_refused, warned.has_warning) == (False, True)
     assert warned.rule is not None
     table.remove(warned.rule)
-    assert table.address_blocked("192.0.3.6") is None
+    assert table.find_blocked_address("192.0.3.6") is None
     assert table.is_empty
 
 
@@ -266,16 +272,16 @@ def test_the_most_specific_list_of_blocked_users_counts() -> None:
         rule("*", MQCAUT_BLOCKUSER, USERLIST=("*MQADMIN", "mallory")),
         rule("APP.*", MQCAUT_BLOCKUSER, USERLIST=("nobody",), WARN=MQWARN_YES),
     )
-    blocked = table.user_blocked("OTHER", "mallory", False)
+    blocked = table.find_blocked_user("OTHER", "mallory", False)
     assert blocked is not None
-    assert blocked.refused
-    assert table.user_blocked("OTHER", "root", True) is not None
-    assert table.user_blocked("OTHER", "*MQADMIN", False) is not None
-    assert table.user_blocked("OTHER", "alice", False) is None
-    assert table.user_blocked("APP.SVRCONN", "mallory", True) is None
-    warned = table.user_blocked("APP.SVRCONN", "nobody", False)
+    assert blocked.is_refused
+    assert table.find_blocked_user("OTHER", "root", True) is not None
+    assert table.find_blocked_user("OTHER", "*MQADMIN", False) is not None
+    assert table.find_blocked_user("OTHER", "alice", False) is None
+    assert table.find_blocked_user("APP.SVRCONN", "mallory", True) is None
+    warned = table.find_blocked_user("APP.SVRCONN", "nobody", False)
     assert warned is not None
-    assert (warned.refused, warned.warned) == (False, True)
+    assert (warned.is_refused, warned.has_warning) == (False, True)
 
 
 # -- what is no rule ---------------------------------------------------------------------------------------------------
@@ -449,10 +455,10 @@ def _naive_order(definition: Definition) -> tuple[object, ...]:
             name_specificity(PeerPattern(issuer) if issuer else None),
         )
     elif kind == MQCAUT_QMGRMAP:
-        names = (NamePattern(str(values["QMNAME"])).specificity,)
+        names = (GenericName(str(values["QMNAME"])).specificity,)
     address = str(values["ADDRESS"])
     specificity = AddressPattern(address).specificity if address else "\7"
-    return (NamePattern(str(values["CHLAUTH"])).specificity, order[kind], names, specificity)
+    return (GenericName(str(values["CHLAUTH"])).specificity, order[kind], names, specificity)
 
 
 def _naive(definitions: list[Definition], connection: _Connection) -> tuple[Definition | None, Definition | None]:
@@ -487,8 +493,8 @@ def test_the_tables_decide_as_the_naive_twin_does(definitions: list[Definition],
             connection.manager,
         )
         assert (decision.warning, decision.rule) == _naive(list(kept.values()), connection)
-        assert decision.refused == (decision.rule is not None and decision.source == MQUSRC_NOACCESS)
-        assert decision.warned == (decision.warning is not None)
+        assert decision.is_refused == (decision.rule is not None and decision.source == MQUSRC_NOACCESS)
+        assert decision.has_warning == (decision.warning is not None)
     for definition in kept.values():
         table.remove(definition)
     assert table.is_empty

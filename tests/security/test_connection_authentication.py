@@ -21,13 +21,13 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.system_objects import system_definitions
 from ostler.security.connection_authentication import (
-    Terms,
+    AuthenticationSettings,
+    authentication_settings,
     final_user,
     is_password_checked,
     is_password_needed,
     mapped_user,
-    refusal,
-    terms_of,
+    refusal_reason,
 )
 
 
@@ -35,8 +35,8 @@ def authinfo(**attributes: Value) -> Definition:
     return new_definition(ObjectType.AUTHINFO, "USE.PW", {"AUTHTYPE": MQAIT_IDPW_OS, **attributes})
 
 
-def terms(client: int = MQCHK_OPTIONAL, local: int = MQCHK_OPTIONAL, source: str = "os") -> Terms:
-    return Terms(client, local, True, 1, source)
+def settings(client: int = MQCHK_OPTIONAL, local: int = MQCHK_OPTIONAL, source: str = "os") -> AuthenticationSettings:
+    return AuthenticationSettings(client, local, True, 1, source)
 
 
 # -- what AUTHINFO says ------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def terms(client: int = MQCHK_OPTIONAL, local: int = MQCHK_OPTIONAL, source: str
 
 def test_the_default_asks_administrators_over_the_network() -> None:
     (default,) = (each for each in system_definitions() if each.name == "SYSTEM.DEFAULT.AUTHINFO.IDPWOS")
-    found = terms_of(default)
+    found = authentication_settings(default)
     assert found is not None
     assert (found.check_client, found.check_local) == (MQCHK_REQUIRED_ADMIN, MQCHK_OPTIONAL)
     assert (found.adopts, found.delay_seconds, found.source) == (True, 1, "os")
@@ -52,19 +52,19 @@ def test_the_default_asks_administrators_over_the_network() -> None:
 
 def test_what_is_said_is_taken() -> None:
     said = authinfo(CHCKCLNT=MQCHK_REQUIRED, CHCKLOCL=MQCHK_NONE, ADOPTCTX=0, FAILDLAY=10, AUTHENMD=MQAUTHENTICATE_PAM)
-    found = terms_of(said)
+    found = authentication_settings(said)
     assert found is not None
     assert (found.check_client, found.check_local) == (MQCHK_REQUIRED, MQCHK_NONE)
     assert (found.adopts, found.delay_seconds, found.source) == (False, 10, "pam")
 
 
 def test_ldap_is_known_and_others_are_not_about_passwords() -> None:
-    ldap = terms_of(authinfo(AUTHTYPE=MQAIT_IDPW_LDAP, CONNAME="ldap(389)"))
+    ldap = authentication_settings(authinfo(AUTHTYPE=MQAIT_IDPW_LDAP, CONNAME="ldap(389)"))
     assert ldap is not None
     assert ldap.source == "ldap"
-    assert terms_of(authinfo(AUTHTYPE=MQAIT_CRL_LDAP, CONNAME="ldap(389)")) is None
-    assert terms_of(new_definition(ObjectType.QLOCAL, "Q", {})) is None
-    assert terms_of(None) is None
+    assert authentication_settings(authinfo(AUTHTYPE=MQAIT_CRL_LDAP, CONNAME="ldap(389)")) is None
+    assert authentication_settings(new_definition(ObjectType.QLOCAL, "Q", {})) is None
+    assert authentication_settings(None) is None
 
 
 # -- who must show a password ------------------------------------------------------------------------------------------
@@ -81,8 +81,8 @@ NEEDED = {
 @pytest.mark.parametrize(("check", "is_administrator"), list(itertools.product(NEEDED, (False, True))))
 def test_who_needs_a_password(check: int, is_administrator: bool) -> None:
     needed = NEEDED[check][is_administrator]
-    assert is_password_needed(terms(client=check), False, is_administrator) is needed
-    assert is_password_needed(terms(local=check), True, is_administrator) is needed
+    assert is_password_needed(settings(client=check), False, is_administrator) is needed
+    assert is_password_needed(settings(local=check), True, is_administrator) is needed
 
 
 @pytest.mark.parametrize(("rule", "is_administrator"), list(itertools.product(NEEDED, (False, True))))
@@ -92,39 +92,39 @@ def test_a_rule_asks_for_more_and_never_for_less(rule: int, is_administrator: bo
     by_rule = NEEDED.get(rule, (False, False))[is_administrator]
     for check in (MQCHK_OPTIONAL, MQCHK_REQUIRED_ADMIN, MQCHK_REQUIRED):
         by_manager = NEEDED[check][is_administrator]
-        assert is_password_needed(terms(client=check), False, is_administrator, rule) is (by_manager or by_rule)
+        assert is_password_needed(settings(client=check), False, is_administrator, rule) is (by_manager or by_rule)
 
 
-@pytest.mark.parametrize("nothing", [None, terms(client=MQCHK_NONE)])
-def test_a_rule_that_asks_where_nobody_checks_lets_nobody_in(nothing: Terms | None) -> None:
+@pytest.mark.parametrize("nothing", [None, settings(client=MQCHK_NONE)])
+def test_a_rule_that_asks_where_nobody_checks_lets_nobody_in(nothing: AuthenticationSettings | None) -> None:
     for rule in (MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN):
         assert is_password_needed(nothing, False, False, rule)
         assert not is_password_checked(nothing, False, True)
-        assert "checks no passwords" in refusal(nothing, False, False, True, rule)
-    assert refusal(nothing, False, True, False) == ""
+        assert "checks no passwords" in refusal_reason(nothing, False, False, True, rule)
+    assert refusal_reason(nothing, False, True, False) == ""
 
 
 def test_rules_are_not_for_local_applications() -> None:
-    assert not is_password_needed(terms(), True, True, MQCHK_REQUIRED)
+    assert not is_password_needed(settings(), True, True, MQCHK_REQUIRED)
     assert not is_password_needed(None, True, True, MQCHK_REQUIRED)
 
 
 def test_a_password_that_comes_is_looked_at_unless_nobody_checks() -> None:
     for check in (MQCHK_OPTIONAL, MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN):
-        assert is_password_checked(terms(client=check), False, True)
-        assert not is_password_checked(terms(client=check), False, False)
-    assert not is_password_checked(terms(client=MQCHK_NONE), False, True)
-    assert is_password_checked(terms(client=MQCHK_NONE), True, True)
+        assert is_password_checked(settings(client=check), False, True)
+        assert not is_password_checked(settings(client=check), False, False)
+    assert not is_password_checked(settings(client=MQCHK_NONE), False, True)
+    assert is_password_checked(settings(client=MQCHK_NONE), True, True)
     assert not is_password_checked(None, False, True)
 
 
 def test_refusals_say_why() -> None:
-    assert "none were given" in refusal(terms(client=MQCHK_REQUIRED), False, False, False)
-    assert refusal(terms(client=MQCHK_REQUIRED), False, False, True) == ""
-    assert refusal(terms(), False, True, False) == ""
-    ldap = terms(source="ldap")
-    assert "LDAP servers are not asked" in refusal(ldap, False, False, True)
-    assert refusal(ldap, False, False, False) == ""
+    assert "none were given" in refusal_reason(settings(client=MQCHK_REQUIRED), False, False, False)
+    assert refusal_reason(settings(client=MQCHK_REQUIRED), False, False, True) == ""
+    assert refusal_reason(settings(), False, True, False) == ""
+    ldap = settings(source="ldap")
+    assert "LDAP servers are not asked" in refusal_reason(ldap, False, False, True)
+    assert refusal_reason(ldap, False, False, False) == ""
 
 
 # -- as whom it goes on ------------------------------------------------------------------------------------------------

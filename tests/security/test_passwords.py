@@ -22,7 +22,7 @@ from ostler.security.passwords import (
     parse,
     password_problem,
     verify,
-    verify_nobody,
+    verify_unknown_user,
 )
 
 SALT = bytes(range(16))
@@ -45,12 +45,12 @@ def file_of(*lines: str) -> bytes:
 def test_a_hash_is_scrypt_with_its_parameters_and_its_salt() -> None:
     made = hash_password("secret", SALT)
     assert made.digest == hashlib.scrypt(b"secret", salt=SALT, n=2**14, r=8, p=1, dklen=32, maxmem=64 << 20)
-    assert re.fullmatch(r"\$scrypt\$ln=14,r=8,p=1\$[\w+/]{22}\$[\w+/]{43}", made.encoded())
+    assert re.fullmatch(r"\$scrypt\$ln=14,r=8,p=1\$[\w+/]{22}\$[\w+/]{43}", made.encode())
     assert "secret" not in repr(made)
 
 
 def test_only_the_password_is_right() -> None:
-    kept = decode_hash(hash_password("pässword", SALT).encoded())
+    kept = decode_hash(hash_password("pässword", SALT).encode())
     assert verify(kept, "pässword")
     assert not verify(kept, "passwort")
 
@@ -75,9 +75,9 @@ def test_a_short_salt_is_refused() -> None:
 
 
 def test_nobody_is_never_let_in() -> None:
-    assert not verify_nobody(None, "secret")
-    assert not verify_nobody(cheap("secret"), "wrong")
-    assert not verify_nobody(cheap("secret"), "secret")
+    assert not verify_unknown_user(None, "secret")
+    assert not verify_unknown_user(cheap("secret"), "wrong")
+    assert not verify_unknown_user(cheap("secret"), "secret")
 
 
 @pytest.mark.parametrize(

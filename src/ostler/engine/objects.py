@@ -5,7 +5,7 @@ from __future__ import annotations
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
-from ostler.engine.events import configuration_events as change_events
+from ostler.engine.events import configuration_events
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.queue.delivery import send_own_messages
@@ -102,7 +102,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         queue.snapshot_lsn = lsn
         queue.replay_lsn = lsn
         queue.media_lsn = before  # until an image is recorded, the whole history is the image
-    send_own_messages(engine, change_events.on_change(engine, None, definition), None)
+    send_own_messages(engine, configuration_events.on_change(engine, None, definition), None)
     return lsn
 
 
@@ -129,7 +129,7 @@ def change(engine: Engine, definition: Definition) -> i64:
     else:
         apply_define(engine, definition, 0)
     lsn: i64 = engine.journal.append(DEFINE, number_head(queue_id), b"", definition.encode())
-    send_own_messages(engine, change_events.on_change(engine, before, definition), None)
+    send_own_messages(engine, configuration_events.on_change(engine, before, definition), None)
     return lsn
 
 
@@ -171,7 +171,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         if engine.guard is not None:
             engine.guard.deleted(definition)
         deleted_lsn: i64 = engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
-        send_own_messages(engine, change_events.on_change(engine, definition, None), None)
+        send_own_messages(engine, configuration_events.on_change(engine, definition, None), None)
         return deleted_lsn
     queue = engine.queues[name]
     _check_free(queue)
@@ -224,7 +224,7 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         for key in [key for key in engine.of_type(ObjectType.AUTHREC) if key.startswith(prefix)]:
             lsn = delete(engine, ObjectType.AUTHREC, key)
     if not queue.is_temporary:
-        send_own_messages(engine, change_events.on_change(engine, queue.definition, None), None)
+        send_own_messages(engine, configuration_events.on_change(engine, queue.definition, None), None)
     return lsn
 
 

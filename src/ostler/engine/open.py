@@ -9,9 +9,8 @@ from mypy_extensions import i64
 from ostler.engine import accounting, authority, statistics
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
-from ostler.engine.events import configuration_events as change_events
+from ostler.engine.events import configuration_events, triggers
 from ostler.engine.events import performance_events as events
-from ostler.engine.events import triggers
 from ostler.engine.groups import groups
 from ostler.engine.handle import OTHER_OBJECT, QUEUE, Handle
 from ostler.engine.name_resolution import Resolved, resolve
@@ -139,7 +138,9 @@ def _tell_refusal(engine: Engine, connection: Connection, request: OpenRequest, 
         engine.notice(f"AMQ8077W: {refusal.detail}")
         user = request.alternate_user if request.options & MQOO_ALTERNATE_USER_AUTHORITY else connection.user
         options: i64 = request.options
-        event = change_events.on_open_refused(engine, connection, request.name, request.manager_name, options, user)
+        event = configuration_events.on_open_refused(
+            engine, connection, request.name, request.manager_name, options, user
+        )
     elif request.object_type == MQOT_Q:
         event = events.on_refused(engine, connection, refusal.reason, request.name, request.manager_name)
     else:
@@ -292,7 +293,7 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
     if handle.for_input:
         queue.inputs += 1
         queue.exclusive = handle.is_exclusive
-        send_own_messages(engine, triggers.on_initiation_queue_opened(engine, queue), None)
+        send_own_messages(engine, triggers.on_initiation_queue_open(engine, queue), None)
     if handle.for_output:
         queue.outputs += 1
     if handle.for_browse:
@@ -388,7 +389,7 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
             try:
                 authority.check_delete(engine, connection, handle.name)
             except MQError:
-                send_own_messages(engine, change_events.on_close_refused(engine, connection, handle.name), None)
+                send_own_messages(engine, configuration_events.on_close_refused(engine, connection, handle.name), None)
                 raise
     reason: i64 = MQRC_NONE
     if handle.topic is not None:

@@ -1,4 +1,4 @@
-"""Accounting messages: what one connection did, altogether and on each queue, in PCF as MQ has it."""
+"""Accounting messages of one connection in PCF: MQI accounting and queue accounting."""
 
 from __future__ import annotations
 
@@ -66,16 +66,16 @@ from ostler.observe.message_builder import (
     DATE_BYTES,
     NAME_BYTES,
     TIME_BYTES,
-    About,
+    ReportingInterval,
     by_persistence,
     by_persistence_64,
     count,
-    in_groups,
-    moment,
-    nothing,
+    date_and_time,
+    encode_groups,
+    encode_single,
+    fixed_text,
     preamble,
-    single,
-    text,
+    zeros,
 )
 
 _APPLICATION_BYTES: Final = 28
@@ -85,11 +85,11 @@ _CONNECTION_NAME_BYTES: Final = 264
 _MICROSECONDS: Final = 1000
 
 
-class Party(NamedTuple):
-    """A connection, as its accounts name it."""
+class AccountedConnection(NamedTuple):
+    """The connection of an accounting message."""
 
     connection_id: bytes
-    sequence: int  # of the account: a long-lived connection has several
+    sequence: int  # of the message: a long-lived connection has several
     application: str
     user: str
     process_id: int
@@ -97,24 +97,24 @@ class Party(NamedTuple):
     connected_ms: int
     channel: str  # empty for local bindings
     connection_name: str
-    disconnected_ms: int  # 0: it goes on
+    disconnected_ms: int  # 0: still connected
     disconnect_type: int  # an MQDISCONNECT number
 
 
-def verb_account(about: About, party: Party, verbs: Counts, busy_us: int) -> bytes:
-    """The MQI accounting message (ACCTMQI) of a connection, from the differences of an interval."""
+def mqi_accounting(interval: ReportingInterval, connection: AccountedConnection, verbs: Counts, busy_us: int) -> bytes:
+    """Return the MQI accounting message (ACCTMQI) of a connection, from the counts of an interval."""
     get_count, get_failures, get_bytes = verb_fields.gets(verbs)
     browse_count, browse_failures, browse_bytes = verb_fields.browses(verbs)
     parameters: list[Parameter] = [
-        *_party(about, party),
-        *moment(MQCAMO_CONN_DATE, MQCAMO_CONN_TIME, party.connected_ms),
+        *_connection_fields(interval, connection),
+        *date_and_time(MQCAMO_CONN_DATE, MQCAMO_CONN_TIME, connection.connected_ms),
     ]
-    if party.channel:
-        parameters.append(text(MQCACH_CONNECTION_NAME, party.connection_name, _CONNECTION_NAME_BYTES))
-        parameters.append(text(MQCACH_CHANNEL_NAME, party.channel, _CHANNEL_NAME_BYTES))
-    if party.disconnected_ms:
-        parameters.extend(moment(MQCAMO_DISC_DATE, MQCAMO_DISC_TIME, party.disconnected_ms))
-        parameters.append(Integer(MQIAMO_DISC_TYPE, party.disconnect_type))
+    if connection.channel:
+        parameters.append(fixed_text(MQCACH_CONNECTION_NAME, connection.connection_name, _CONNECTION_NAME_BYTES))
+        parameters.append(fixed_text(MQCACH_CHANNEL_NAME, connection.channel, _CHANNEL_NAME_BYTES))
+    if connection.disconnected_ms:
+        parameters.extend(date_and_time(MQCAMO_DISC_DATE, MQCAMO_DISC_TIME, connection.disconnected_ms))
+        parameters.append(Integer(MQIAMO_DISC_TYPE, connection.disconnect_type))
     parameters.extend(
         [
             *verb_fields.opens_and_closes(verbs),
@@ -135,39 +135,43 @@ def verb_account(about: About, party: Party, verbs: Counts, busy_us: int) -> byt
         parameters.append(Integer64(MQIAMO64_QMGR_OP_DURATION, busy_us))
     parameters.append(Integer64(own_parameters.WAITS, verbs["waits"]))
     parameters.append(Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]))
-    return single(MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_MQI, parameters)
+    return encode_single(MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_MQI, parameters)
 
 
-def queue_accounts(about: About, party: Party, queues: Sequence[QueueAccount], bytes_max: int) -> list[bytes]:
-    """Queue accounting messages (ACCTQ) of a connection, none without queues."""
+def queue_accounting(
+    interval: ReportingInterval, connection: AccountedConnection, queues: Sequence[QueueAccount], bytes_max: int
+) -> list[bytes]:
+    """Return the queue accounting messages (ACCTQ) of a connection; none without queues."""
     groups = [Group(MQGACF_Q_ACCOUNTING_DATA, tuple(_queue_fields(queue))) for queue in queues]
-    return in_groups(MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_Q, _party(about, party), groups, bytes_max)
+    return encode_groups(
+        MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_Q, _connection_fields(interval, connection), groups, bytes_max
+    )
 
 
-def _party(about: About, party: Party) -> list[Parameter]:
+def _connection_fields(interval: ReportingInterval, connection: AccountedConnection) -> list[Parameter]:
     return [
-        *preamble(about),
-        ByteString(MQBACF_CONNECTION_ID, party.connection_id),
-        count(MQIACF_SEQUENCE_NUMBER, party.sequence),
-        text(MQCACF_APPL_NAME, party.application, _APPLICATION_BYTES),
-        count(MQIACF_PROCESS_ID, party.process_id),
-        count(MQIACF_THREAD_ID, party.thread_id),
-        text(MQCACF_USER_IDENTIFIER, party.user, _USER_BYTES),
+        *preamble(interval),
+        ByteString(MQBACF_CONNECTION_ID, connection.connection_id),
+        count(MQIACF_SEQUENCE_NUMBER, connection.sequence),
+        fixed_text(MQCACF_APPL_NAME, connection.application, _APPLICATION_BYTES),
+        count(MQIACF_PROCESS_ID, connection.process_id),
+        count(MQIACF_THREAD_ID, connection.thread_id),
+        fixed_text(MQCACF_USER_IDENTIFIER, connection.user, _USER_BYTES),
     ]
 
 
 def _queue_fields(queue: QueueAccount) -> list[Parameter]:
     fields: list[Parameter] = [
-        text(MQCA_Q_NAME, queue.name, NAME_BYTES),
-        text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
-        text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
+        fixed_text(MQCA_Q_NAME, queue.name, NAME_BYTES),
+        fixed_text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
+        fixed_text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
         Integer(MQIA_Q_TYPE, queue.queue_type),
         Integer(MQIA_DEFINITION_TYPE, queue.definition_type),
         count(MQIAMO_OPENS, queue.opens),
-        *moment(MQCAMO_OPEN_DATE, MQCAMO_OPEN_TIME, queue.opened_ms),
+        *date_and_time(MQCAMO_OPEN_DATE, MQCAMO_OPEN_TIME, queue.opened_ms),
     ]
     if queue.closed_ms and queue.handles == 0:
-        fields.extend(moment(MQCAMO_CLOSE_DATE, MQCAMO_CLOSE_TIME, queue.closed_ms))
+        fields.extend(date_and_time(MQCAMO_CLOSE_DATE, MQCAMO_CLOSE_TIME, queue.closed_ms))
     plain = queue.puts.count - queue.put1s
     plain_persistent = queue.puts_persistent.count - queue.put1s_persistent
     fields.extend(
@@ -191,7 +195,7 @@ def _queue_fields(queue: QueueAccount) -> list[Parameter]:
                 queue.browses_persistent,
             ),
             *_times(queue.ages, queue.ages_persistent),
-            nothing(MQIAMO_CBS, 4),
+            zeros(MQIAMO_CBS, 4),
             Integer(MQIAMO_CBS_FAILED, 0),
         ]
     )
@@ -207,7 +211,7 @@ def _sizes(total: int, lowest: int, highest: int, messages: Spread, persistent: 
 
 
 def _times(ages: Spread, persistent: Spread) -> list[Parameter]:
-    """Microseconds, of a clock that counts milliseconds."""
+    """Return times on the queue in microseconds; the clock has milliseconds."""
     return [
         by_persistence_64(MQIAMO64_Q_TIME_MIN, ages.lowest * _MICROSECONDS, persistent.lowest * _MICROSECONDS),
         by_persistence_64(MQIAMO64_Q_TIME_AVG, _average(ages), _average(persistent)),

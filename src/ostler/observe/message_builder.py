@@ -1,6 +1,6 @@
-"""What all statistics and accounting messages have in common: how they begin, their arrays, and where they are cut.
+"""Common parts of statistics and accounting messages: preamble, arrays, and division into messages.
 
-Times are UTC, as everywhere in a queue manager.
+Times are UTC, as in all of a queue manager.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NAME_BYTES: Final = 48
 DATE_BYTES: Final = 12
 TIME_BYTES: Final = 8
 GROUPS_MAX: Final = 100  # in one message
-OBJECT_TYPES: Final = 13  # entries of an array that is indexed by the type of object
+OBJECT_TYPES: Final = 13  # entries of an array indexed by object type
 _COUNT_MAX: Final = 0x7FFFFFFF
 
 
-class About(NamedTuple):
-    """Whose figures they are, and of which time. Milliseconds since 1970."""
+class ReportingInterval(NamedTuple):
+    """The queue manager and the interval that a message reports on. Milliseconds since 1970."""
 
     queue_manager: str
     command_level: int
@@ -42,40 +42,40 @@ class About(NamedTuple):
     ended_ms: int
 
 
-def preamble(about: About) -> list[Parameter]:
-    """The fields with which every one of these messages begins."""
+def preamble(interval: ReportingInterval) -> list[Parameter]:
+    """Return the first fields of every statistics and accounting message."""
     return [
-        text(MQCA_Q_MGR_NAME, about.queue_manager, NAME_BYTES),
-        *moment(MQCAMO_START_DATE, MQCAMO_START_TIME, about.started_ms),
-        *moment(MQCAMO_END_DATE, MQCAMO_END_TIME, about.ended_ms),
-        Integer(MQIA_COMMAND_LEVEL, about.command_level),
+        fixed_text(MQCA_Q_MGR_NAME, interval.queue_manager, NAME_BYTES),
+        *date_and_time(MQCAMO_START_DATE, MQCAMO_START_TIME, interval.started_ms),
+        *date_and_time(MQCAMO_END_DATE, MQCAMO_END_TIME, interval.ended_ms),
+        Integer(MQIA_COMMAND_LEVEL, interval.command_level),
     ]
 
 
-def text(parameter: int, value: str, width: int) -> String:
-    """A field of fixed length, in what all code pages of a queue manager have in common."""
+def fixed_text(parameter: int, value: str, width: int) -> String:
+    """Return a string field of fixed length, reduced to ASCII, which all code pages share."""
     return String(parameter, value.encode("ascii", "replace").decode("ascii")[:width].ljust(width))
 
 
-def moment(date: int, time: int, at_ms: int) -> list[Parameter]:
+def date_and_time(date: int, time: int, at_ms: int) -> list[Parameter]:
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
     return [
-        text(date, at.strftime("%Y-%m-%d"), DATE_BYTES),
-        text(time, at.strftime("%H.%M.%S"), TIME_BYTES),
+        fixed_text(date, at.strftime("%Y-%m-%d"), DATE_BYTES),
+        fixed_text(time, at.strftime("%H.%M.%S"), TIME_BYTES),
     ]
 
 
 def count(parameter: int, value: int) -> Integer:
-    """A count as a PCF integer holds it."""
-    return Integer(parameter, clipped(value))
+    """Return a count limited to the range of a PCF integer."""
+    return Integer(parameter, clip_count(value))
 
 
-def clipped(value: int) -> int:
+def clip_count(value: int) -> int:
     return min(max(value, 0), _COUNT_MAX)
 
 
 def by_persistence(parameter: int, nonpersistent: int, persistent: int) -> IntegerList:
-    return IntegerList(parameter, (clipped(nonpersistent), clipped(persistent)))
+    return IntegerList(parameter, (clip_count(nonpersistent), clip_count(persistent)))
 
 
 def by_persistence_64(parameter: int, nonpersistent: int, persistent: int) -> Integer64List:
@@ -83,47 +83,47 @@ def by_persistence_64(parameter: int, nonpersistent: int, persistent: int) -> In
 
 
 def by_object_type(parameter: int, call: int, total: int, counts: Counts) -> IntegerList:
-    """An array indexed by MQOT numbers: what was not on another type of object was on a queue."""
+    """Return an array indexed by MQOT numbers. Calls not counted for another object type were on queues."""
     values = [counts.get(others_name(call, object_type), 0) for object_type in range(OBJECT_TYPES)]
     values[MQOT_Q] = total - sum(values)
-    return IntegerList(parameter, tuple(clipped(value) for value in values))
+    return IntegerList(parameter, tuple(clip_count(value) for value in values))
 
 
-def nothing(parameter: int, width: int) -> IntegerList:
-    """An array for what a queue manager without publish/subscribe never does."""
+def zeros(parameter: int, width: int) -> IntegerList:
+    """Return an array of zeros, for calls that are not counted."""
     return IntegerList(parameter, (0,) * width)
 
 
-def single(type: int, command: int, parameters: Sequence[Parameter]) -> bytes:
+def encode_single(type: int, command: int, parameters: Sequence[Parameter]) -> bytes:
     return encode(Header(type, command, version=MQCFH_VERSION_3), parameters)
 
 
-def in_groups(
+def encode_groups(
     type: int, command: int, beginning: Sequence[Parameter], groups: Sequence[Group], bytes_max: int
 ) -> list[bytes]:
-    """One message for up to a hundred objects, and several numbered ones for more of them, or when one is too long."""
+    """Encode groups into one message for up to a hundred objects, or into several numbered ones."""
     parts: list[Sequence[Group]] = []
     for first in range(0, len(groups), GROUPS_MAX):
-        parts.extend(_fitting(type, command, beginning, groups[first : first + GROUPS_MAX], bytes_max))
+        parts.extend(_split_to_fit(type, command, beginning, groups[first : first + GROUPS_MAX], bytes_max))
     return [
-        _part(type, command, beginning, part, number, MQCFC_LAST if number == len(parts) else MQCFC_NOT_LAST)
+        _encode_part(type, command, beginning, part, number, MQCFC_LAST if number == len(parts) else MQCFC_NOT_LAST)
         for number, part in enumerate(parts, 1)
     ]
 
 
-def _fitting(
+def _split_to_fit(
     type: int, command: int, beginning: Sequence[Parameter], groups: Sequence[Group], bytes_max: int
 ) -> list[Sequence[Group]]:
-    if len(groups) <= 1 or len(_part(type, command, beginning, groups, 1, MQCFC_LAST)) <= bytes_max:
+    if len(groups) <= 1 or len(_encode_part(type, command, beginning, groups, 1, MQCFC_LAST)) <= bytes_max:
         return [groups]
     middle = len(groups) // 2
     return [
-        *_fitting(type, command, beginning, groups[:middle], bytes_max),
-        *_fitting(type, command, beginning, groups[middle:], bytes_max),
+        *_split_to_fit(type, command, beginning, groups[:middle], bytes_max),
+        *_split_to_fit(type, command, beginning, groups[middle:], bytes_max),
     ]
 
 
-def _part(
+def _encode_part(
     type: int, command: int, beginning: Sequence[Parameter], groups: Sequence[Group], number: int, control: int
 ) -> bytes:
     header = Header(type, command, version=MQCFH_VERSION_3, sequence_number=number, control=control)

@@ -1,6 +1,6 @@
-"""Fields of statistics and accounting messages that MQ does not have.
+"""Fields of statistics and accounting messages that IBM MQ does not have.
 
-Their numbers lie in the range that MQ leaves to users, and they come last, so programs written for MQ pass over them.
+Their numbers are in the range that MQ leaves to users, and they come last, so that programs written for MQ skip them.
 All are 64-bit integers. Times are microseconds.
 """
 

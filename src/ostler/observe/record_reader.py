@@ -1,4 +1,4 @@
-"""Statistics and accounting messages read back: as plain records, under the names that MQ's documentation uses."""
+"""Reads statistics and accounting messages into plain records with the field names of MQ's documentation."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ _NAMES: Final[dict[int, str]] = {
 
 
 def read(message: bytes) -> Record:
-    """A message as a record; groups become a list of records. PcfError when it is none of these messages."""
+    """Decode a message into a record; groups become lists of records. Raises PcfError for other messages."""
     found = decode(message)
     kind = _KINDS.get(found.header.command)
     if kind is None or found.header.type not in (mq.MQCFT_STATISTICS, mq.MQCFT_ACCOUNTING):

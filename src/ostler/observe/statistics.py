@@ -1,6 +1,6 @@
-"""Counters as data: what happened up to a moment, and between two moments.
+"""Snapshots of counters as plain dictionaries, and differences of two snapshots.
 
-The engine counts; here the numbers become plain dictionaries that can be compared, shown and written down.
+The engine counts; the dictionaries can be compared, displayed and stored.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ostler.model import counters as counting
 from ostler.model.counters import Counts, QueueCounters, VerbCounters
 
-# Not sums: in a difference the later value stands.
+# Not sums: a difference has the later value.
 _LEVELS: Final = frozenset(
     (
         "depth",
@@ -33,7 +33,7 @@ _LEVELS: Final = frozenset(
 
 
 class Statistics(NamedTuple):
-    """All counters of a queue manager at one moment (seconds since the epoch)."""
+    """All counters of a queue manager at one time (seconds since the epoch)."""
 
     at: float
     queue_manager: Counts
@@ -54,12 +54,12 @@ def queue_counts(counters: QueueCounters, depth: int) -> Counts:
 
 
 def difference(after: Counts, before: Counts) -> Counts:
-    """What happened in between: sums are subtracted, levels are as they were last."""
+    """Return the difference of two snapshots: sums are subtracted, levels are those of the later one."""
     return {name: value if name in _LEVELS else value - before.get(name, 0) for name, value in after.items()}
 
 
 def between(before: Statistics, after: Statistics) -> Statistics:
-    """The statistics of the time between two moments; `at` is its length in seconds."""
+    """Return the statistics between two snapshots; `at` is the time between them in seconds."""
     return Statistics(
         after.at - before.at,
         difference(after.queue_manager, before.queue_manager),

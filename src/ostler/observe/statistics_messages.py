@@ -1,4 +1,4 @@
-"""Statistics messages: what a queue manager, its queues and its channels did in an interval, in PCF as MQ has it."""
+"""Statistics messages in PCF: MQI statistics, queue statistics and channel statistics of an interval."""
 
 from __future__ import annotations
 
@@ -58,23 +58,23 @@ from ostler.observe.message_builder import (
     DATE_BYTES,
     NAME_BYTES,
     TIME_BYTES,
-    About,
+    ReportingInterval,
     by_persistence,
     by_persistence_64,
-    clipped,
+    clip_count,
     count,
-    in_groups,
-    nothing,
+    encode_groups,
+    encode_single,
+    fixed_text,
     preamble,
-    single,
-    text,
+    zeros,
 )
 
 _CHANNEL_NAME_BYTES: Final = 20
 _CONNECTION_NAME_BYTES: Final = 264
 _MICROSECONDS: Final = 1000
 
-# The own fields, by the name under which the writer gives them.
+# Fields that IBM MQ does not have, by their name in `extras`.
 _MANAGER_EXTRAS: Final = (
     (own_parameters.USER_CPU_TIME, "cpu_user_us"),
     (own_parameters.SYSTEM_CPU_TIME, "cpu_system_us"),
@@ -86,20 +86,23 @@ _MANAGER_EXTRAS: Final = (
 )
 
 
-def verb_statistics(about: About, verbs: Counts, manager: Counts, connections_high: int, extras: Counts) -> bytes:
-    """The MQI statistics message (STATMQI), from the differences of an interval.
+def mqi_statistics(
+    interval: ReportingInterval, verbs: Counts, manager: Counts, connections_high: int, extras: Counts
+) -> bytes:
+    """Return the MQI statistics message (STATMQI), from the counts of an interval.
 
-    `manager` has connects and disconnects. `extras` are figures of the process and the log for the fields of our own.
+    `manager` has connects and disconnects. `extras` are metrics of the process and the log for fields that IBM MQ does
+    not have.
     """
     get_count, get_failures, get_bytes = verb_fields.gets(verbs)
     browse_count, browse_failures, browse_bytes = verb_fields.browses(verbs)
     disconnects = (manager["disconnects"], manager["disconnects_lost"], manager["disconnects_by_manager"])
     parameters: list[Parameter] = [
-        *preamble(about),
+        *preamble(interval),
         count(MQIAMO_CONNS, manager["connects"]),
         count(MQIAMO_CONNS_FAILED, manager["connects_failed"]),
         count(MQIAMO_CONNS_MAX, connections_high),
-        IntegerList(MQIAMO_DISCS, tuple(clipped(number) for number in disconnects)),
+        IntegerList(MQIAMO_DISCS, tuple(clip_count(number) for number in disconnects)),
         *verb_fields.opens_and_closes(verbs),
         *verb_fields.inquiries_and_sets(verbs),
         *verb_fields.puts(verbs),
@@ -113,10 +116,10 @@ def verb_statistics(about: About, verbs: Counts, manager: Counts, connections_hi
         count(MQIAMO_MSGS_EXPIRED, verbs["expired"]),
         count(MQIAMO_MSGS_PURGED, verbs["purged"]),
         *verb_fields.subscriptions_and_callbacks(),
-        nothing(MQIAMO_SUB_DUR_HIGHWATER, 4),
-        nothing(MQIAMO_SUB_DUR_LOWWATER, 4),
-        nothing(MQIAMO_SUB_NDUR_HIGHWATER, 4),
-        nothing(MQIAMO_SUB_NDUR_LOWWATER, 4),
+        zeros(MQIAMO_SUB_DUR_HIGHWATER, 4),
+        zeros(MQIAMO_SUB_DUR_LOWWATER, 4),
+        zeros(MQIAMO_SUB_NDUR_HIGHWATER, 4),
+        zeros(MQIAMO_SUB_NDUR_LOWWATER, 4),
         *verb_fields.publications(),
         Integer(MQIAMO_PUBLISH_MSG_COUNT, 0),
         Integer64(MQIAMO64_PUBLISH_MSG_BYTES, 0),
@@ -124,11 +127,11 @@ def verb_statistics(about: About, verbs: Counts, manager: Counts, connections_hi
         Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]),
     ]
     parameters.extend([Integer64(parameter, extras[name]) for parameter, name in _MANAGER_EXTRAS if name in extras])
-    return single(MQCFT_STATISTICS, MQCMD_STATISTICS_MQI, parameters)
+    return encode_single(MQCFT_STATISTICS, MQCMD_STATISTICS_MQI, parameters)
 
 
 class QueueInterval(NamedTuple):
-    """What happened on one queue in an interval."""
+    """Counts of one queue in an interval."""
 
     name: str
     queue_type: int
@@ -140,18 +143,18 @@ class QueueInterval(NamedTuple):
     counts: Counts
 
 
-def queue_statistics(about: About, queues: Sequence[QueueInterval], bytes_max: int) -> list[bytes]:
-    """Queue statistics messages (STATQ), none without queues."""
+def queue_statistics(interval: ReportingInterval, queues: Sequence[QueueInterval], bytes_max: int) -> list[bytes]:
+    """Return the queue statistics messages (STATQ); none without queues."""
     groups = [Group(MQGACF_Q_STATISTICS_DATA, tuple(_queue_fields(queue))) for queue in queues]
-    return in_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_Q, preamble(about), groups, bytes_max)
+    return encode_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_Q, preamble(interval), groups, bytes_max)
 
 
 def _queue_fields(queue: QueueInterval) -> list[Parameter]:
     c = queue.counts
     return [
-        text(MQCA_Q_NAME, queue.name, NAME_BYTES),
-        text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
-        text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
+        fixed_text(MQCA_Q_NAME, queue.name, NAME_BYTES),
+        fixed_text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
+        fixed_text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
         Integer(MQIA_Q_TYPE, queue.queue_type),
         Integer(MQIA_DEFINITION_TYPE, queue.definition_type),
         count(MQIAMO_Q_MIN_DEPTH, queue.depth_low),
@@ -167,7 +170,7 @@ def _queue_fields(queue: QueueInterval) -> list[Parameter]:
 
 
 def _average_time(c: Counts) -> Integer64List:
-    """Microseconds that the messages which were got had been on the queue, of a clock that counts milliseconds."""
+    """Return the average time on the queue of messages got, in microseconds; the clock has milliseconds."""
     persistent = c["gets_persistent"]
     nonpersistent = c["gets"] - persistent
     nonpersistent_ms = c["age_total_ms"] - c["age_persistent_ms"]
@@ -179,7 +182,7 @@ def _average_time(c: Counts) -> Integer64List:
 
 
 class ChannelInterval(NamedTuple):
-    """What went over one channel for clients, from and to one address, in an interval."""
+    """Traffic of one server-connection channel with one address in an interval."""
 
     name: str
     connection_name: str
@@ -191,7 +194,7 @@ class ChannelInterval(NamedTuple):
 
 
 class MessageCounts(NamedTuple):
-    """What a message channel counts. Bytes are those of messages as they lie on transmission queues."""
+    """Counts of a message channel. Bytes are those of messages on transmission queues."""
 
     messages: int = 0
     persistent: int = 0  # of the messages
@@ -199,12 +202,12 @@ class MessageCounts(NamedTuple):
     persistent_bytes: int = 0  # of these
     batches: int = 0
     full_batches: int = 0  # of the batches
-    batch_messages: int = 0  # of the messages, those that were in batches
+    batch_messages: int = 0  # messages that were in batches
     put_retries: int = 0
 
 
 class NetworkTimes(NamedTuple):
-    """Microseconds there and back."""
+    """Round-trip times in microseconds."""
 
     answers: int = 0
     total: int = 0
@@ -213,7 +216,7 @@ class NetworkTimes(NamedTuple):
 
 
 class MessageChannelInterval(NamedTuple):
-    """What went over one instance of a message channel in an interval."""
+    """Traffic of one instance of a message channel in an interval."""
 
     name: str
     channel_type: int
@@ -224,19 +227,19 @@ class MessageChannelInterval(NamedTuple):
 
 
 def channel_statistics(
-    about: About, channels: Sequence[ChannelInterval | MessageChannelInterval], bytes_max: int
+    interval: ReportingInterval, channels: Sequence[ChannelInterval | MessageChannelInterval], bytes_max: int
 ) -> list[bytes]:
-    """Channel statistics messages (STATCHL), none without channels."""
+    """Return the channel statistics messages (STATCHL); none without channels."""
     groups = [Group(MQGACF_CHL_STATISTICS_DATA, tuple(_any_channel_fields(channel))) for channel in channels]
-    return in_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_CHANNEL, preamble(about), groups, bytes_max)
+    return encode_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_CHANNEL, preamble(interval), groups, bytes_max)
 
 
 def _any_channel_fields(channel: ChannelInterval | MessageChannelInterval) -> list[Parameter]:
     return [
-        text(MQCACH_CHANNEL_NAME, channel.name, _CHANNEL_NAME_BYTES),
+        fixed_text(MQCACH_CHANNEL_NAME, channel.name, _CHANNEL_NAME_BYTES),
         Integer(MQIACH_CHANNEL_TYPE, channel.channel_type),
-        text(MQCA_REMOTE_Q_MGR_NAME, channel.remote_manager, NAME_BYTES),
-        text(MQCACH_CONNECTION_NAME, channel.connection_name, _CONNECTION_NAME_BYTES),
+        fixed_text(MQCA_REMOTE_Q_MGR_NAME, channel.remote_manager, NAME_BYTES),
+        fixed_text(MQCACH_CONNECTION_NAME, channel.connection_name, _CONNECTION_NAME_BYTES),
         *(_client_fields(channel) if isinstance(channel, ChannelInterval) else _message_fields(channel)),
     ]
 
@@ -250,7 +253,7 @@ def _message_fields(channel: MessageChannelInterval) -> list[Parameter]:
         count(MQIAMO_NET_TIME_MIN, times.lowest),
         count(MQIAMO_NET_TIME_AVG, times.total // times.answers if times.answers else 0),
         count(MQIAMO_NET_TIME_MAX, times.highest),
-        Integer(MQIAMO_EXIT_TIME_MIN, 0),  # there are no exits
+        Integer(MQIAMO_EXIT_TIME_MIN, 0),  # channel exits are not supported
         Integer(MQIAMO_EXIT_TIME_AVG, 0),
         Integer(MQIAMO_EXIT_TIME_MAX, 0),
         count(MQIAMO_FULL_BATCHES, c.full_batches),

@@ -1,6 +1,6 @@
-"""The fields of verbs that MQI statistics and MQI accounting share, from the counters of an interval.
+"""Fields of MQI calls that MQI statistics and MQI accounting share, from the counts of an interval.
 
-The order within each run of fields is that of MQ's messages. Fields of publish/subscribe are there, and zero.
+The order of fields is that of MQ's messages. Fields of publish/subscribe are present, and zero.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from ostler.model.counters import (
     Counts,
 )
 from ostler.model.pcf import Integer, Parameter
-from ostler.observe.message_builder import by_object_type, by_persistence, by_persistence_64, count, nothing
+from ostler.observe.message_builder import by_object_type, by_persistence, by_persistence_64, count, zeros
 
 
 def opens_and_closes(c: Counts) -> list[Parameter]:
@@ -82,7 +82,7 @@ def inquiries_and_sets(c: Counts) -> list[Parameter]:
 
 
 def puts(c: Counts) -> list[Parameter]:
-    """MQPUT and MQPUT1 apart, as their counts; their bytes together."""
+    """Return separate counts of MQPUT and MQPUT1, and their bytes together."""
     plain = c["puts"] - c["put1s"]
     plain_persistent = c["puts_persistent"] - c["put1s_persistent"]
     return [
@@ -95,7 +95,7 @@ def puts(c: Counts) -> list[Parameter]:
 
 
 def gets(c: Counts) -> tuple[Parameter, Parameter, Parameter]:
-    """Count, failures and bytes. A get that finds nothing has failed; browses are not among them."""
+    """Return count, failures and bytes. A get that finds no message has failed; browses are excluded."""
     return (
         by_persistence(MQIAMO_GETS, c["gets"] - c["gets_persistent"], c["gets_persistent"]),
         count(MQIAMO_GETS_FAILED, c["gets_failed"] + c["gets_empty"] - c["browses_failed"]),
@@ -121,19 +121,19 @@ def units_of_work(c: Counts) -> list[Parameter]:
 
 
 def subscriptions_and_callbacks() -> list[Parameter]:
-    """What happens in the client, or not yet at all."""
+    """Return fields of calls that are executed in the client or not counted: all zero."""
     return [
-        nothing(MQIAMO_SUBS_DUR, 3),
-        nothing(MQIAMO_SUBS_NDUR, 3),
+        zeros(MQIAMO_SUBS_DUR, 3),
+        zeros(MQIAMO_SUBS_NDUR, 3),
         Integer(MQIAMO_SUBS_FAILED, 0),
-        nothing(MQIAMO_UNSUBS_DUR, 2),
-        nothing(MQIAMO_UNSUBS_NDUR, 2),
+        zeros(MQIAMO_UNSUBS_DUR, 2),
+        zeros(MQIAMO_UNSUBS_NDUR, 2),
         Integer(MQIAMO_UNSUBS_FAILED, 0),
         Integer(MQIAMO_SUBRQS, 0),
         Integer(MQIAMO_SUBRQS_FAILED, 0),
-        nothing(MQIAMO_CBS, 4),
+        zeros(MQIAMO_CBS, 4),
         Integer(MQIAMO_CBS_FAILED, 0),
-        nothing(MQIAMO_CTLS, 4),
+        zeros(MQIAMO_CTLS, 4),
         Integer(MQIAMO_CTLS_FAILED, 0),
         Integer(MQIAMO_STATS, 0),
         Integer(MQIAMO_STATS_FAILED, 0),
@@ -142,9 +142,9 @@ def subscriptions_and_callbacks() -> list[Parameter]:
 
 def publications() -> list[Parameter]:
     return [
-        nothing(MQIAMO_TOPIC_PUTS, 2),
+        zeros(MQIAMO_TOPIC_PUTS, 2),
         Integer(MQIAMO_TOPIC_PUTS_FAILED, 0),
-        nothing(MQIAMO_TOPIC_PUT1S, 2),
+        zeros(MQIAMO_TOPIC_PUT1S, 2),
         Integer(MQIAMO_TOPIC_PUT1S_FAILED, 0),
         by_persistence_64(MQIAMO64_TOPIC_PUT_BYTES, 0, 0),
     ]

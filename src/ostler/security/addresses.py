@@ -11,7 +11,7 @@ from typing import Final, final
 
 from ostler.model.constants import MQRCCF_IPADDR_ERROR, MQRCCF_IPADDR_RANGE_ERROR
 from ostler.model.errors import MQError
-from ostler.security.channel_names import NamePattern
+from ostler.security.channel_names import GenericName
 
 EVERYTHING: Final = "*"
 IPV4_PARTS: Final = 4
@@ -28,7 +28,7 @@ _HOST_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789-_.*"
 _HOST_LENGTH_MAX: Final = 255
 # Keys of specificity are texts, so that they compare fast: what is more specific comes first. This is the letter of
 # a count of nothing; counting up makes smaller letters.
-_NOTHING: Final = 0x5000
+_COUNT_BASE: Final = 0x5000
 
 
 @final
@@ -51,7 +51,7 @@ class _Part:
         if self.kind == _RANGE:
             return "\1" + chr(self.high - self.low)
         if self.kind == _ANY:
-            return "\2" + chr(_NOTHING - following)
+            return "\2" + chr(_COUNT_BASE - following)
         return "\0"
 
     def text(self, is_ipv6: bool) -> str:
@@ -78,7 +78,7 @@ class AddressPattern:
         self.address: tuple[int, ...] = read_address(given)  # empty unless it is one IP address
         self.parts: list[_Part] = []
         self.parts_in_address: int = len(self.address)  # 0: no IP address
-        self.host: NamePattern | None = None
+        self.host: GenericName | None = None
         if self.address:
             self.canonical: str = _canonical_address(self.address)
             self.specificity: str = "\0" * (1 + len(self.address))
@@ -92,7 +92,7 @@ class AddressPattern:
             self.specificity = "\0" + "".join([part.key(last - at) for at, part in enumerate(self.parts)])
         else:
             _check_host(text, given)
-            self.host = NamePattern(given)
+            self.host = GenericName(given)
             self.canonical = given
             self.specificity = "\1" + self.host.specificity
 
@@ -172,7 +172,9 @@ def check_addresses(addresses: tuple[str, ...]) -> None:
     """MQError for a value of ADDRLIST that is no IP address or generic IP address."""
     for text in addresses:
         if AddressPattern(text).host is not None:
-            raise _refused(text, "is a host name; only IP addresses can be blocked before a connection is looked at")
+            raise _address_error(
+                text, "is a host name; only IP addresses can be blocked before a connection is looked at"
+            )
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------------
@@ -255,14 +257,14 @@ def _read_parts(text: str, given: str, parts: list[_Part]) -> int:
 def _read_ipv6_parts(text: str, given: str, parts: list[_Part]) -> None:
     head, double, tail = given.partition("::")
     if "::" in tail or tail.startswith(":"):
-        raise _refused(text, "has more than one double colon")
+        raise _address_error(text, "has more than one double colon")
     first = [_part(text, piece, True) for piece in head.split(":")] if head else []
     last = [_part(text, piece, True) for piece in tail.split(":")] if tail else []
     parts += first
     if not double:
         return
     if last and last[-1].kind == _ANY:
-        raise _refused(text, "has a double colon and an asterisk at the end, which could mean several things")
+        raise _address_error(text, "has a double colon and an asterisk at the end, which could mean several things")
     if any(part.kind == _ANY for part in (*first, *last)):
         parts.append(_Part(_ZEROS))
     else:
@@ -275,7 +277,7 @@ def _part(text: str, piece: str, is_ipv6: bool) -> _Part:
     if piece == "*":
         return _Part(_ANY)
     if "*" in piece:
-        raise _refused(text, "has an asterisk that is not a part of its own")
+        raise _address_error(text, "has an asterisk that is not a part of its own")
     low_text, hyphen, high_text = piece.partition("-")
     low = _hexadecimal(low_text) if is_ipv6 else _decimal(low_text)
     high = low
@@ -283,7 +285,9 @@ def _part(text: str, piece: str, is_ipv6: bool) -> _Part:
         high = _hexadecimal(high_text) if is_ipv6 else _decimal(high_text)
     if low < 0 or high < 0:
         numbers = "0 to FFFF" if is_ipv6 else "0 to 255"
-        raise _refused(text, f"has the part {piece!r}; a part is a number from {numbers}, a range of them, or '*'")
+        raise _address_error(
+            text, f"has the part {piece!r}; a part is a number from {numbers}, a range of them, or '*'"
+        )
     if hyphen and low >= high:
         raise MQError(
             MQRCCF_IPADDR_RANGE_ERROR, f"{text!r} has the range {piece}; the first number must be the smaller one."
@@ -295,15 +299,15 @@ def _check_parts(text: str, parts: list[_Part], wanted: int) -> None:
     """An asterisk stands for at least one part, and none stands before one at the end."""
     has_asterisk = any(part.kind == _ANY for part in parts)
     if len(parts) > wanted or (len(parts) < wanted and not has_asterisk):
-        raise _refused(text, f"has {len(parts)} parts; {wanted} are needed, or fewer and an asterisk")
+        raise _address_error(text, f"has {len(parts)} parts; {wanted} are needed, or fewer and an asterisk")
     if len(parts) > 1 and parts[-1].kind == _ANY and parts[-2].kind == _ANY:
-        raise _refused(text, "has two asterisks at its end; one is enough")
+        raise _address_error(text, "has two asterisks at its end; one is enough")
 
 
 def _check_host(text: str, given: str) -> None:
     right = given != "" and len(given) <= _HOST_LENGTH_MAX and _consists_of(given, _HOST_LETTERS)
     if not right or ".." in given or "**" in given or given.startswith("."):
-        raise _refused(text, "is neither an IP address nor the name of a host, nor a pattern of one")
+        raise _address_error(text, "is neither an IP address nor the name of a host, nor a pattern of one")
 
 
 def _canonical_address(address: tuple[int, ...]) -> str:
@@ -345,5 +349,5 @@ def _consists_of(text: str, letters: str) -> bool:
     return all(character in letters for character in text)
 
 
-def _refused(text: str, why: str) -> MQError:
+def _address_error(text: str, why: str) -> MQError:
     return MQError(MQRCCF_IPADDR_ERROR, f"{text[:80]!r} {why}.")

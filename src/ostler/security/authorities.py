@@ -57,7 +57,7 @@ from ostler.model.definitions import Definition
 from ostler.security.profiles import (
     CLASS_PROFILE,
     MANAGER_PROFILE,
-    Pattern,
+    ProfilePattern,
     first_qualifier,
     is_generic,
     specificity,
@@ -87,7 +87,7 @@ _WORDS: Final[dict[int, str]] = {number: word for word, number in OBJECT_TYPES.i
 
 _OBJECT: Final = CHG | DLT | DSP
 # What each type of object knows, as MQ has it for setmqaut. CRT is for the type as such, and may be named with all.
-VALID: Final[dict[int, int]] = {
+VALID_AUTHORITIES: Final[dict[int, int]] = {
     MQOT_AUTH_INFO: _OBJECT | INQ,
     MQOT_CHANNEL: _OBJECT | CTRL | CTRLX,
     MQOT_CLNTCONN_CHANNEL: _OBJECT,
@@ -117,18 +117,18 @@ COMPOSITES: Final[dict[str, int]] = {
 def expand(words: Sequence[str], object_type: int) -> int:
     """The bits of some words of AUTHADD, for objects of a type. KeyError for a word that is none.
 
-    What the type does not know is still among them; `unknown_to` tells.
+    What the type does not know is still among them; `invalid_authorities` tells.
     """
     mask = 0
     for word in words:
         composite = COMPOSITES.get(word)
-        mask |= composite & VALID[object_type] if composite is not None else mask_of((word,))
+        mask |= composite & VALID_AUTHORITIES[object_type] if composite is not None else mask_of((word,))
     return mask
 
 
-def unknown_to(object_type: int, mask: int) -> int:
+def invalid_authorities(object_type: int, mask: int) -> int:
     """Those of some authorities that make no sense for objects of a type."""
-    return mask & ~(VALID[object_type] | CRT)
+    return mask & ~(VALID_AUTHORITIES[object_type] | CRT)
 
 
 def record_key(attributes: Mapping[str, Value]) -> str:
@@ -179,7 +179,7 @@ class _GenericProfiles:
     def __init__(self) -> None:
         self.keys: list[bytes] = []
         self.profiles: list[str] = []
-        self.patterns: list[Pattern] = []
+        self.patterns: list[ProfilePattern] = []
         self.masks: list[int] = []
 
     def put(self, profile: str, mask: int) -> None:
@@ -190,7 +190,7 @@ class _GenericProfiles:
             return
         self.keys.insert(at, key)
         self.profiles.insert(at, profile)
-        self.patterns.insert(at, Pattern(profile))
+        self.patterns.insert(at, ProfilePattern(profile))
         self.masks.insert(at, mask)
 
     def remove(self, profile: str) -> None:
@@ -272,33 +272,33 @@ class AuthorityRecords:
 
     def put(self, definition: Definition) -> None:
         """A record was made or changed."""
-        key, profile = _place(definition)
+        key, profile = _index_key(definition)
         profiles = self._profiles.get(key)
         if profiles is None:
             profiles = _Profiles()
             self._profiles[key] = profiles
         profiles.put(profile, mask_of_record(definition))
-        self.forget()
+        self.clear_cache()
 
     def remove(self, definition: Definition) -> None:
         """A record is gone."""
-        key, profile = _place(definition)
+        key, profile = _index_key(definition)
         profiles = self._profiles.get(key)
         if profiles is not None:
             profiles.remove(profile)
             if profiles.is_empty:
                 del self._profiles[key]
-        self.forget()
+        self.clear_cache()
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Answers that were given before count no more."""
         if self._cached:
             self._cached = {}
 
     def authorities(self, user: str, groups: Sequence[str], object_type: int, name: str) -> int:
         """What a user with these groups may do to an object: bits of `ostler.model.authorities`."""
-        question = (user, object_type, name)
-        known = self._cached.get(question)
+        key = (user, object_type, name)
+        known = self._cached.get(key)
         # Whoever changes the groups of a user gives other groups, and gets another answer.
         if known is not None and (known[0] is groups or known[0] == groups):
             return known[1]
@@ -308,7 +308,7 @@ class AuthorityRecords:
         mask |= self.of_entity(EVERYBODY, True, object_type, name)
         if len(self._cached) >= _CACHED_MAX:
             self._cached = {}
-        self._cached[question] = (groups, mask)
+        self._cached[key] = (groups, mask)
         return mask
 
     def of_entity(self, entity: str, is_group: bool, object_type: int, name: str) -> int:
@@ -342,7 +342,7 @@ class AuthorityRecords:
         return found[0] if found is not None else ""
 
 
-def _place(definition: Definition) -> tuple[tuple[int, str, int], str]:
+def _index_key(definition: Definition) -> tuple[tuple[int, str, int], str]:
     """Where a record belongs: whose it is, for what, and its profile."""
     attributes = definition.attributes
     entity_type = GROUP if attributes.get("ENTTYPE") == GROUP else PRINCIPAL

@@ -10,9 +10,9 @@ from typing import Final, final
 
 from ostler.security.addresses import AddressPattern
 from ostler.security.channel_names import NameTable
-from ostler.security.channel_rule import Rule
+from ostler.security.channel_rule import ChannelRule
 
-_Place = tuple[int, tuple[int, ...], tuple[int, ...]]  # parts of the address, first numbers, last numbers
+_BucketKey = tuple[int, tuple[int, ...], tuple[int, ...]]  # parts of the address, first numbers, last numbers
 _NO_NUMBERS: Final[tuple[int, ...]] = ()
 
 
@@ -20,9 +20,9 @@ _NO_NUMBERS: Final[tuple[int, ...]] = ()
 class _Entry:
     """A pattern and its rule."""
 
-    def __init__(self, pattern: AddressPattern, rule: Rule) -> None:
+    def __init__(self, pattern: AddressPattern, rule: ChannelRule) -> None:
         self.pattern: AddressPattern = pattern
-        self.rule: Rule = rule
+        self.rule: ChannelRule = rule
 
 
 @final
@@ -31,14 +31,14 @@ class AddressTable:
 
     def __init__(self) -> None:
         self.count: int = 0
-        self.without_address: Rule | None = None
-        self.everything: Rule | None = None
-        self.exact: dict[tuple[int, ...], Rule] = {}
-        self.hosts: NameTable[Rule] | None = None
-        self._places: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[_Entry]] = {}
+        self.without_address: ChannelRule | None = None
+        self.everything: ChannelRule | None = None
+        self.exact: dict[tuple[int, ...], ChannelRule] = {}
+        self.hosts: NameTable[ChannelRule] | None = None
+        self._buckets: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[_Entry]] = {}
         self._shapes: dict[tuple[int, int, int], int] = {}
 
-    def put(self, pattern: AddressPattern | None, rule: Rule) -> None:
+    def put(self, pattern: AddressPattern | None, rule: ChannelRule) -> None:
         """Keep a rule under a pattern that no rule is kept under yet."""
         self.count += 1
         if pattern is None:
@@ -52,7 +52,7 @@ class AddressTable:
         elif pattern.address:
             self.exact[pattern.address] = rule
         else:
-            entries = self._places.setdefault(_place(pattern), [])
+            entries = self._buckets.setdefault(_bucket_key(pattern), [])
             entries.append(_Entry(pattern, rule))
             shape = _shape(pattern)
             self._shapes[shape] = self._shapes.get(shape, 0) + 1
@@ -73,18 +73,18 @@ class AddressTable:
             self._remove_generic(pattern)
 
     def _remove_generic(self, pattern: AddressPattern) -> None:
-        place = _place(pattern)
-        rest = [each for each in self._places[place] if each.pattern.canonical != pattern.canonical]
+        key = _bucket_key(pattern)
+        rest = [each for each in self._buckets[key] if each.pattern.canonical != pattern.canonical]
         if rest:
-            self._places[place] = rest
+            self._buckets[key] = rest
         else:
-            del self._places[place]
+            del self._buckets[key]
         shape = _shape(pattern)
         self._shapes[shape] -= 1
         if not self._shapes[shape]:
             del self._shapes[shape]
 
-    def best(self, address: tuple[int, ...], host: str, skips_warnings: bool) -> Rule | None:
+    def best(self, address: tuple[int, ...], host: str, skips_warnings: bool) -> ChannelRule | None:
         """The rule with the most specific pattern that matches. Rules that only warn can be left out."""
         found = self.exact.get(address)
         if found is not None and not (skips_warnings and found.only_warns):
@@ -105,14 +105,14 @@ class AddressTable:
             return found
         return None
 
-    def _best_generic(self, address: tuple[int, ...], skips_warnings: bool) -> Rule | None:
+    def _best_generic(self, address: tuple[int, ...], skips_warnings: bool) -> ChannelRule | None:
         best: _Entry | None = None
         length = len(address)
         for shape in self._shapes:
             parts, first, last = shape
             if parts != length:
                 continue
-            entries = self._places.get((parts, address[:first], address[length - last :] if last else _NO_NUMBERS))
+            entries = self._buckets.get((parts, address[:first], address[length - last :] if last else _NO_NUMBERS))
             if entries is None:
                 continue
             for entry in entries:
@@ -125,7 +125,7 @@ class AddressTable:
         return best.rule if best is not None else None
 
 
-def _place(pattern: AddressPattern) -> _Place:
+def _bucket_key(pattern: AddressPattern) -> _BucketKey:
     return (pattern.parts_in_address, pattern.first_numbers, pattern.last_numbers)
 
 

@@ -26,22 +26,22 @@ from ostler.security.addresses import AddressPattern, read_address
 from ostler.security.channel_addresses import AddressTable
 from ostler.security.channel_certificates import CertificateTable
 from ostler.security.channel_names import NameTable
-from ostler.security.channel_rule import ADMINISTRATORS, Rule, check_rule, default_rules, rule_key
+from ostler.security.channel_rule import ADMINISTRATORS, ChannelRule, check_rule, default_rules, rule_key
 
 __all__ = ["ChannelRules", "Decision", "check_rule", "default_rules", "rule_key"]
 
 NO_SOURCE: Final = -1
 # Channels whose profiles are remembered. There are seldom more channels; those who make names up learn nothing faster.
-_REMEMBERED_MAX: Final = 10_000
+_CACHED_MAX: Final = 10_000
 
 
 @final
 class Decision:
     """What the rules say of a connection. `warning` is the rule that would have refused and only warns."""
 
-    def __init__(self, rule: Rule | None, warning: Rule | None = None) -> None:
-        self.refused: bool = rule is not None and rule.refuses and not rule.only_warns
-        self.warned: bool = warning is not None
+    def __init__(self, rule: ChannelRule | None, warning: ChannelRule | None = None) -> None:
+        self.is_refused: bool = rule is not None and rule.refuses and not rule.only_warns
+        self.has_warning: bool = warning is not None
         self.user: str = rule.user if rule is not None and rule.source == MQUSRC_MAP else ""
         self.source: int = rule.source if rule is not None else NO_SOURCE
         self.check: int = rule.check if rule is not None else MQCHK_AS_Q_MGR
@@ -51,7 +51,7 @@ class Decision:
     @property
     def why(self) -> str:
         """The rule that refuses or would have, as a part of a sentence; empty when none does."""
-        if self.refused and self.rule is not None:
+        if self.is_refused and self.rule is not None:
             return f"the channel authentication rule {self.rule.name}"
         if self.warning is not None:
             return f"the channel authentication rule {self.warning.name}, which only warns"
@@ -70,9 +70,9 @@ class _Profile:
         self.users: dict[str, AddressTable] = {}
         self.managers: NameTable[AddressTable] | None = None
         self.addresses: AddressTable = AddressTable()
-        self.blocked_users: Rule | None = None
+        self.blocked_users: ChannelRule | None = None
 
-    def put(self, rule: Rule) -> None:
+    def put(self, rule: ChannelRule) -> None:
         if rule.type == MQCAUT_BLOCKUSER:
             self.blocked_users = rule
         elif rule.type == MQCAUT_SSLPEERMAP:
@@ -98,7 +98,7 @@ class _Profile:
         self.count += 1
         self.hosts += int(rule.names_host)
 
-    def remove(self, rule: Rule) -> None:
+    def remove(self, rule: ChannelRule) -> None:
         self.count -= 1
         self.hosts -= int(rule.names_host)
         if rule.type == MQCAUT_BLOCKUSER:
@@ -124,32 +124,32 @@ class _Profile:
         else:
             self.addresses.remove(rule.address)
 
-    def best(self, caller: _Caller, skips_warnings: bool) -> Rule | None:
+    def best(self, peer: _Peer, skips_warnings: bool) -> ChannelRule | None:
         """The rule for a connection, most specific first: certificate, user or queue manager, address."""
-        if caller.subject is not None and self.certificates is not None:
-            for certificates in self.certificates.matching(caller.subject, caller.issuer):
-                rule = certificates.addresses.best(caller.address, caller.host, skips_warnings)
+        if peer.subject is not None and self.certificates is not None:
+            for certificates in self.certificates.matching(peer.subject, peer.issuer):
+                rule = certificates.addresses.best(peer.address, peer.host, skips_warnings)
                 if rule is not None:
                     return rule
-        if caller.queue_manager:
+        if peer.queue_manager:
             if self.managers is not None:
-                for table in self.managers.matching(caller.queue_manager):
-                    rule = table.best(caller.address, caller.host, skips_warnings)
+                for table in self.managers.matching(peer.queue_manager):
+                    rule = table.best(peer.address, peer.host, skips_warnings)
                     if rule is not None:
                         return rule
         elif self.users:
-            known = self.users.get(caller.user)
+            known = self.users.get(peer.user)
             if known is not None:
-                rule = known.best(caller.address, caller.host, skips_warnings)
+                rule = known.best(peer.address, peer.host, skips_warnings)
                 if rule is not None:
                     return rule
         if self.addresses.count:
-            return self.addresses.best(caller.address, caller.host, skips_warnings)
+            return self.addresses.best(peer.address, peer.host, skips_warnings)
         return None
 
 
 @final
-class _Caller:
+class _Peer:
     """Who comes in, as far as it is known."""
 
     def __init__(
@@ -174,10 +174,10 @@ class ChannelRules:
     """All channel authentication rules of a queue manager, ready to decide."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, Rule] = {}
+        self._rules: dict[str, ChannelRule] = {}
         self._profiles: NameTable[_Profile] = NameTable()
         self._blocked: AddressTable = AddressTable()
-        self._remembered: dict[str, list[_Profile]] = {}  # profiles by channel
+        self._cached_profiles: dict[str, list[_Profile]] = {}  # profiles by channel
 
     @property
     def is_empty(self) -> bool:
@@ -188,7 +188,7 @@ class ChannelRules:
 
     def put(self, definition: Definition) -> None:
         """Take a rule in; one with the same name makes way for it. MQError or ValueError for what is no rule."""
-        rule = Rule(definition)
+        rule = ChannelRule(definition)
         self.remove(definition)
         if rule.type == MQCAUT_BLOCKADDR:
             for text in rule.listed:
@@ -199,7 +199,7 @@ class ChannelRules:
         if profile is None:
             profile = _Profile()
             self._profiles.put(rule.profile, profile)
-            self._remembered.clear()
+            self._cached_profiles.clear()
         profile.put(rule)
         self._rules[definition.name] = rule
 
@@ -207,9 +207,9 @@ class ChannelRules:
         """Forget a rule; nothing happens when it is not there."""
         rule = self._rules.pop(definition.name, None)
         if rule is not None:
-            self._forget(rule)
+            self._remove_rule(rule)
 
-    def _forget(self, rule: Rule) -> None:
+    def _remove_rule(self, rule: ChannelRule) -> None:
         if rule.type == MQCAUT_BLOCKADDR:
             self._blocked = AddressTable()
             return
@@ -218,23 +218,23 @@ class ChannelRules:
         profile.remove(rule)
         if not profile.count:
             self._profiles.remove(rule.profile)
-            self._remembered.clear()
+            self._cached_profiles.clear()
 
     def _profiles_of(self, channel: str) -> list[_Profile]:
-        found = self._remembered.get(channel)
+        found = self._cached_profiles.get(channel)
         if found is None:
             found = self._profiles.matching(channel)
-            if len(self._remembered) >= _REMEMBERED_MAX:
-                self._remembered.clear()
-            self._remembered[channel] = found
+            if len(self._cached_profiles) >= _CACHED_MAX:
+                self._cached_profiles.clear()
+            self._cached_profiles[channel] = found
         return found
 
-    def address_blocked(self, address: str) -> Decision | None:
+    def find_blocked_address(self, address: str) -> Decision | None:
         """What BLOCKADDR says of an address, before anything else is known; None when it is not blocked."""
         if not self._blocked.count:
             return None
         rule = self._blocked.best(read_address(address), "", False)
-        return _blocked(rule) if rule is not None else None
+        return _blocking_decision(rule) if rule is not None else None
 
     def decide(
         self,
@@ -251,12 +251,12 @@ class ChannelRules:
         `host` is empty when it is not known, `subject` is None without a certificate, and `queue_manager` is empty for
         clients.
         """
-        caller = _Caller(address, host, user, subject, issuer, queue_manager)
+        peer = _Peer(address, host, user, subject, issuer, queue_manager)
         profiles = self._profiles_of(channel)
-        rule = _best(profiles, caller, False)
+        rule = _best(profiles, peer, False)
         if rule is None or not rule.only_warns:
             return Decision(rule)
-        return Decision(_best(profiles, caller, True), rule)
+        return Decision(_best(profiles, peer, True), rule)
 
     def needs_host_name(self, channel: str) -> bool:
         """Whether a rule for the channel names hosts rather than addresses."""
@@ -265,7 +265,7 @@ class ChannelRules:
                 return True
         return False
 
-    def user_blocked(self, channel: str, user: str, is_administrator: bool) -> Decision | None:
+    def find_blocked_user(self, channel: str, user: str, is_administrator: bool) -> Decision | None:
         """What BLOCKUSER says of the user that a connection would have; None when it is not blocked.
 
         Only the most specific rule for the channel counts, so that one for a channel can lift one for all.
@@ -274,7 +274,7 @@ class ChannelRules:
             rule = profile.blocked_users
             if rule is not None:
                 if user in rule.listed or (is_administrator and ADMINISTRATORS in rule.listed):
-                    return _blocked(rule)
+                    return _blocking_decision(rule)
                 return None
         return None
 
@@ -288,20 +288,20 @@ class ChannelRules:
         queue_manager: str,
     ) -> list[Definition]:
         """The rules that a connection would meet: one that only warns, and the one that decides."""
-        blocked = self.address_blocked(address)
-        if blocked is not None and blocked.rule is not None and blocked.refused:
+        blocked = self.find_blocked_address(address)
+        if blocked is not None and blocked.rule is not None and blocked.is_refused:
             return [blocked.rule]
         decision = self.decide(channel, address, "", user, subject, issuer, queue_manager)
         return [rule for rule in (decision.warning, decision.rule) if rule is not None]
 
 
-def _best(profiles: list[_Profile], caller: _Caller, skips_warnings: bool) -> Rule | None:
+def _best(profiles: list[_Profile], peer: _Peer, skips_warnings: bool) -> ChannelRule | None:
     for profile in profiles:
-        rule = profile.best(caller, skips_warnings)
+        rule = profile.best(peer, skips_warnings)
         if rule is not None:
             return rule
     return None
 
 
-def _blocked(rule: Rule) -> Decision:
+def _blocking_decision(rule: ChannelRule) -> Decision:
     return Decision(rule, rule if rule.only_warns else None)

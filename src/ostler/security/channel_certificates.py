@@ -30,14 +30,14 @@ IMPORTANCE: Final = (
     "UNSTRUCTUREDADDRESS",
     "DNQ",
 )
-_NOTHING: Final = 0x5000
+_COUNT_BASE: Final = 0x5000
 # How a value is found: whole, by its beginning, by its end, or not at all.
 _WHOLE: Final = 0
 _BEGINNING: Final = 1
 _END: Final = 2
 
-_Handle = tuple[int, str, str]  # how, the attribute, the value in small letters
-_ANYWHERE: Final[_Handle] = (3, "", "")
+_IndexKey = tuple[int, str, str]  # how, the attribute, the value in small letters
+_UNINDEXED: Final[_IndexKey] = (3, "", "")
 
 
 @final
@@ -63,7 +63,7 @@ class CertificateTable:
 
     def __init__(self) -> None:
         self.all: dict[tuple[str, str], CertificateRules] = {}
-        self._by_handle: dict[tuple[int, str, str], list[CertificateRules]] = {}
+        self._by_key: dict[tuple[int, str, str], list[CertificateRules]] = {}
         # Which attributes are looked for by beginnings or ends of these lengths, and how often.
         self._lengths: dict[tuple[int, str, int], int] = {}
 
@@ -73,10 +73,10 @@ class CertificateTable:
         if found is None:
             found = CertificateRules(subject, issuer)
             self.all[found.key] = found
-            handle = _handle(found.subject)
-            self._by_handle.setdefault(handle, []).append(found)
-            if handle[0] in (_BEGINNING, _END):
-                length = (handle[0], handle[1], len(handle[2]))
+            key = _index_key(found.subject)
+            self._by_key.setdefault(key, []).append(found)
+            if key[0] in (_BEGINNING, _END):
+                length = (key[0], key[1], len(key[2]))
                 self._lengths[length] = self._lengths.get(length, 0) + 1
         return found
 
@@ -86,36 +86,36 @@ class CertificateTable:
     def drop(self, rules: CertificateRules) -> None:
         """Forget two patterns that have no rules left."""
         del self.all[rules.key]
-        handle = _handle(rules.subject)
-        rest = [each for each in self._by_handle[handle] if each is not rules]
+        key = _index_key(rules.subject)
+        rest = [each for each in self._by_key[key] if each is not rules]
         if rest:
-            self._by_handle[handle] = rest
+            self._by_key[key] = rest
         else:
-            del self._by_handle[handle]
-        if handle[0] in (_BEGINNING, _END):
-            length = (handle[0], handle[1], len(handle[2]))
+            del self._by_key[key]
+        if key[0] in (_BEGINNING, _END):
+            length = (key[0], key[1], len(key[2]))
             self._lengths[length] -= 1
             if not self._lengths[length]:
                 del self._lengths[length]
 
     def matching(self, subject: DistinguishedName, issuer: DistinguishedName | None) -> list[CertificateRules]:
         """The rules for patterns that match a certificate, the most specific first."""
-        found = list(self._matching_under(_ANYWHERE, subject, issuer))
+        found = list(self._matching_key(_UNINDEXED, subject, issuer))
         for kind, value in subject.attributes:
             folded = value.lower()
-            found += self._matching_under((_WHOLE, kind, folded), subject, issuer)
+            found += self._matching_key((_WHOLE, kind, folded), subject, issuer)
             for how, wanted, length in self._lengths:
                 if wanted == kind and length <= len(folded):
                     piece = folded[:length] if how == _BEGINNING else folded[len(folded) - length :]
-                    found += self._matching_under((how, kind, piece), subject, issuer)
+                    found += self._matching_key((how, kind, piece), subject, issuer)
         if len(found) > 1:
             found.sort(key=_specificity)
         return found
 
-    def _matching_under(
-        self, handle: _Handle, subject: DistinguishedName, issuer: DistinguishedName | None
+    def _matching_key(
+        self, key: _IndexKey, subject: DistinguishedName, issuer: DistinguishedName | None
     ) -> list[CertificateRules]:
-        kept = self._by_handle.get(handle)
+        kept = self._by_key.get(key)
         if kept is None:
             return []
         return [each for each in kept if each.matches(subject, issuer)]
@@ -125,7 +125,7 @@ def _specificity(rules: CertificateRules) -> str:
     return rules.specificity
 
 
-def _handle(pattern: PeerPattern) -> _Handle:
+def _index_key(pattern: PeerPattern) -> _IndexKey:
     for kind in IMPORTANCE:
         for value in pattern.wanted.get(kind, ()):
             if not value.open_start and not value.open_end:
@@ -134,7 +134,7 @@ def _handle(pattern: PeerPattern) -> _Handle:
                 return (_BEGINNING, kind, value.core)
             if value.core and not value.open_end:
                 return (_END, kind, value.core)
-    return _ANYWHERE
+    return _UNINDEXED
 
 
 def name_specificity(pattern: PeerPattern | None) -> str:
@@ -154,9 +154,9 @@ def name_specificity(pattern: PeerPattern | None) -> str:
             continue
         if kind == "DC":
             values.reverse()  # the first of them is the smallest unit
-        key += "\0" + chr(_NOTHING - len(values))
+        key += "\0" + chr(_COUNT_BASE - len(values))
         for value in values:
             stars = int(value.open_start) + int(value.open_end)
-            key += chr(stars if value.core or not stars else 3) + chr(_NOTHING - len(value.core))
+            key += chr(stars if value.core or not stars else 3) + chr(_COUNT_BASE - len(value.core))
             cores += value.core + "\0"
     return key + cores

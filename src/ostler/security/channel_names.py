@@ -1,24 +1,24 @@
 """Generic names: an asterisk anywhere stands for any characters, none included.
 
 So are the profiles of channels, the names of partner queue managers and those of hosts. A table finds the patterns
-that match a name at a cost that does not grow with how many there are: they are kept by what they begin and end with.
+that match a name at a cost that does not grow with how many there are: they are item by what they begin and end with.
 """
 
 from __future__ import annotations
 
 from typing import Final, Generic, TypeVar, final
 
-Kept = TypeVar("Kept")
+Item = TypeVar("Item")
 
-_NOTHING: Final = 0x5000
+_COUNT_BASE: Final = 0x5000
 _LENGTH_MAX: Final = 0x4000
 
 
 @final
-class NamePattern:
+class GenericName:
     """A name that may have asterisks. Of the patterns that match a name the smallest `specificity` is the best.
 
-    A character is more specific than an asterisk at the same place; of two asterisks at the same place the one with
+    A character is more specific than an asterisk at the same column; of two asterisks at the same column the one with
     more behind it is more specific. A name without asterisks is more specific than any pattern.
     """
 
@@ -32,7 +32,7 @@ class NamePattern:
         behind = len(text)
         for piece in self.pieces:
             behind -= len(piece) + 1
-            key += chr(_NOTHING - len(piece)) + chr(_NOTHING - max(behind, -1))
+            key += chr(_COUNT_BASE - len(piece)) + chr(_COUNT_BASE - max(behind, -1))
         self.specificity: str = key
 
     def matches(self, name: str) -> bool:
@@ -51,34 +51,34 @@ class NamePattern:
 
 
 @final
-class NameTable(Generic[Kept]):
-    """What is kept by names and generic names."""
+class NameTable(Generic[Item]):
+    """What is item by names and generic names."""
 
     def __init__(self) -> None:
-        self.exact: dict[str, Kept] = {}
-        self.generic: dict[str, Kept] = {}
+        self.exact: dict[str, Item] = {}
+        self.generic: dict[str, Item] = {}
         # Generic names by their text before the first asterisk and behind the last, and how many have such lengths.
-        self._buckets: dict[tuple[str, str], list[NamePattern]] = {}
+        self._buckets: dict[tuple[str, str], list[GenericName]] = {}
         self._shapes: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
         return len(self.exact) + len(self.generic)
 
-    def get(self, name: str) -> Kept | None:
-        """What is kept by exactly this text."""
+    def get(self, name: str) -> Item | None:
+        """What is item by exactly this text."""
         return self.generic.get(name) if "*" in name else self.exact.get(name)
 
-    def put(self, name: str, kept: Kept) -> None:
+    def put(self, name: str, item: Item) -> None:
         if "*" not in name:
-            self.exact[name] = kept
+            self.exact[name] = item
             return
         if name not in self.generic:
-            pattern = NamePattern(name)
+            pattern = GenericName(name)
             bucket = self._buckets.setdefault((pattern.prefix, pattern.suffix), [])
             bucket.append(pattern)
             shape = (len(pattern.prefix), len(pattern.suffix))
             self._shapes[shape] = self._shapes.get(shape, 0) + 1
-        self.generic[name] = kept
+        self.generic[name] = item
 
     def remove(self, name: str) -> None:
         if "*" not in name:
@@ -86,7 +86,7 @@ class NameTable(Generic[Kept]):
             return
         if self.generic.pop(name, None) is None:
             return
-        pattern = NamePattern(name)
+        pattern = GenericName(name)
         key = (pattern.prefix, pattern.suffix)
         rest = [each for each in self._buckets[key] if each.text != name]
         if rest:
@@ -98,9 +98,9 @@ class NameTable(Generic[Kept]):
         if not self._shapes[shape]:
             del self._shapes[shape]
 
-    def matching(self, name: str) -> list[Kept]:
-        """What is kept by names that match, the most specific first."""
-        found: list[Kept] = []
+    def matching(self, name: str) -> list[Item]:
+        """What is item by names that match, the most specific first."""
+        found: list[Item] = []
         exact = self.exact.get(name)
         if exact is not None:
             found.append(exact)
@@ -120,20 +120,20 @@ class NameTable(Generic[Kept]):
         return found
 
 
-def names_meet(one: str, other: str) -> bool:
+def names_overlap(one: str, other: str) -> bool:
     """Whether there is a name that both match, be they generic or not."""
-    # For each place in one, whether the rest of it and the rest of the other can meet: the classic table, by rows.
+    # For each column in one, whether the rest of it and the rest of the other can meet: the classic table, by rows.
     below = [False] * (len(other) + 1)
     for at in range(len(one), -1, -1):
         row = [False] * (len(other) + 1)
-        for place in range(len(other), -1, -1):
-            if at == len(one) and place == len(other):
-                row[place] = True
+        for column in range(len(other), -1, -1):
+            if at == len(one) and column == len(other):
+                row[column] = True
             elif at < len(one) and one[at] == "*":
-                row[place] = below[place] or (place < len(other) and row[place + 1])
-            elif place < len(other) and other[place] == "*":
-                row[place] = row[place + 1] or (at < len(one) and below[place])
-            elif at < len(one) and place < len(other) and one[at] == other[place]:
-                row[place] = below[place + 1]
+                row[column] = below[column] or (column < len(other) and row[column + 1])
+            elif column < len(other) and other[column] == "*":
+                row[column] = row[column + 1] or (at < len(one) and below[column])
+            elif at < len(one) and column < len(other) and one[at] == other[column]:
+                row[column] = below[column + 1]
         below = row
     return below[0]

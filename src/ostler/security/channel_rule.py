@@ -56,7 +56,7 @@ _MANAGER_LENGTH_MAX: Final = 48
 
 
 @final
-class Rule:
+class ChannelRule:
     """A rule with its values at hand. MQError when the definition is none."""
 
     def __init__(self, definition: Definition) -> None:

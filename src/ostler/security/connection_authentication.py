@@ -36,7 +36,7 @@ LDAP_REFUSED: Final = (
 
 
 @final
-class Terms:
+class AuthenticationSettings:
     """What the AUTHINFO object that CONNAUTH names asks for. The checks are MQCHK numbers."""
 
     def __init__(self, check_client: int, check_local: int, adopts: bool, delay_seconds: int, source: str) -> None:
@@ -47,11 +47,12 @@ class Terms:
         self.source: str = source
 
     def __repr__(self) -> str:
-        return f"<Terms {self.source} client {self.check_client} local {self.check_local} adopts {self.adopts}>"
+        checks = f"client {self.check_client} local {self.check_local} adopts {self.adopts}"
+        return f"<AuthenticationSettings {self.source} {checks}>"
 
 
-def terms_of(authinfo: Definition | None) -> Terms | None:
-    """The terms of an AUTHINFO object. None for none, and for one that is not about users and passwords.
+def authentication_settings(authinfo: Definition | None) -> AuthenticationSettings | None:
+    """The settings of an AUTHINFO object. None for none, and for one that is not about users and passwords.
 
     The source is "os" or "pam" for IDPWOS; whether that means the operating system or the password file is a matter
     of the queue manager's configuration.
@@ -66,7 +67,7 @@ def terms_of(authinfo: Definition | None) -> Terms | None:
         source = SOURCE_PAM if is_pam else SOURCE_OPERATING_SYSTEM
     else:
         return None
-    return Terms(
+    return AuthenticationSettings(
         _number(authinfo, "CHCKCLNT", MQCHK_REQUIRED_ADMIN),
         _number(authinfo, "CHCKLOCL", MQCHK_OPTIONAL),
         _number(authinfo, "ADOPTCTX", MQADPCTX_YES) == MQADPCTX_YES,
@@ -81,21 +82,25 @@ def _number(authinfo: Definition, name: str, default: int) -> int:
 
 
 def is_password_needed(
-    terms: Terms | None, is_local: bool, is_administrator: bool, rule_check: int = MQCHK_AS_Q_MGR
+    settings: AuthenticationSettings | None, is_local: bool, is_administrator: bool, rule_check: int = MQCHK_AS_Q_MGR
 ) -> bool:
     """Whether nobody gets in here without a user and a password.
 
     `is_administrator` is about the user that the connection would have without a password. `rule_check` is CHCKCLNT
     of the channel authentication rule that matched; MQCHK_AS_Q_MGR when none did, or it does not say.
     """
-    if not is_local and rule_check in (MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN) and _asks_nobody(terms, is_local):
+    if (
+        not is_local
+        and rule_check in (MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN)
+        and _checks_no_passwords(settings, is_local)
+    ):
         # A rule asks for what the queue manager does not do. MQ refuses such connections: it would be worse to let
         # them in because of a CONNAUTH that somebody left out.
         return True
-    if _asks_nobody(terms, is_local):
+    if _checks_no_passwords(settings, is_local):
         return False
-    assert terms is not None
-    check = terms.check_local if is_local else terms.check_client
+    assert settings is not None
+    check = settings.check_local if is_local else settings.check_client
     if check == MQCHK_REQUIRED or (check == MQCHK_REQUIRED_ADMIN and is_administrator):
         return True
     if is_local:
@@ -103,36 +108,40 @@ def is_password_needed(
     return rule_check == MQCHK_REQUIRED or (rule_check == MQCHK_REQUIRED_ADMIN and is_administrator)
 
 
-def is_password_checked(terms: Terms | None, is_local: bool, has_password: bool) -> bool:
+def is_password_checked(settings: AuthenticationSettings | None, is_local: bool, has_password: bool) -> bool:
     """Whether a password that came is looked at. OPTIONAL looks at it; NONE, and no CONNAUTH, leave it alone."""
-    return has_password and not _asks_nobody(terms, is_local)
+    return has_password and not _checks_no_passwords(settings, is_local)
 
 
-def refusal(
-    terms: Terms | None,
+def refusal_reason(
+    settings: AuthenticationSettings | None,
     is_local: bool,
     is_administrator: bool,
     has_password: bool,
     rule_check: int = MQCHK_AS_Q_MGR,
 ) -> str:
     """Why a connection is refused before any password is looked at; empty when it goes on."""
-    if is_password_needed(terms, is_local, is_administrator, rule_check):
-        if _asks_nobody(terms, is_local):
+    if is_password_needed(settings, is_local, is_administrator, rule_check):
+        if _checks_no_passwords(settings, is_local):
             return (
                 "the channel authentication rule has CHCKCLNT, but the queue manager checks no passwords: "
                 "its CONNAUTH is blank, or names an AUTHINFO with CHCKCLNT(NONE)"
             )
         if not has_password:
             return "a user and a password are needed, and none were given"
-    if terms is not None and terms.source == SOURCE_LDAP and is_password_checked(terms, is_local, has_password):
+    if (
+        settings is not None
+        and settings.source == SOURCE_LDAP
+        and is_password_checked(settings, is_local, has_password)
+    ):
         return LDAP_REFUSED
     return ""
 
 
-def _asks_nobody(terms: Terms | None, is_local: bool) -> bool:
-    if terms is None:
+def _checks_no_passwords(settings: AuthenticationSettings | None, is_local: bool) -> bool:
+    if settings is None:
         return True
-    return (terms.check_local if is_local else terms.check_client) == MQCHK_NONE
+    return (settings.check_local if is_local else settings.check_client) == MQCHK_NONE
 
 
 def mapped_user(asserted: str, authenticated: str, adopts: bool, is_early: bool = True) -> str:

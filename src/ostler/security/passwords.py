@@ -67,7 +67,7 @@ class PasswordHash:
     def __repr__(self) -> str:
         return f"<PasswordHash scrypt ln={self.cost_log2}>"
 
-    def encoded(self) -> str:
+    def encode(self) -> str:
         parameters = f"ln={self.cost_log2},r={self.block},p={self.parallel}"
         return f"$scrypt${parameters}${_to_text(self.salt)}${_to_text(self.digest)}"
 
@@ -82,7 +82,7 @@ class UserEntry:
         self.groups: tuple[str, ...] = groups
 
     def line(self) -> str:
-        return f"{self.name}:{self.hash.encoded() if self.hash else NO_PASSWORD}:{','.join(self.groups)}"
+        return f"{self.name}:{self.hash.encode() if self.hash else NO_PASSWORD}:{','.join(self.groups)}"
 
 
 # -- hashes ------------------------------------------------------------------------------------------------------------
@@ -103,12 +103,12 @@ def verify(kept: PasswordHash, password: str) -> bool:
     """Whether it is the password. How long this takes does not depend on how much of it is right."""
     if password_problem(password):
         # It cannot be right, but finding that out costs what a wrong password costs.
-        _again(kept, "?")
+        _recompute(kept, "?")
         return False
-    return hmac.compare_digest(_again(kept, password), kept.digest)
+    return hmac.compare_digest(_recompute(kept, password), kept.digest)
 
 
-def verify_nobody(like: PasswordHash | None, password: str) -> bool:
+def verify_unknown_user(like: PasswordHash | None, password: str) -> bool:
     """Always False, after as long as a wrong password would take: nobody learns which users there are."""
     if like is None:
         like = PasswordHash(_COST_LOG2, _BLOCK, _PARALLEL, bytes(SALT_BYTES), bytes(_HASH_BYTES))
@@ -170,7 +170,7 @@ def _parameters(text: str) -> tuple[int, int, int]:
     return cost_log2, block, parallel
 
 
-def _again(kept: PasswordHash, password: str) -> bytes:
+def _recompute(kept: PasswordHash, password: str) -> bytes:
     return _scrypt(password, kept.salt, kept.cost_log2, kept.block, kept.parallel, len(kept.digest))
 
 
@@ -277,7 +277,7 @@ def parse(data: bytes) -> PasswordFile:
         if not comment or comment.startswith("#"):
             file.keep_comment(comment)
         elif is_versioned:
-            _take(file, number, line)
+            _parse_line(file, number, line)
         elif line.strip() == VERSION_LINE:
             is_versioned = True
         elif line.startswith(_VERSION_WORD):
@@ -287,7 +287,7 @@ def parse(data: bytes) -> PasswordFile:
     return file
 
 
-def _take(file: PasswordFile, number: int, line: str) -> None:
+def _parse_line(file: PasswordFile, number: int, line: str) -> None:
     parts = line.split(":")
     if len(parts) != 3:
         raise PasswordFileError(number, "it is not of the form user:hash:groups")

@@ -42,26 +42,26 @@ def check_profile(profile: str) -> None:
     if profile == CLASS_PROFILE:
         return
     if not profile or len(profile) > PROFILE_LENGTH_MAX:
-        raise _refused(profile, f"a profile has 1 to {PROFILE_LENGTH_MAX} characters")
+        raise _profile_error(profile, f"a profile has 1 to {PROFILE_LENGTH_MAX} characters")
     for character in profile:
         if character not in _NAME_CHARACTERS and character not in "*?":
-            raise _refused(profile, f"{character!r} cannot be in the name of an object")
+            raise _profile_error(profile, f"{character!r} cannot be in the name of an object")
     if ANY_QUALIFIERS not in profile:
         return
     qualifiers = profile.split(".")
     if qualifiers.count(ANY_QUALIFIERS) > 1:
-        raise _refused(profile, "** can be there once")
+        raise _profile_error(profile, "** can be there once")
     for qualifier in qualifiers:
         if ANY_QUALIFIERS in qualifier and qualifier != ANY_QUALIFIERS:
-            raise _refused(profile, "** stands alone between periods")
+            raise _profile_error(profile, "** stands alone between periods")
 
 
-def _refused(profile: str, why: str) -> MQError:
+def _profile_error(profile: str, why: str) -> MQError:
     return MQError(MQRCCF_PROFILE_NAME_ERROR, f"{profile[:64]!r} is not a profile: {why}.")
 
 
 @final
-class Pattern:
+class ProfilePattern:
     """A generic profile taken apart once, for many names."""
 
     def __init__(self, profile: str) -> None:
@@ -94,7 +94,7 @@ def matches(profile: str, name: str) -> bool:
     """Whether a profile is for an object of this name."""
     if not is_generic(profile):
         return profile == name
-    return Pattern(profile).matches(name.split("."))
+    return ProfilePattern(profile).matches(name.split("."))
 
 
 def _qualifier_matches(pattern: str, text: str) -> bool:

@@ -19,16 +19,16 @@ from ostler.engine.queue.queue import Queue
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQFMT_ADMIN, MQMON_NONE, MQMON_OFF, MQQT_LOCAL
 from ostler.model.counters import Counts, queue_counts, verb_counts
-from ostler.observe.accounting_messages import Party, queue_accounts, verb_account
-from ostler.observe.message_builder import About
+from ostler.observe.accounting_messages import AccountedConnection, mqi_accounting, queue_accounting
+from ostler.observe.message_builder import ReportingInterval
 from ostler.observe.statistics import difference
 from ostler.observe.statistics_messages import (
     ChannelInterval,
     MessageChannelInterval,
     QueueInterval,
     channel_statistics,
+    mqi_statistics,
     queue_statistics,
-    verb_statistics,
 )
 from ostler.server.channels.settings import host_of
 from ostler.server.channels.statistics import ClientChannelStatistics, MessageChannelStatistics
@@ -152,7 +152,7 @@ class StatisticsWriter:
                 self._send(STATISTICS_QUEUE, messages)
                 self._manager.wake()
 
-    def _verb_messages(self, about: About) -> list[bytes]:
+    def _verb_messages(self, about: ReportingInterval) -> list[bytes]:
         with self._manager.lock:
             engine = self._engine
             counts = self._process_counts()
@@ -167,7 +167,7 @@ class StatisticsWriter:
             engine.begin_verb_statistics()
         if not any(verbs.values()) and not any(manager.values()):
             return []
-        return [verb_statistics(about, verbs, manager, high, extras)]
+        return [mqi_statistics(about, verbs, manager, high, extras)]
 
     def _queue_intervals(self) -> list[QueueInterval]:
         """Return the intervals of queues that were active, and begin a new one for all, in slices."""
@@ -221,11 +221,11 @@ class StatisticsWriter:
             now = verb_counts(connection.counters)
             verbs = difference(now, account.base)
             if how >= 0 or any(verbs.values()):
-                messages.append(verb_account(about, party, verbs, account.busy_ns // 1000))
+                messages.append(mqi_accounting(about, party, verbs, account.busy_ns // 1000))
                 account.base = now
                 account.busy_ns = 0
         active = [queue for queue in account.queues.values() if queue.has_figures]
-        messages.extend(queue_accounts(about, party, active, limit))
+        messages.extend(queue_accounting(about, party, active, limit))
         if messages:
             account.sequence += 1
             account.started_ms = now_ms
@@ -236,11 +236,13 @@ class StatisticsWriter:
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
-    def _about(self, started_ms: int, ended_ms: int) -> About:
+    def _about(self, started_ms: int, ended_ms: int) -> ReportingInterval:
         level = self._engine.manager.attributes.get("CMDLEVEL", 0)
         ahead_ms = int(self._engine.wall_offset_ms)
         started_ms += ahead_ms
-        return About(self._manager.name, level if isinstance(level, int) else 0, started_ms, ended_ms + ahead_ms)
+        return ReportingInterval(
+            self._manager.name, level if isinstance(level, int) else 0, started_ms, ended_ms + ahead_ms
+        )
 
     def _bytes_max(self, queue_name: str) -> int:
         queue = self._engine.queues.get(queue_name)
@@ -287,7 +289,7 @@ def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:
     )
 
 
-def _connection_party(connection: Connection, sequence: int, now_ms: int, how: int) -> Party:
+def _connection_party(connection: Connection, sequence: int, now_ms: int, how: int) -> AccountedConnection:
     process_id = os.getpid()
     channel = ""
     address = ""
@@ -296,7 +298,7 @@ def _connection_party(connection: Connection, sequence: int, now_ms: int, how: i
         process_id = owner.link.process_id
         channel = owner.link.channel
         address = host_of(owner.link) if channel else ""
-    return Party(
+    return AccountedConnection(
         connection.connection_id,
         sequence,
         connection.application,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostler.model.authorities import CRT
 from ostler.model.constants import MQCHLA_DISABLED, MQOT_Q_MGR
-from ostler.security.authorities import EVERYBODY, VALID, record
+from ostler.security.authorities import EVERYBODY, VALID_AUTHORITIES, record
 from ostler.security.profiles import MANAGER_PROFILE
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import QueueManagerIni
@@ -30,7 +30,7 @@ def disable_security(manager: QueueManager) -> QueueManager:
     with manager.lock:
         definition = manager.engine.manager.altered({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})
     manager.define(definition, replace=True)
-    for object_type, mask in VALID.items():
+    for object_type, mask in VALID_AUTHORITIES.items():
         profile = MANAGER_PROFILE if object_type == MQOT_Q_MGR else "**"
         manager.define(record(object_type, profile, EVERYBODY, True, mask), replace=True)
         manager.define(record(object_type, "@class", EVERYBODY, True, CRT), replace=True)

@@ -18,7 +18,7 @@ from ostler.model.constants import (
     MQOT_SERVICE,
     MQOT_TOPIC,
 )
-from ostler.security.authorities import OBJECT_TYPES, VALID
+from ostler.security.authorities import OBJECT_TYPES, VALID_AUTHORITIES
 from ostler.server.queue_manager import QueueManager
 
 OBJECTS = [kind for kind in ObjectType if mqot(kind) != MQOT_Q_MGR]
@@ -75,7 +75,7 @@ def test_what_is_needed(verb: str, kind: ObjectType, object_type: int, mask: int
 def test_what_is_needed_can_be_given(kind: ObjectType) -> None:
     assert mqot(kind) in OBJECT_TYPES.values()
     for verb in ("ALTER", "DEFINE", "DELETE", "DISPLAY", "REPLACE"):
-        assert needed_authorities(verb, kind) & ~(VALID[mqot(kind)] | CRT) == 0
+        assert needed_authorities(verb, kind) & ~(VALID_AUTHORITIES[mqot(kind)] | CRT) == 0
 
 
 def test_a_command_is_refused_without_its_authority(manager: QueueManager) -> None:

@@ -9,7 +9,7 @@ from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.engine.core import Engine
 from ostler.engine.events import channel_events
-from ostler.engine.events.configuration_events import CHANNEL_QUEUE
+from ostler.engine.events.channel_events import CHANNEL_QUEUE
 from ostler.engine.events.reports import Outgoing
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType

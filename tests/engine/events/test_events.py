@@ -290,8 +290,8 @@ def test_figures_are_taken_once() -> None:
     world.put(5)
     world.get(2)
     world.pass_ms(3000)
-    assert events.take_figures(world.engine, world.queue) == (3, 5, 5, 2)
-    assert events.take_figures(world.engine, world.queue) == (0, 3, 0, 0)
+    assert events.reset_statistics(world.engine, world.queue) == (3, 5, 5, 2)
+    assert events.reset_statistics(world.engine, world.queue) == (0, 3, 0, 0)
 
 
 def test_event_message_is_a_datagram_with_the_defaults_of_the_event_queue() -> None:

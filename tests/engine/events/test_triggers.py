@@ -386,7 +386,7 @@ def test_the_first_opening_of_the_initiation_queue_triggers(kind: int, expected:
     world.put()
     world.queue("ELSEWHERE").inputs = 1
     world.initiation.inputs = 1
-    made = triggers.on_initiation_queue_opened(world.engine, world.initiation)
+    made = triggers.on_initiation_queue_open(world.engine, world.initiation)
     assert [item.queue_name for item in made] == [INITIATION] * expected
 
 
@@ -395,12 +395,12 @@ def test_a_second_trigger_monitor_changes_nothing() -> None:
     world.initiation.inputs = 0
     world.put()
     world.initiation.inputs = 2
-    assert triggers.on_initiation_queue_opened(world.engine, world.initiation) == []
+    assert triggers.on_initiation_queue_open(world.engine, world.initiation) == []
 
 
 def test_opening_the_initiation_queue_of_an_empty_queue_triggers_nothing() -> None:
     world = World()
-    assert triggers.on_initiation_queue_opened(world.engine, world.initiation) == []
+    assert triggers.on_initiation_queue_open(world.engine, world.initiation) == []
 
 
 @pytest.mark.parametrize(

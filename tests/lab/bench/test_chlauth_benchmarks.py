@@ -26,7 +26,7 @@ def test_the_rules_are_many_and_let_only_loopback_in_as_it_is() -> None:
         table.put(definition)
     assert len({definition.name for definition in made}) == len(table) == 200
     assert table.decide("LAB", "127.0.0.9", "", "me", None, None).source == MQUSRC_CHANNEL
-    assert table.decide("LAB", "10.0.0.5", "", "me", None, None).refused
+    assert table.decide("LAB", "10.0.0.5", "", "me", None, None).is_refused
     assert table.decide("LAB", "11.0.6.77", "", "me", None, None).user == "app"
     assert table.decide("APP4.X", "12.0.0.1", "", "me", None, None).user == "app"
 

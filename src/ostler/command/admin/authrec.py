@@ -33,11 +33,11 @@ from ostler.security.authorities import (
     EVERYBODY,
     GROUP,
     OBJECT_TYPES,
-    VALID,
+    VALID_AUTHORITIES,
     AuthorityRecords,
+    invalid_authorities,
     mask_of_record,
     record,
-    unknown_to,
 )
 from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profile, is_generic, matches
 
@@ -122,7 +122,7 @@ def set_records(
     context.authorize(MQOT_Q_MGR, "", CHG)
     object_type = object_type_of(objtype)
     for mask in (add, remove):
-        unknown = unknown_to(object_type, mask)
+        unknown = invalid_authorities(object_type, mask)
         if unknown:
             words = ",".join(words_of(unknown))
             raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{words} makes no sense for objects of type {objtype}.")
@@ -139,7 +139,7 @@ def set_records(
 
 def _check_overlap(object_type: int, add: int, remove: int) -> None:
     both = add & remove
-    if both and VALID[object_type] & ~remove:
+    if both and VALID_AUTHORITIES[object_type] & ~remove:
         words = ",".join(words_of(both))
         raise MQError(
             MQRCCF_AUTH_VALUE_ERROR,
@@ -320,7 +320,7 @@ def entity_authority(context: CommandContext, entity: str, is_group: bool, objty
     object_type = object_type_of(objtype)
     profile = context.query(partial(_profile_asked, objtype, name))
     if (is_group and entity == ADMINISTRATORS) or (not is_group and context.is_administrator(entity)):
-        return VALID[object_type] | CRT
+        return VALID_AUTHORITIES[object_type] | CRT
     groups = () if is_group else (*context.groups_of(entity), EVERYBODY)
     found = context.query(partial(_of_entities, who, groups))
     if is_generic(profile):

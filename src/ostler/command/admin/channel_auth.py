@@ -43,7 +43,7 @@ from ostler.model.errors import MQError
 from ostler.security.addresses import AddressPattern, read_address
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import ChannelRules
-from ostler.security.channel_names import NamePattern, names_meet
+from ostler.security.channel_names import GenericName, names_overlap
 from ostler.security.channel_rule import (
     BLOCKING,
     IDENTITIES,
@@ -248,13 +248,13 @@ def find_rules(context: CommandContext, question: RuleQuery) -> RuleMatches:
 
 
 def _asked_for(question: RuleQuery, kept: list[Definition]) -> Iterator[Definition]:
-    pattern = NamePattern(question.channel)
+    pattern = GenericName(question.channel)
     for definition in kept:
         profile = text_of(definition.attributes, "CHLAUTH")
         if question.match == "EXACT":
             is_wanted = profile == question.channel
         elif question.match == "ALL":
-            is_wanted = names_meet(profile, question.channel)
+            is_wanted = names_overlap(profile, question.channel)
         else:
             is_wanted = pattern.matches(profile)
         word = TYPE_WORDS.get(number_of(definition.attributes, "TYPE", -1), "")
@@ -298,22 +298,22 @@ def _run_check(context: CommandContext, question: RuleQuery, kept: list[Definiti
     for definition in kept:
         table.put(definition)
     subject, issuer = _name("SSLPEER", question.subject), _name("SSLCERTI", question.issuer)
-    blocked = table.address_blocked(question.address)
-    if blocked is not None and blocked.refused and blocked.rule is not None:
+    blocked = table.find_blocked_address(question.address)
+    if blocked is not None and blocked.is_refused and blocked.rule is not None:
         return RuleMatches((blocked.rule,))
     decision = table.decide(
         question.channel, question.address, "", question.client_user, subject, issuer, question.manager
     )
     met = [rule for rule in (decision.warning, decision.rule) if rule is not None]
-    if decision.refused:
+    if decision.is_refused:
         return RuleMatches(tuple(met))
     user = decision.user or _channel_user(context, question.channel) or question.client_user
     if question.manager:
         # Rules that block users are about clients. A partner for whom nobody has named a user is nobody.
         return RuleMatches(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
-    barred = table.user_blocked(question.channel, user, context.is_administrator(user))
+    barred = table.find_blocked_user(question.channel, user, context.is_administrator(user))
     if barred is not None and barred.rule is not None:
-        return RuleMatches((barred.rule,) if barred.refused else (*met, barred.rule), user)
+        return RuleMatches((barred.rule,) if barred.is_refused else (*met, barred.rule), user)
     return RuleMatches(tuple(met), user)
 
 

@@ -28,7 +28,7 @@ from ostler.model.attributes import ObjectType, find, to_text
 from ostler.model.authorities import AUTHORITY_NUMBERS, DSP, words_of
 from ostler.model.constants import MQOT_Q_MGR
 from ostler.model.errors import MQError
-from ostler.security.authorities import COMPOSITES, OBJECT_TYPES, expand, unknown_to
+from ostler.security.authorities import COMPOSITES, OBJECT_TYPES, expand, invalid_authorities
 from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profile
 
 _SHOWN: Final = ("PROFILE", "ENTITY", "ENTTYPE", "OBJTYPE", "AUTHLIST")
@@ -121,7 +121,7 @@ def _authorities(words: Sequence[Token] | None, keyword: str, objtype: str) -> i
         if text not in _WORDS:
             raise unknown_word(word, f"is not an authority: {keyword} takes {', '.join(_WORDS)}", _WORDS)
         bits = expand((text,), object_type)
-        if unknown_to(object_type, bits):
+        if invalid_authorities(object_type, bits):
             raise MqscSyntaxError(word.end, f"{text} makes no sense for objects of type {objtype}")
         mask |= bits
     return mask

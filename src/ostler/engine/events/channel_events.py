@@ -1,7 +1,7 @@
-"""Events about channels: started, stopped, refused or waiting for a place, unable to convert, unable to agree on TLS.
+"""Channel events: started, stopped, blocked, not available or activated, conversion errors and TLS errors.
 
-CHLEV of the queue manager says which are made: all, or only those that are exceptions. Those about TLS follow SSLEV.
-Nothing is delivered here.
+CHLEV of the queue manager enables all of them or only the exceptions; those about TLS follow SSLEV. The functions
+return the messages; the caller puts them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
-from ostler.engine.events.configuration_events import CHANNEL_QUEUE
 from ostler.engine.events.performance_events import event_message, fixed_name, fixed_text
 from ostler.engine.events.reports import Outgoing
 from ostler.model.constants import (
     MQCA_Q_MGR_NAME,
+    MQCA_REMOTE_Q_MGR_NAME,
     MQCACF_AUX_ERROR_DATA_STR_1,
     MQCACF_AUX_ERROR_DATA_STR_2,
     MQCACF_AUX_ERROR_DATA_STR_3,
     MQCACH_CHANNEL_NAME,
+    MQCACH_CLIENT_USER_ID,
     MQCACH_CONNECTION_NAME,
     MQCACH_FORMAT_NAME,
     MQCACH_SSL_HANDSHAKE_STAGE,
@@ -40,6 +41,8 @@ from ostler.model.constants import (
     MQIACH_MAX_INSTS_PER_CLIENT,
     MQIACH_SSL_RETURN_CODE,
     MQRC_CHANNEL_ACTIVATED,
+    MQRC_CHANNEL_BLOCKED,
+    MQRC_CHANNEL_BLOCKED_WARNING,
     MQRC_CHANNEL_CONV_ERROR,
     MQRC_CHANNEL_NOT_ACTIVATED,
     MQRC_CHANNEL_NOT_AVAILABLE,
@@ -59,10 +62,12 @@ from ostler.model.constants import (
 )
 from ostler.model.pcf import Integer, Parameter, String
 
-# Severities in front of the number of a message in an error identifier.
+CHANNEL_QUEUE: Final = "SYSTEM.ADMIN.CHANNEL.EVENT"
+
+# Severities above the message number in an error identifier.
 _INFORMATION: Final = 0x10000000
 _ERROR: Final = 0x20000000
-# What a limit is told as, by the qualifier of the event.
+# The PCF parameter of a limit, by the reason qualifier of the event.
 _LIMITS: Final[dict[int, int]] = {
     MQRQ_MAX_ACTIVE_CHANNELS: MQIA_ACTIVE_CHANNELS,
     MQRQ_MAX_CHANNELS: MQIA_MAX_CHANNELS,
@@ -72,17 +77,17 @@ _LIMITS: Final[dict[int, int]] = {
 
 
 def error_identifier(message: i64, is_error: bool) -> int:
-    """The number of an AMQ message as events tell it: read as hexadecimal, its last four digits are that number."""
+    """Return the error identifier of an AMQ message: the last four hexadecimal digits are its decimal number."""
     if message <= 0:
         return 0
     return (_ERROR if is_error else _INFORMATION) | int(str(message), 16)
 
 
 def on_channel_started(engine: Engine, channel: str, transmission_queue: str, connection_name: str) -> list[Outgoing]:
-    """A message channel runs. Only those that send have a transmission queue; it is empty for others."""
-    if not _is_wanted(engine, False):
+    """Channel Started. `transmission_queue` is empty for receiving channels."""
+    if not _is_enabled(engine, False):
         return []
-    return [_event(engine, MQRC_CHANNEL_STARTED, [], _whom(channel, transmission_queue, connection_name))]
+    return [_event(engine, MQRC_CHANNEL_STARTED, [], _channel_parameters(channel, transmission_queue, connection_name))]
 
 
 def on_channel_stopped(
@@ -95,14 +100,14 @@ def on_channel_stopped(
     numbers: tuple[int, int] = (0, 0),
     texts: tuple[str, str, str] = ("", "", ""),
 ) -> list[Outgoing]:
-    """A message channel that had been told of as started runs no more. `qualifier` is MQRQ_CHANNEL_STOPPED_...
+    """Channel Stopped, for a message channel reported as started. `qualifier` is MQRQ_CHANNEL_STOPPED_...
 
-    `message` is the number of the AMQ message that tells why, such as 9526; `numbers` and `texts` are what it names.
+    `message` is the number of the AMQ message with the cause, such as 9526; `numbers` and `texts` are its inserts.
     """
     is_exception = qualifier != MQRQ_CHANNEL_STOPPED_OK
-    if not _is_wanted(engine, is_exception):
+    if not _is_enabled(engine, is_exception):
         return []
-    why: list[Parameter] = [
+    details: list[Parameter] = [
         String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
         Integer(MQIACF_ERROR_IDENTIFIER, error_identifier(message, is_exception)),
         Integer(MQIACF_AUX_ERROR_DATA_INT_1, numbers[0]),
@@ -112,41 +117,51 @@ def on_channel_stopped(
         String(MQCACF_AUX_ERROR_DATA_STR_3, texts[2]),
     ]
     first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
-    return [_event(engine, MQRC_CHANNEL_STOPPED, first, why + _whom("", transmission_queue, connection_name))]
+    return [
+        _event(
+            engine, MQRC_CHANNEL_STOPPED, first, details + _channel_parameters("", transmission_queue, connection_name)
+        )
+    ]
 
 
 def on_channel_stopped_by_user(engine: Engine, channel: str) -> list[Outgoing]:
-    """STOP CHANNEL was given, and the channel is in the stopped state."""
-    if not _is_wanted(engine, True):
+    """Channel Stopped By User: STOP CHANNEL put the channel into STOPPED state."""
+    if not _is_enabled(engine, True):
         return []
     first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, MQRQ_CHANNEL_STOPPED_DISABLED)]
-    return [_event(engine, MQRC_CHANNEL_STOPPED_BY_USER, first, _whom(channel, "", ""))]
+    return [_event(engine, MQRC_CHANNEL_STOPPED_BY_USER, first, _channel_parameters(channel, "", ""))]
 
 
 def on_channel_not_activated(
     engine: Engine, channel: str, transmission_queue: str, connection_name: str
 ) -> list[Outgoing]:
-    """A channel waits, because no more of them may be active."""
-    if not _is_wanted(engine, True):
+    """Channel Not Activated: the channel waits because MaxActiveChannels is reached."""
+    if not _is_enabled(engine, True):
         return []
-    return [_event(engine, MQRC_CHANNEL_NOT_ACTIVATED, [], _whom(channel, transmission_queue, connection_name))]
+    return [
+        _event(
+            engine, MQRC_CHANNEL_NOT_ACTIVATED, [], _channel_parameters(channel, transmission_queue, connection_name)
+        )
+    ]
 
 
 def on_channel_activated(engine: Engine, channel: str, transmission_queue: str, connection_name: str) -> list[Outgoing]:
-    """A channel that waited until fewer were active can go on."""
-    if not _is_wanted(engine, True):
+    """Channel Activated: a channel that waited for MaxActiveChannels can start."""
+    if not _is_enabled(engine, True):
         return []
-    return [_event(engine, MQRC_CHANNEL_ACTIVATED, [], _whom(channel, transmission_queue, connection_name))]
+    return [
+        _event(engine, MQRC_CHANNEL_ACTIVATED, [], _channel_parameters(channel, transmission_queue, connection_name))
+    ]
 
 
 def on_channel_not_available(
     engine: Engine, qualifier: i64, channel: str, connection_name: str, most: i64
 ) -> list[Outgoing]:
-    """Somebody who connected is refused: there are `most` channels already. `qualifier` says which limit that is."""
-    if not _is_wanted(engine, True):
+    """Channel Not Available: a connection is refused by the limit `qualifier`, which is `most`."""
+    if not _is_enabled(engine, True):
         return []
     first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
-    rest = _whom(channel, "", connection_name)
+    rest = _channel_parameters(channel, "", connection_name)
     rest.append(Integer(_LIMITS[int(qualifier)], most))
     return [_event(engine, MQRC_CHANNEL_NOT_AVAILABLE, first, rest)]
 
@@ -154,15 +169,17 @@ def on_channel_not_available(
 def on_channel_conversion_error(
     engine: Engine, reason: i64, channel: str, format_name: str, transmission_queue: str, connection_name: str
 ) -> list[Outgoing]:
-    """A sending end with CONVERT(YES) could not convert a message. `reason` is that of the get."""
-    if not _is_wanted(engine, True):
+    """Channel Conversion Error: a sender with CONVERT(YES) could not convert a message. `reason` is that of the get."""
+    if not _is_enabled(engine, True):
         return []
     first: list[Parameter] = [
         Integer(MQIACF_CONV_REASON_CODE, reason),
         String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
         String(MQCACH_FORMAT_NAME, fixed_text(format_name, 8)),
     ]
-    return [_event(engine, MQRC_CHANNEL_CONV_ERROR, first, _whom("", transmission_queue, connection_name))]
+    return [
+        _event(engine, MQRC_CHANNEL_CONV_ERROR, first, _channel_parameters("", transmission_queue, connection_name))
+    ]
 
 
 def on_channel_ssl_error(
@@ -175,13 +192,13 @@ def on_channel_ssl_error(
     return_code: i64 = 0,
     peer: str = "",
 ) -> list[Outgoing]:
-    """TLS was not agreed on. `qualifier` is MQRQ_SSL_...; what is not known yet of the channel is empty.
+    """Channel SSL Error. `qualifier` is MQRQ_SSL_...; channel fields not yet known are empty.
 
-    `stage` and `return_code` are told of a handshake that failed, `peer` of a name that did not fit SSLPEER.
+    `stage` and `return_code` describe a failed handshake, `peer` a name that does not match SSLPEER.
     """
-    if not _is_secure_wanted(engine):
+    if not _is_ssl_enabled(engine):
         return []
-    rest = _whom(channel, transmission_queue, connection_name)
+    rest = _channel_parameters(channel, transmission_queue, connection_name)
     if qualifier == MQRQ_SSL_HANDSHAKE_ERROR:
         rest.append(String(MQCACH_SSL_HANDSHAKE_STAGE, fixed_text(stage, 32)))
         rest.append(Integer(MQIACH_SSL_RETURN_CODE, return_code))
@@ -194,24 +211,58 @@ def on_channel_ssl_error(
 def on_channel_ssl_warning(
     engine: Engine, qualifier: i64, channel: str, transmission_queue: str, connection_name: str
 ) -> list[Outgoing]:
-    """TLS was agreed on in spite of something that an administrator should know. `qualifier` is MQRQ_SSL_..."""
-    if not _is_secure_wanted(engine):
+    """Channel SSL Warning: TLS was negotiated, but an administrator should look at it. `qualifier` is MQRQ_SSL_..."""
+    if not _is_ssl_enabled(engine):
         return []
     first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
-    return [_event(engine, MQRC_CHANNEL_SSL_WARNING, first, _whom(channel, transmission_queue, connection_name))]
+    return [
+        _event(
+            engine, MQRC_CHANNEL_SSL_WARNING, first, _channel_parameters(channel, transmission_queue, connection_name)
+        )
+    ]
 
 
-def _is_wanted(engine: Engine, is_exception: bool) -> bool:
+def on_channel_blocked(
+    engine: Engine,
+    is_warning: bool,
+    qualifier: int,
+    channel: str,
+    address: str,
+    user: str,
+    peer: str,
+    partner: str = "",
+) -> list[Outgoing]:
+    """Channel Blocked: a CHLAUTH rule refused a connection, or only warned. `qualifier` is MQRQ_CHANNEL_BLOCKED_..."""
+    if engine.manager.attributes.get("CHLEV", MQEVR_DISABLED) == MQEVR_DISABLED:
+        return []
+    parameters: list[Parameter] = [
+        fixed_name(MQCA_Q_MGR_NAME, engine.name),
+        Integer(MQIACF_REASON_QUALIFIER, qualifier),
+        String(MQCACH_CONNECTION_NAME, address),
+    ]
+    if channel:
+        parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+    if user:
+        parameters.append(String(MQCACH_CLIENT_USER_ID, user))
+    if peer:
+        parameters.append(String(MQCACH_SSL_PEER_NAME, peer))
+    if partner:
+        parameters.append(fixed_name(MQCA_REMOTE_Q_MGR_NAME, partner))
+    reason = MQRC_CHANNEL_BLOCKED_WARNING if is_warning else MQRC_CHANNEL_BLOCKED
+    return [event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, parameters)]
+
+
+def _is_enabled(engine: Engine, is_exception: bool) -> bool:
     setting = engine.manager.attributes.get("CHLEV", MQEVR_DISABLED)
     return setting == MQEVR_ENABLED or (is_exception and setting == MQEVR_EXCEPTION)
 
 
-def _is_secure_wanted(engine: Engine) -> bool:
+def _is_ssl_enabled(engine: Engine) -> bool:
     return engine.manager.attributes.get("SSLEV", MQEVR_DISABLED) == MQEVR_ENABLED
 
 
-def _whom(channel: str, transmission_queue: str, connection_name: str) -> list[Parameter]:
-    """Which channel it is about, as far as that is known."""
+def _channel_parameters(channel: str, transmission_queue: str, connection_name: str) -> list[Parameter]:
+    """Return the parameters that identify the channel, as far as known."""
     found: list[Parameter] = []
     if channel:
         found.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))

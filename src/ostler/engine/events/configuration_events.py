@@ -1,7 +1,8 @@
-"""Events about what administrators do and what is refused to people: configuration, command, authority and channel.
+"""Configuration, command and authority events.
 
-A change of an object makes two configuration events, what it was and what it is, with one correlation id. Commands are
-told with who gave them. Refusals for want of authority say who wanted what. Nothing is delivered here.
+A change of an object makes two configuration events, before and after, with one correlation identifier. Command events
+name the user. Authority events describe a request refused with MQRC_NOT_AUTHORIZED. The functions return the messages;
+the caller puts them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from ostler.model.constants import (
     MQBACF_EVENT_SECURITY_ID,
     MQCA_Q_MGR_NAME,
     MQCA_Q_NAME,
-    MQCA_REMOTE_Q_MGR_NAME,
     MQCACF_APPL_NAME,
     MQCACF_COMMAND_MQSC,
     MQCACF_CSP_USER_IDENTIFIER,
@@ -31,12 +31,9 @@ from ostler.model.constants import (
     MQCACF_OBJECT_Q_MGR_NAME,
     MQCACF_USER_IDENTIFIER,
     MQCACH_CHANNEL_NAME,
-    MQCACH_CLIENT_USER_ID,
     MQCACH_CONNECTION_NAME,
-    MQCACH_SSL_PEER_NAME,
     MQCFC_LAST,
     MQCFC_NOT_LAST,
-    MQCMD_CHANNEL_EVENT,
     MQCMD_COMMAND_EVENT,
     MQCMD_CONFIG_EVENT,
     MQCMD_Q_MGR_EVENT,
@@ -67,8 +64,6 @@ from ostler.model.constants import (
     MQOT_SERVICE,
     MQOT_STORAGE_CLASS,
     MQOT_TOPIC,
-    MQRC_CHANNEL_BLOCKED,
-    MQRC_CHANNEL_BLOCKED_WARNING,
     MQRC_COMMAND_MQSC,
     MQRC_COMMAND_PCF,
     MQRC_CONFIG_CHANGE_OBJECT,
@@ -87,10 +82,9 @@ from ostler.model.pcf import ByteString, Group, Integer, IntegerList, Parameter,
 
 CONFIGURATION_QUEUE: Final = "SYSTEM.ADMIN.CONFIG.EVENT"
 COMMAND_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.EVENT"
-CHANNEL_QUEUE: Final = "SYSTEM.ADMIN.CHANNEL.EVENT"
 
 _PADDED_MAX: Final = 1024
-# Parameters that are passwords.
+# Parameters that hold passwords.
 _SECRET: Final = frozenset(
     [each.pcf for kind in ObjectType for each in attributes_of(kind) if each.shown == Shown.MASKED and each.pcf]
 )
@@ -115,29 +109,29 @@ _TYPES: Final[dict[ObjectType, int]] = {
 }
 
 
-def _is_on(engine: Engine, name: str) -> bool:
+def _is_enabled(engine: Engine, name: str) -> bool:
     return engine.manager.attributes.get(name, MQEVR_DISABLED) != MQEVR_DISABLED
 
 
-# -- configuration ---------------------------------------------------------------------------------------------------
+# -- configuration ----------------------------------------------------------------------------------------------------
 
 
 def on_change(engine: Engine, before: Definition | None, after: Definition | None) -> list[Outgoing]:
-    """An object came (nothing before), changed, or went (nothing after)."""
+    """Create, Change or Delete Object: `before` is None for a new object, `after` for a deleted one."""
     either = after if after is not None else before
     if either is None or either.object_type not in _TYPES:
         return []
-    # Switching the events off is still told.
-    if not _is_on(engine, "CONFIGEV") and not _is_switch_off(before, after):
+    # Switching the events off is still reported.
+    if not _is_enabled(engine, "CONFIGEV") and not _is_switch_off(before, after):
         return []
     if before is None and after is not None:
-        return [_configuration(engine, after, MQRC_CONFIG_CREATE_OBJECT, 1, True)]
+        return [_configuration_event(engine, after, MQRC_CONFIG_CREATE_OBJECT, 1, True)]
     if after is None and before is not None:
-        return [_configuration(engine, before, MQRC_CONFIG_DELETE_OBJECT, 1, True)]
+        return [_configuration_event(engine, before, MQRC_CONFIG_DELETE_OBJECT, 1, True)]
     if before is None or after is None or before.attributes == after.attributes:
         return []
-    first = _configuration(engine, before, MQRC_CONFIG_CHANGE_OBJECT, 1, False)
-    second = _configuration(engine, after, MQRC_CONFIG_CHANGE_OBJECT, 2, True)
+    first = _configuration_event(engine, before, MQRC_CONFIG_CHANGE_OBJECT, 1, False)
+    second = _configuration_event(engine, after, MQRC_CONFIG_CHANGE_OBJECT, 2, True)
     shared = engine.new_id()
     for each in (first, second):
         each.md = each.md[:CORRELATION_ID_AT] + shared + each.md[CORRELATION_ID_AT + 24 :]
@@ -145,10 +139,10 @@ def on_change(engine: Engine, before: Definition | None, after: Definition | Non
 
 
 def on_refresh(engine: Engine, definition: Definition) -> list[Outgoing]:
-    """REFRESH QMGR TYPE(CONFIGEV) tells an object as it is."""
-    if not _is_on(engine, "CONFIGEV") or definition.object_type not in _TYPES:
+    """Refresh Object: the event of REFRESH QMGR TYPE(CONFIGEV) for one object."""
+    if not _is_enabled(engine, "CONFIGEV") or definition.object_type not in _TYPES:
         return []
-    return [_configuration(engine, definition, MQRC_CONFIG_REFRESH_OBJECT, 1, True)]
+    return [_configuration_event(engine, definition, MQRC_CONFIG_REFRESH_OBJECT, 1, True)]
 
 
 def _is_switch_off(before: Definition | None, after: Definition | None) -> bool:
@@ -157,7 +151,7 @@ def _is_switch_off(before: Definition | None, after: Definition | None) -> bool:
     return before.attributes.get("CONFIGEV", 0) != after.attributes.get("CONFIGEV", 0)
 
 
-def _configuration(engine: Engine, definition: Definition, reason: int, number: int, is_last: bool) -> Outgoing:
+def _configuration_event(engine: Engine, definition: Definition, reason: int, number: int, is_last: bool) -> Outgoing:
     kind = definition.object_type
     parameters: list[Parameter] = [
         *_context(engine, engine.actor, engine.actor_origin),
@@ -183,7 +177,7 @@ def _context(engine: Engine, user: str, origin: int) -> list[Parameter]:
 
 
 def object_parameters(definition: Definition) -> list[Parameter]:
-    """All of an object as PCF has it: its name first, then what it has in the order of the table."""
+    """Return all attributes of an object as PCF parameters: its name first, then the order of the attribute table."""
     found: list[Parameter] = []
     attributes = attributes_of(definition.object_type)
     for at, attribute in enumerate(attributes):
@@ -208,25 +202,27 @@ def _parameter(attribute: Attribute, value: Value) -> Parameter:
         return StringList(number, value)
     if attribute.kind == ValueKind.HEX:
         return ByteString(number, bytes.fromhex(value))
-    text = to_text(attribute, value)  # what is secret stays so
+    text = to_text(attribute, value)  # masks secrets
     size = len(text.encode())
     if attribute.length_max <= _PADDED_MAX and size < attribute.length_max:
         text += " " * (attribute.length_max - size)
     return String(number, text)
 
 
-# -- commands --------------------------------------------------------------------------------------------------------
+# -- commands ---------------------------------------------------------------------------------------------------------
 
 
 def on_command(
     engine: Engine, user: str, origin: int, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...]
 ) -> list[Outgoing]:
-    """A command was done: in words (`text`), or in PCF with its parameters. `command` is an MQCMD number."""
+    """Command event: an MQSC command (`text`) or a PCF command with its parameters. `command` is an MQCMD number."""
     setting = engine.manager.attributes.get("CMDEV", MQEVR_DISABLED)
     if setting == MQEVR_DISABLED or (setting == MQEVR_NO_DISPLAY and is_display):
         return []
     context = (*_context(engine, user, origin), Integer(MQIACF_COMMAND, command))
-    shown: list[Parameter] = [String(MQCACF_COMMAND_MQSC, text)] if text else [_public(each) for each in parameters]
+    shown: list[Parameter] = (
+        [String(MQCACF_COMMAND_MQSC, text)] if text else [_mask_secret(each) for each in parameters]
+    )
     data: tuple[Parameter, ...] = tuple(shown)
     return [
         event_message(
@@ -239,28 +235,28 @@ def on_command(
     ]
 
 
-def _public(parameter: Parameter) -> Parameter:
-    """A parameter without what is secret."""
+def _mask_secret(parameter: Parameter) -> Parameter:
+    """Return a parameter with its value masked if it holds a password."""
     if isinstance(parameter, String) and parameter.parameter in _SECRET:
         return String(parameter.parameter, "********")
     return parameter
 
 
-# -- refusals --------------------------------------------------------------------------------------------------------
+# -- authority --------------------------------------------------------------------------------------------------------
 
 
-def _authority(engine: Engine, qualifier: int, parameters: list[Parameter]) -> list[Outgoing]:
+def _authority_event(engine: Engine, qualifier: int, parameters: list[Parameter]) -> list[Outgoing]:
     if engine.manager.attributes.get("AUTHOREV", MQEVR_DISABLED) != MQEVR_ENABLED:
         return []
-    all_of_them: list[Parameter] = [
+    complete: list[Parameter] = [
         fixed_name(MQCA_Q_MGR_NAME, engine.name),
         Integer(MQIACF_REASON_QUALIFIER, qualifier),
         *parameters,
     ]
-    return [event_message(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, MQRC_NOT_AUTHORIZED, all_of_them)]
+    return [event_message(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, MQRC_NOT_AUTHORIZED, complete)]
 
 
-def _program(user: str, application_type: int, application: str) -> list[Parameter]:
+def _application_parameters(user: str, application_type: int, application: str) -> list[Parameter]:
     return [
         String(MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
         Integer(MQIA_APPL_TYPE, application_type),
@@ -271,73 +267,45 @@ def _program(user: str, application_type: int, application: str) -> list[Paramet
 def on_connect_refused(
     engine: Engine, user: str, application_type: int, application: str, address: str, channel: str, wrong_user: str
 ) -> list[Outgoing]:
-    """Somebody may not connect; `wrong_user` gave a password that was not taken."""
-    parameters = _program(user, application_type, application)
+    """Not Authorized (type 1): MQCONN. `wrong_user` is the user whose password was rejected; empty for none."""
+    parameters = _application_parameters(user, application_type, application)
     if address:
         parameters.append(String(MQCACH_CONNECTION_NAME, address))
     if channel:
         parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
     if wrong_user:
         parameters.append(String(MQCACF_CSP_USER_IDENTIFIER, wrong_user))
-    return _authority(engine, MQRQ_CSP_NOT_AUTHORIZED if wrong_user else MQRQ_CONN_NOT_AUTHORIZED, parameters)
+    return _authority_event(engine, MQRQ_CSP_NOT_AUTHORIZED if wrong_user else MQRQ_CONN_NOT_AUTHORIZED, parameters)
 
 
 def on_open_refused(
     engine: Engine, connection: Connection, name: str, manager_name: str, options: int, user: str
 ) -> list[Outgoing]:
-    """Somebody may not open an object."""
-    program = _program(user or connection.user, connection.application_type, connection.application)
+    """Not Authorized (type 2): MQOPEN or MQPUT1."""
+    application = _application_parameters(user or connection.user, connection.application_type, connection.application)
     parameters: list[Parameter] = [
         Integer(MQIACF_OPEN_OPTIONS, options),
-        program[0],
+        application[0],
         fixed_name(MQCA_Q_NAME, name),
-        *program[1:],
+        *application[1:],
     ]
     if manager_name and manager_name != engine.name:
         parameters.append(fixed_name(MQCACF_OBJECT_Q_MGR_NAME, manager_name))
-    return _authority(engine, MQRQ_OPEN_NOT_AUTHORIZED, parameters)
+    return _authority_event(engine, MQRQ_OPEN_NOT_AUTHORIZED, parameters)
 
 
 def on_close_refused(engine: Engine, connection: Connection, name: str) -> list[Outgoing]:
-    """Somebody may not delete a queue by closing it."""
-    program = _program(connection.user, connection.application_type, connection.application)
-    return _authority(engine, MQRQ_CLOSE_NOT_AUTHORIZED, [program[0], fixed_name(MQCA_Q_NAME, name), *program[1:]])
+    """Not Authorized (type 3): MQCLOSE that deletes a queue."""
+    application = _application_parameters(connection.user, connection.application_type, connection.application)
+    return _authority_event(
+        engine, MQRQ_CLOSE_NOT_AUTHORIZED, [application[0], fixed_name(MQCA_Q_NAME, name), *application[1:]]
+    )
 
 
 def on_command_refused(engine: Engine, user: str, command: int) -> list[Outgoing]:
-    """Somebody may not give a command."""
+    """Not Authorized (type 4): a command."""
     parameters: list[Parameter] = [
         Integer(MQIACF_COMMAND, command),
         String(MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
     ]
-    return _authority(engine, MQRQ_CMD_NOT_AUTHORIZED, parameters)
-
-
-def on_channel_blocked(
-    engine: Engine,
-    is_warning: bool,
-    qualifier: int,
-    channel: str,
-    address: str,
-    user: str,
-    peer: str,
-    partner: str = "",
-) -> list[Outgoing]:
-    """A channel rule turned somebody away, or would have. `qualifier` is MQRQ_CHANNEL_BLOCKED_..."""
-    if not _is_on(engine, "CHLEV"):
-        return []
-    parameters: list[Parameter] = [
-        fixed_name(MQCA_Q_MGR_NAME, engine.name),
-        Integer(MQIACF_REASON_QUALIFIER, qualifier),
-        String(MQCACH_CONNECTION_NAME, address),
-    ]
-    if channel:
-        parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
-    if user:
-        parameters.append(String(MQCACH_CLIENT_USER_ID, user))
-    if peer:
-        parameters.append(String(MQCACH_SSL_PEER_NAME, peer))
-    if partner:
-        parameters.append(fixed_name(MQCA_REMOTE_Q_MGR_NAME, partner))
-    reason = MQRC_CHANNEL_BLOCKED_WARNING if is_warning else MQRC_CHANNEL_BLOCKED
-    return [event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, parameters)]
+    return _authority_event(engine, MQRQ_CMD_NOT_AUTHORIZED, parameters)

@@ -1,11 +1,12 @@
-"""Event messages: what a queue manager tells its administrators of itself, in PCF, on its event queues.
+"""Performance events and queue manager events, in PCF on the event queues.
 
-Performance events say that a queue fills up, is full, empties, or is served too slowly or in time again. Each reports
-the figures of the queue since the one before. Which of them can come next is switched as they come (`_AFTER`), so a
-queue around its limit does not report with every message. Queue manager events say that a request was refused, or that
-the queue manager starts or stops.
+Performance events report that a queue is filling up, full or emptying, or served too slowly or in time again, with the
+statistics of the queue since its last event. Each event disables itself and enables those that can follow
+(`_SWITCHES`), so that a queue around its limit does not report every message. Queue manager events report refused
+requests and the start and stop of the queue manager.
 
-An event message that cannot be put is lost; the switching happens all the same. Nothing is delivered here.
+An event message that cannot be put is lost; the switches change nevertheless. The functions return the messages; the
+caller puts them.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ MANAGER_QUEUE: Final = "SYSTEM.ADMIN.QMGR.EVENT"
 
 _COUNT_MAX: Final = 0x7FFFFFFF
 
-# What each performance event switches: itself off, and on what can follow it.
-_AFTER: Final[dict[int, dict[str, int]]] = {
+# The switches of each performance event: it disables itself and enables its successors.
+_SWITCHES: Final[dict[int, dict[str, int]]] = {
     MQRC_Q_DEPTH_HIGH: {"QDPHIEV": MQEVR_DISABLED, "QDPLOEV": MQEVR_ENABLED, "QDPMAXEV": MQEVR_ENABLED},
     MQRC_Q_DEPTH_LOW: {"QDPHIEV": MQEVR_ENABLED, "QDPLOEV": MQEVR_DISABLED, "QDPMAXEV": MQEVR_ENABLED},
     MQRC_Q_FULL: {"QDPLOEV": MQEVR_ENABLED, "QDPMAXEV": MQEVR_DISABLED},
@@ -88,8 +89,8 @@ _AFTER: Final[dict[int, dict[str, int]]] = {
     MQRC_Q_SERVICE_INTERVAL_OK: {"QSVCIEV": MQQSIE_HIGH},
 }
 
-# The queue manager attribute that must be on for a refusal to be reported.
-_REFUSALS: Final[dict[int, str]] = {
+# The queue manager attribute that enables the event of a refusal.
+_REFUSAL_ATTRIBUTES: Final[dict[int, str]] = {
     MQRC_GET_INHIBITED: "INHIBTEV",
     MQRC_PUT_INHIBITED: "INHIBTEV",
     MQRC_ALIAS_BASE_Q_TYPE_ERROR: "LOCALEV",
@@ -106,8 +107,8 @@ _REFUSALS: Final[dict[int, str]] = {
 }
 
 
-class Figures(NamedTuple):
-    """A queue since its last reset."""
+class ResetStatistics(NamedTuple):
+    """Statistics of a queue since the last reset."""
 
     seconds: int
     depth_high: int
@@ -119,60 +120,63 @@ class Figures(NamedTuple):
 
 
 def after_arrival(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """A message was put on the queue, committed or not."""
+    """Update statistics after a put, committed or not, and return the events it causes."""
     state = queue.performance
     if queue.depth > state.depth_high:
         state.depth_high = queue.depth
     made: list[Outgoing] = []
-    reports_on: bool = _reports_performance(engine, queue)
-    if reports_on and _is_on(queue, "QDPHIEV") and queue.depth * 100 >= queue.depth_max * queue.depth_high:
+    is_enabled: bool = _is_performance_enabled(engine, queue)
+    if is_enabled and _is_on(queue, "QDPHIEV") and queue.depth * 100 >= queue.depth_max * queue.depth_high:
         made.append(performance_event(engine, queue, MQRC_Q_DEPTH_HIGH))
     wanted = queue.definition.attributes.get("QSVCIEV", MQQSIE_NONE)
     if wanted == MQQSIE_NONE:
         return made
     if queue.depth == 1 or state.waiting_since_ms == 0:
         state.waiting_since_ms = engine.now_ms
-    elif reports_on and wanted == MQQSIE_HIGH and not _is_served_in_time(engine, queue):
+    elif is_enabled and wanted == MQQSIE_HIGH and not _is_served_in_time(engine, queue):
         made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_HIGH))
     return made
 
 
 def after_removal(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """A message was got from the queue, or cleared from it."""
+    """Return the events after a message was got or cleared."""
     made: list[Outgoing] = []
-    reports_on: bool = _reports_performance(engine, queue)
-    if reports_on and _is_on(queue, "QDPLOEV") and queue.depth * 100 <= queue.depth_max * queue.depth_low:
+    is_enabled: bool = _is_performance_enabled(engine, queue)
+    if is_enabled and _is_on(queue, "QDPLOEV") and queue.depth * 100 <= queue.depth_max * queue.depth_low:
         made.append(performance_event(engine, queue, MQRC_Q_DEPTH_LOW))
     wanted = queue.definition.attributes.get("QSVCIEV", MQQSIE_NONE)
     if wanted == MQQSIE_NONE:
         return made
     in_time: bool = _is_served_in_time(engine, queue)
-    if reports_on and in_time and wanted == MQQSIE_OK:
+    if is_enabled and in_time and wanted == MQQSIE_OK:
         made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_OK))
-    elif reports_on and not in_time and wanted == MQQSIE_HIGH:
+    elif is_enabled and not in_time and wanted == MQQSIE_HIGH:
         made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_HIGH))
     queue.performance.waiting_since_ms = engine.now_ms if queue.depth > 0 else 0
     return made
 
 
 def on_queue_full(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """A put was refused because the queue is full."""
-    if not _reports_performance(engine, queue) or not _is_on(queue, "QDPMAXEV"):
+    """Return the Queue Full event for a refused put."""
+    if not _is_performance_enabled(engine, queue) or not _is_on(queue, "QDPMAXEV"):
         return []
     return [performance_event(engine, queue, MQRC_Q_FULL)]
 
 
 def after_restart(engine: Engine) -> None:
-    """Figures begin anew, and a queue that holds messages waits from now on. Also when PERFMEV is switched on."""
+    """Reset the statistics of all queues after a restart, and when PERFMEV is enabled.
+
+    Service intervals of queues with messages start now.
+    """
     for queue in engine.queues.values():
-        take_figures(engine, queue)
+        reset_statistics(engine, queue)
         queue.performance.waiting_since_ms = engine.now_ms if queue.depth > 0 else 0
 
 
 def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
-    """The event with the queue's figures. Resets them, and switches the events that can follow."""
-    figures = take_figures(engine, queue)
-    switch(engine, queue, _AFTER[reason])
+    """Return an event with the queue's statistics. Resets them, and switches the events that can follow."""
+    statistics = reset_statistics(engine, queue)
+    switch(engine, queue, _SWITCHES[reason])
     return _event(
         engine,
         PERFORMANCE_QUEUE,
@@ -180,19 +184,19 @@ def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
         reason,
         [
             fixed_name(MQCA_BASE_Q_NAME, queue.name),
-            Integer(MQIA_TIME_SINCE_RESET, figures.seconds),
-            Integer(MQIA_HIGH_Q_DEPTH, figures.depth_high),
-            Integer(MQIA_MSG_ENQ_COUNT, figures.puts),
-            Integer(MQIA_MSG_DEQ_COUNT, figures.gets),
+            Integer(MQIA_TIME_SINCE_RESET, statistics.seconds),
+            Integer(MQIA_HIGH_Q_DEPTH, statistics.depth_high),
+            Integer(MQIA_MSG_ENQ_COUNT, statistics.puts),
+            Integer(MQIA_MSG_DEQ_COUNT, statistics.gets),
         ],
     )
 
 
-def take_figures(engine: Engine, queue: Queue) -> Figures:
-    """The figures since the last time, and a new beginning: RESET QSTATS."""
+def reset_statistics(engine: Engine, queue: Queue) -> ResetStatistics:
+    """Return the statistics since the last reset, and reset them (RESET QSTATS)."""
     queue.fold_depths()
     state = queue.performance
-    figures = Figures(
+    statistics = ResetStatistics(
         _count((engine.now_ms - state.reset_ms) // 1000),
         _count(state.depth_high),
         _count(queue.counters.puts - state.puts_before),
@@ -202,16 +206,16 @@ def take_figures(engine: Engine, queue: Queue) -> Figures:
     state.depth_high = queue.depth
     state.puts_before = queue.counters.puts
     state.gets_before = queue.counters.gets
-    return figures
+    return statistics
 
 
 def _count(number: i64) -> int:
-    """A count as a PCF integer holds it."""
+    """Limit a count to the range of a PCF integer."""
     return min(max(number, 0), _COUNT_MAX)
 
 
-def _reports_performance(engine: Engine, queue: Queue) -> bool:
-    # The event queue does not report on itself: every report would be another reason to report.
+def _is_performance_enabled(engine: Engine, queue: Queue) -> bool:
+    # The event queue does not report on itself: every event would cause another one.
     return engine.performance_events and queue.name != PERFORMANCE_QUEUE
 
 
@@ -220,7 +224,10 @@ def _is_on(queue: Queue, name: str) -> bool:
 
 
 def _is_served_in_time(engine: Engine, queue: Queue) -> bool:
-    """Has the queue waited no longer for a get than its service interval? A message handed straight on never waited."""
+    """Return whether the queue was served within its service interval.
+
+    A message passed to a waiting get never waited.
+    """
     since_ms: i64 = queue.performance.waiting_since_ms
     interval_ms = queue.definition.attributes.get("QSVCINT", 0)
     if since_ms == 0 or not isinstance(interval_ms, int):
@@ -241,12 +248,12 @@ def on_refused(
     transmission_queue: str = "",
     queue_type: i64 = 0,
 ) -> list[Outgoing]:
-    """A verb was refused for a reason that administrators may want to hear of: inhibit, local and remote events.
+    """Return the inhibit, local or remote event of a refused MQI call.
 
-    `object_manager` is the queue manager that the application named. The last three are told where the reason is about
-    them: the target of an alias, the transmission queue, and the type that queue wrongly has.
+    `object_manager` is the queue manager named by the application. The last three describe the cause where it applies:
+    the target of an alias, the transmission queue, and the wrong type of that queue.
     """
-    attribute = _REFUSALS.get(reason)
+    attribute = _REFUSAL_ATTRIBUTES.get(reason)
     if attribute is None or engine.manager.attributes.get(attribute, 0) != MQEVR_ENABLED:
         return []
     parameters: list[Parameter] = [fixed_name(MQCA_Q_NAME, queue_name)]
@@ -264,12 +271,12 @@ def on_refused(
 
 
 def on_start(engine: Engine) -> list[Outgoing]:
-    """The queue manager is active. There is no second instance that could take over."""
+    """Queue Manager Active. There is no standby instance."""
     return _start_stop(engine, MQRC_Q_MGR_ACTIVE, MQRQ_FAILOVER_NOT_PERMITTED)
 
 
 def on_stop(engine: Engine, at_once: bool) -> list[Outgoing]:
-    """The queue manager was asked to stop: at once, or when its applications have ended."""
+    """Queue Manager Not Active: immediate, or quiescing until applications have ended."""
     return _start_stop(engine, MQRC_Q_MGR_NOT_ACTIVE, MQRQ_Q_MGR_STOPPING if at_once else MQRQ_Q_MGR_QUIESCING)
 
 
@@ -284,7 +291,7 @@ def _start_stop(engine: Engine, reason: i64, qualifier: i64) -> list[Outgoing]:
 
 
 def _event(engine: Engine, queue_name: str, command: i64, reason: i64, parameters: list[Parameter]) -> Outgoing:
-    """A message for one of the event queues that begins with the queue manager's name."""
+    """Return an event message that begins with the queue manager's name."""
     return event_message(engine, queue_name, command, reason, [fixed_name(MQCA_Q_MGR_NAME, engine.name), *parameters])
 
 
@@ -297,7 +304,7 @@ def event_message(
     number: i64 = 1,
     control: i64 = MQCFC_LAST,
 ) -> Outgoing:
-    """A message for one of the event queues, with that queue's defaults. `number` and `control` are those of MQCFH."""
+    """Return a message for an event queue, with that queue's defaults. `number` and `control` are those of MQCFH."""
     version = MQCFH_VERSION_1 if command in (MQCMD_PERFM_EVENT, MQCMD_Q_MGR_EVENT) else MQCFH_VERSION_2
     header = Header(MQCFT_EVENT, command, MQCC_WARNING, reason, version, number, control)
     body = encode(header, parameters)
@@ -307,7 +314,7 @@ def event_message(
 
 
 def _default(engine: Engine, queue_name: str, attribute: str) -> int:
-    """An attribute of an event queue, which may be local, an alias, or on another queue manager."""
+    """Return an attribute of an event queue, which may be a local, alias or remote queue."""
     for object_type in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE):
         definition = engine.of_type(object_type).get(queue_name)
         if definition is not None:
@@ -321,5 +328,5 @@ def fixed_name(parameter: i64, name: str) -> String:
 
 
 def fixed_text(text: str, length: i64) -> str:
-    """Text as it fills a field, in what all code pages of a queue manager have in common."""
+    """Return text padded to a field, reduced to ASCII, which all code pages of a queue manager share."""
     return text.encode("ascii", "replace").decode("ascii")[:length].ljust(length)

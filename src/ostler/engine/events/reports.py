@@ -1,8 +1,8 @@
-"""Messages the queue manager makes about other messages: reports, and what goes on the dead-letter queue.
+"""Report messages, and messages for the dead-letter queue.
 
-A report is decided when something happens to a message that asked to be told of it: it arrived (COA), it was delivered
-(COD), it expired, or it could not be delivered (exception). Positive and negative action notifications are for
-applications to send. Nothing is delivered here: the caller gets the finished messages and where they go.
+A message can request reports on arrival (COA), delivery (COD), expiry and exception. Positive and negative action
+notifications (PAN, NAN) are sent by applications. The functions return the messages and their destinations; the caller
+puts them.
 """
 
 from __future__ import annotations
@@ -83,37 +83,37 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 
-# The bits by which a message asks for a report: with no data, with the first of it, with all of it.
+# Report options of each kind: without data, with data, with full data.
 ARRIVAL_OPTIONS: Final = MQRO_COA_WITH_FULL_DATA
 DELIVERY_OPTIONS: Final = MQRO_COD_WITH_FULL_DATA
 EXPIRATION_OPTIONS: Final = MQRO_EXPIRATION_WITH_FULL_DATA
 EXCEPTION_OPTIONS: Final = MQRO_EXCEPTION_WITH_FULL_DATA
-# Whoever asks for one of these must say where the report goes.
+# These options need a ReplyToQ.
 REPLY_OPTIONS: Final = (
     ARRIVAL_OPTIONS | DELIVERY_OPTIONS | EXPIRATION_OPTIONS | EXCEPTION_OPTIONS | MQRO_PAN | MQRO_NAN | MQRO_ACTIVITY
 )
 _SUPPORTED: Final = (
     REPLY_OPTIONS | MQRO_PASS_MSG_ID | MQRO_PASS_CORREL_ID | MQRO_DISCARD_MSG | MQRO_PASS_DISCARD_AND_EXPIRY
 )
-# Of the three bits of a kind of report: none, plain, with data, with full data. Other patterns mean nothing.
+# Valid combinations of the three bits of a kind: none, plain, with data, with full data.
 _PATTERNS: Final = (0, 1, 3, 7)
 
-# A report "with data" has this much of the application's data, behind whatever MQ headers there are.
+# Bytes of application data in a report "with data", behind any MQ headers.
 _DATA_BYTES: Final = 100
-# Lifetime of an expiration report for a message that passes its expiry on: tenths of a second.
+# Expiry of an expiration report if MQRO_PASS_DISCARD_AND_EXPIRY is set, in tenths of a second.
 _EXPIRY_OF_EXPIRATION_REPORT: Final = 600
 _BLANK_NAME: Final = b" " * 48
 _HEADER_BYTES_MIN: Final = 28
 _TRANSMISSION_HEADER_BYTES: Final = 428
 _EMBEDDED_AT: Final = 104
 DEAD_LETTER_BYTES: Final = 172
-# The part of the descriptor that only version 2 has, as it is for a message that is in no group.
+# The fields of MQMD version 2 for a message that is in no group.
 _NO_GROUP: Final = NULL_ID + b"\1\0\0\0" + bytes(8) + b"\xff\xff\xff\xff"
 
 
 @final
 class Outgoing:
-    """A message of the queue manager's own making, and the queue it is for. A blank queue manager means this one."""
+    """A message made by the queue manager, and its destination. A blank queue manager name means this one."""
 
     def __init__(
         self,
@@ -130,27 +130,27 @@ class Outgoing:
         self.body = body
         self.may_be_dead_lettered = may_be_dead_lettered
         self.properties = properties
-        self.is_for_user = False  # a report: the user of the message must be allowed to put it there
+        self.is_for_user = False  # a report: `user` needs authority to put it
         self.user: str = ""
 
 
-# -- which options are allowed ---------------------------------------------------------------------------------------
+# -- which options are allowed ----------------------------------------------------------------------------------------
 
 
 def valid_report_options(report: i64) -> bool:
-    """Whether a message for a local queue may have these options."""
+    """Return whether a message for a local queue may have these report options."""
     return report_options_reason(report, False) != MQRC_REPORT_OPTIONS_ERROR
 
 
 def report_options_reason(report: i64, is_remote: bool) -> i64:
-    """0, the warning MQRC_UNKNOWN_REPORT_OPTION, or MQRC_REPORT_OPTIONS_ERROR.
+    """Return 0, the warning MQRC_UNKNOWN_REPORT_OPTION, or MQRC_REPORT_OPTIONS_ERROR.
 
-    Some bits are refused when they mean nothing here, some are let through, and some are let through only when the
-    message goes to another queue manager, which may know them.
+    Unknown bits are rejected, accepted, or accepted only if the message goes to another queue manager, which may
+    support them; the masks MQRO_REJECT_UNSUP_MASK and following decide.
     """
     unknown: i64 = report & ~_SUPPORTED
-    unknown |= _odd_pattern(report, MQRO_COA) | _odd_pattern(report, MQRO_COD)
-    unknown |= _odd_pattern(report, MQRO_EXPIRATION) | _odd_pattern(report, MQRO_EXCEPTION)
+    unknown |= _unknown_bits(report, MQRO_COA) | _unknown_bits(report, MQRO_COD)
+    unknown |= _unknown_bits(report, MQRO_EXPIRATION) | _unknown_bits(report, MQRO_EXCEPTION)
     if unknown == 0:
         return 0
     if unknown & MQRO_REJECT_UNSUP_MASK:
@@ -160,19 +160,19 @@ def report_options_reason(report: i64, is_remote: bool) -> i64:
     return MQRC_UNKNOWN_REPORT_OPTION
 
 
-def _odd_pattern(report: i64, plain: i64) -> i64:
-    """The bits of one kind of report if they are not one of its options; 0 if they are."""
+def _unknown_bits(report: i64, plain: i64) -> i64:
+    """Return the bits of one kind of report if they are no valid combination; 0 otherwise."""
     bits: i64 = report & plain * 7
     return 0 if bits // plain in _PATTERNS else bits
 
 
-# -- reports ---------------------------------------------------------------------------------------------------------
+# -- reports ----------------------------------------------------------------------------------------------------------
 
 
 def on_arrival(engine: Engine, message: Message, queue_name: str) -> list[Outgoing]:
-    """Reports for a message that was put on its destination queue.
+    """Return the COA reports of a message put on its destination queue.
 
-    A transmission queue is on the way, and the dead-letter queue beside it: messages there have not arrived.
+    Messages on a transmission queue or the dead-letter queue have not arrived.
     """
     if message.md[FORMAT_AT : FORMAT_AT + 8] in (MQFMT_XMIT_Q_HEADER, MQFMT_DEAD_LETTER_HEADER):
         return []
@@ -180,19 +180,19 @@ def on_arrival(engine: Engine, message: Message, queue_name: str) -> list[Outgoi
 
 
 def on_delivery(engine: Engine, message: Message, queue_name: str, expiry_ms: i64 = 0) -> list[Outgoing]:
-    """Reports for a message that an application took off the queue. `expiry_ms` is when it would have expired, or 0."""
+    """Return the COD reports of a message that was got. `expiry_ms` is its expiry time, or 0."""
     if message.md[FORMAT_AT : FORMAT_AT + 8] == MQFMT_DEAD_LETTER_HEADER:
         return []
     return _report(engine, message, MQRO_COD, MQFB_COD, expiry_ms)
 
 
 def on_expiry(engine: Engine, message: Message) -> list[Outgoing]:
-    """Reports for a message that expired. One that was on its way elsewhere is reported as what it was put as."""
-    return _report(engine, _as_put(message), MQRO_EXPIRATION, MQFB_EXPIRATION, 0)
+    """Return the expiration reports of a message; one on a transmission queue is reported as it was put."""
+    return _report(engine, _without_transmission_header(message), MQRO_EXPIRATION, MQFB_EXPIRATION, 0)
 
 
-def _as_put(message: Message) -> Message:
-    """A message without its transmission header: who asked for a report knows only what they put."""
+def _without_transmission_header(message: Message) -> Message:
+    """Return a message without its transmission header, as the application put it."""
     body = message.body
     if message.md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < _TRANSMISSION_HEADER_BYTES:
         return message
@@ -204,12 +204,12 @@ def _as_put(message: Message) -> Message:
 
 
 def on_exception(engine: Engine, message: Message, reason: i64) -> list[Outgoing]:
-    """Reports for a message that could not be delivered, when nobody waits for a reason code any more."""
+    """Return the exception reports of a message that could not be delivered after its put had completed."""
     return _report(engine, message, MQRO_EXCEPTION, reason, 0)
 
 
 def _report(engine: Engine, message: Message, plain: i64, feedback: i64, expiry_ms: i64) -> list[Outgoing]:
-    """The report of one kind. `plain` is its option without data; those with data are the two bits above it."""
+    """Return the report of one kind. `plain` is its option without data; the two bits above add data."""
     md = message.md
     report: i64 = i64(read_i32_le(md, REPORT_AT))
     queue_name = field_text(md[REPLY_QUEUE_AT:REPLY_MANAGER_AT])
@@ -232,7 +232,7 @@ def _report(engine: Engine, message: Message, plain: i64, feedback: i64, expiry_
     manager_name = field_text(md[REPLY_MANAGER_AT:CONTEXT_AT])
     item = Outgoing(queue_name, manager_name, made, body, options & MQRO_DISCARD_MSG == 0, properties)
     if engine.guard is not None:
-        # Nobody reaches a queue by asking for reports that they could not put a message on.
+        # Reports must not reach a queue that the user could not put to.
         item.is_for_user = True
         item.user = md[CONTEXT_AT : CONTEXT_AT + 12].decode("utf-8", "replace").rstrip(" \0")
     return [item]
@@ -265,7 +265,7 @@ def _report_descriptor(engine: Engine, message: Message, options: i64, expiry: i
     write_i32_le(writer, 0)
     writer.write(_BLANK_NAME)
     writer.write(engine.padded_name)
-    writer.write(md[CONTEXT_AT : CONTEXT_AT + 76])  # the identity of whoever put the original
+    writer.write(md[CONTEXT_AT : CONTEXT_AT + 76])  # identity context of the original message
     _write_origin(engine, writer)
     writer.write(md[GROUP_ID_AT:ORIGINAL_LENGTH_AT])
     write_i32_le(writer, i32(original_bytes))
@@ -273,7 +273,7 @@ def _report_descriptor(engine: Engine, message: Message, options: i64, expiry: i
 
 
 def _write_origin(engine: Engine, writer: BytesWriter) -> None:
-    """Origin context: the queue manager itself put this."""
+    """Write the origin context of the queue manager."""
     write_i32_le(writer, MQAT_QMGR)
     writer.write(engine.padded_name[:28])
     writer.write(engine.put_clock.stamp(engine.wall_ms()))
@@ -281,13 +281,13 @@ def _write_origin(engine: Engine, writer: BytesWriter) -> None:
 
 
 def _properties_for_report(block: bytes) -> bytes:
-    """The properties that are to be copied into reports."""
+    """Return the properties that are copied into reports (MQCOPY_REPORT)."""
     copied = [each for each in decode_block(block) if each.is_copied_to(MQCOPY_REPORT)]
     return encode_block(copied) if copied else b""
 
 
 def headers_length(md: bytes, body: bytes) -> i64:
-    """How many bytes of a body are MQ headers, one naming the next. A header that is not whole ends them."""
+    """Return the length of the MQ headers at the start of a body. An incomplete header ends them."""
     format_name = md[FORMAT_AT : FORMAT_AT + 8]
     encoding: i64 = i64(read_i32_le(md, ENCODING_AT))
     at: i64 = 0
@@ -315,11 +315,11 @@ def _integer(data: bytes, at: i64, is_big: bool) -> i64:
     return i64(read_i32_be(data, at)) if is_big else i64(read_i32_le(data, at))
 
 
-# -- other messages of the queue manager's own -----------------------------------------------------------------------
+# -- other messages of the queue manager ------------------------------------------------------------------------------
 
 
 def own_descriptor(engine: Engine, format: bytes, priority: i64, persistence: i64) -> bytes:
-    """The descriptor of a datagram that is about no other message: a trigger or an event."""
+    """Return the descriptor of a trigger or event message."""
     writer = BytesWriter()
     writer.write(MQMD_STRUC_ID)
     for number in (MQMD_VERSION_2, MQRO_NONE, MQMT_DATAGRAM, MQEI_UNLIMITED, MQFB_NONE, MQENC_NATIVE):
@@ -340,13 +340,13 @@ def own_descriptor(engine: Engine, format: bytes, priority: i64, persistence: i6
 
 
 def dead_letter(engine: Engine, item: Outgoing, reason: i64) -> tuple[bytes, bytes]:
-    """Descriptor and body of a message as it goes on the dead-letter queue, with a header that says why."""
+    """Return descriptor and body of a message for the dead-letter queue, with an MQDLH that has the reason."""
     md = item.md
     content = md[ENCODING_AT:PRIORITY_AT]
     group = md[GROUP_ID_AT:]
     extension = b""
     if i64(read_i32_le(md, FLAGS_AT)) & (MQMF_SEGMENT | MQMF_LAST_SEGMENT):
-        # With the header in front it is no segment any more; what made it one moves behind the header.
+        # With the MQDLH in front it is no segment any more; its segment fields move into an MQMDE behind the header.
         extension = _descriptor_extension(content, group)
         content = _native_content(engine, MQFMT_MD_EXTENSION)
         group = _NO_GROUP
@@ -367,7 +367,7 @@ def dead_letter(engine: Engine, item: Outgoing, reason: i64) -> tuple[bytes, byt
 
 
 def _native_content(engine: Engine, format: bytes) -> bytes:
-    """Encoding, code page and format, as a descriptor has them side by side, for what is written here."""
+    """Return encoding, code page and format as consecutive fields, for headers written here."""
     writer = BytesWriter()
     write_i32_le(writer, MQENC_NATIVE)
     write_i32_le(writer, i32(engine.ccsid))
@@ -387,5 +387,5 @@ def _descriptor_extension(content: bytes, group: bytes) -> bytes:
 
 
 def field_text(field: bytes) -> str:
-    """A character field without what fills it up. A name that is not ASCII names nothing here."""
+    """Return a character field without padding. Non-ASCII bytes cannot be part of a name."""
     return field.partition(b"\0")[0].rstrip(b" ").decode("ascii", "replace")

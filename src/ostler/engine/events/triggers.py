@@ -1,24 +1,24 @@
-"""Triggering: when a queue is ready for its application to be started, a trigger message goes on its initiation queue.
+"""Triggering: puts a trigger message on the initiation queue when a queue needs its application started.
 
-The conditions are those of MQ's "Conditions for a trigger event", whose numbers stand beside them here:
+The conditions and their numbers are those of MQ's "Conditions for a trigger event":
 
      1  a message is put on the queue
      2  its priority is at least TRIGMPRI
-     3  before it there were none such (FIRST), any number (EVERY), TRIGDPTH - 1 (DEPTH)
-     4  FIRST and DEPTH: nobody has the queue open for input
+     3  previous such messages: none (FIRST), any number (EVERY), TRIGDPTH - 1 (DEPTH)
+     4  FIRST and DEPTH: the queue is not open for input
      5  gets from the queue are allowed
      6  the process exists; or none is named and the queue is a transmission queue
      7  the initiation queue is a local queue, no transmission queue, with gets and puts allowed
      8  a trigger monitor has the initiation queue open for input
      9  TRIGGER is on
     10  TRIGTYPE is not NONE
-    11  FIRST: others are there already, but the last trigger is TRIGINT ago
-    12  FIRST and DEPTH: the last input handle is closed, and there are messages enough
-    13  the trigger attributes change, and there are messages enough
+    11  FIRST: there are other messages, but the last trigger is TRIGINT ago
+    12  FIRST and DEPTH: the last input handle is closed, and there are enough messages
+    13  the trigger attributes change, and there are enough messages
     14  puts on the initiation queue are allowed again, 15 gets from the queue are allowed again
-    16  the trigger monitor opens the initiation queue, and there are messages enough
+    16  the trigger monitor opens the initiation queue, and there are enough messages
 
-Only committed messages count, as MQ has it for shared queues: no application is started for what it cannot get yet.
+Only committed messages count, as in MQ for shared queues: no application is started for messages it cannot get yet.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 
-_ATTRIBUTES_OF_A_TRIGGER: Final = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "TRIGDPTH")
-# Initiation queues that are triggered themselves: a longer chain of them than this must be a circle.
+_TRIGGER_ATTRIBUTES: Final = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "TRIGDPTH")
+# A longer chain of triggered initiation queues must be a cycle.
 _CHAIN_MAX: Final = 16
 
 
 def after_arrival(engine: Engine, queue: Queue, priority: i64) -> list[Outgoing]:
-    """A message became available and nobody took it."""
-    if not queue.trigger_on or not _counts(queue, priority):
+    """Return the trigger message for a message that became available and was not got at once."""
+    if not queue.trigger_on or not _has_trigger_priority(queue, priority):
         return []
     if queue.trigger_type == MQTT_EVERY:
         return _trigger(engine, queue)
     if queue.trigger_type == MQTT_FIRST:
-        # Alone on the queue; or one of several that became available at once on an empty queue.
-        is_first: bool = queue.trigger_armed or _enough(queue, 2) == 1
+        # The only message, or one of several that became available together on an empty queue.
+        is_first: bool = queue.trigger_armed or _count_available(queue, 2) == 1
         queue.trigger_armed = False
         if is_first or _interval_is_over(engine, queue):
             return _trigger(engine, queue)
@@ -69,38 +69,38 @@ def after_arrival(engine: Engine, queue: Queue, priority: i64) -> list[Outgoing]
 
 
 def after_removal(engine: Engine, queue: Queue) -> None:
-    """A message left the queue. When nothing is left that could come back, whatever comes next is a first one."""
+    """Arm the trigger when the queue is empty, so that the next message counts as a first one."""
     if queue.slots.count == 0:
         queue.trigger_armed = True
 
 
 def on_input_close(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """An input handle was closed. If it was the last, what is still there may need a new application (12)."""
+    """Return the trigger message after an input handle was closed; the last one may leave messages behind (12)."""
     return _trigger_if_ready(engine, queue)
 
 
 def on_definition_change(engine: Engine, queue: Queue, before: Definition) -> list[Outgoing]:
-    """The queue has new attributes (13, 15), and it may be the initiation queue of others (14). Already configured."""
+    """Return trigger messages after a change of attributes (13, 15), also as an initiation queue (14)."""
     made: list[Outgoing] = []
     old = before.attributes
     new = queue.definition.attributes
-    changed = [name for name in _ATTRIBUTES_OF_A_TRIGGER if old.get(name) != new.get(name)]
+    changed = [name for name in _TRIGGER_ATTRIBUTES if old.get(name) != new.get(name)]
     if changed:
         queue.trigger_armed = queue.slots.count == 0
     if changed or (old.get("GET", 0) != 0 and queue.get_allowed):
         made.extend(_trigger_if_ready(engine, queue))
     if old.get("PUT", 0) != 0 and queue.put_allowed:
-        made.extend(_trigger_served(engine, queue))
+        made.extend(_trigger_queues_of(engine, queue))
     return made
 
 
-def on_initiation_queue_opened(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """Somebody opened a queue for input. If it is the first, and a trigger monitor: what waits for it? (16)"""
-    return _trigger_served(engine, queue) if queue.inputs == 1 else []
+def on_initiation_queue_open(engine: Engine, queue: Queue) -> list[Outgoing]:
+    """Return trigger messages for the first input handle of an initiation queue, a trigger monitor's (16)."""
+    return _trigger_queues_of(engine, queue) if queue.inputs == 1 else []
 
 
 def after_restart(engine: Engine) -> list[Outgoing]:
-    """Trigger messages do not survive a restart, so every queue begins anew."""
+    """Reset triggering of all queues: trigger messages do not survive a restart."""
     made: list[Outgoing] = []
     for queue in list(engine.queues.values()):
         if queue.trigger_on:
@@ -110,8 +110,8 @@ def after_restart(engine: Engine) -> list[Outgoing]:
     return made
 
 
-def _trigger_served(engine: Engine, initiation: Queue) -> list[Outgoing]:
-    """Trigger whatever is ready among the queues that a trigger monitor serves."""
+def _trigger_queues_of(engine: Engine, initiation: Queue) -> list[Outgoing]:
+    """Trigger the queues of an initiation queue that are ready."""
     made: list[Outgoing] = []
     for queue in list(engine.triggering.values()):
         if queue.trigger_on and queue.definition.attributes.get("INITQ") == initiation.name:
@@ -120,9 +120,13 @@ def _trigger_served(engine: Engine, initiation: Queue) -> list[Outgoing]:
 
 
 def _trigger_if_ready(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """Trigger for the messages that are there. Not with EVERY: each of them had its chance when it came."""
+    """Trigger for messages already on the queue. Not for EVERY, which triggered when each of them arrived."""
     wanted: i64 = queue.trigger_depth if queue.trigger_type == MQTT_DEPTH else 1
-    if not queue.trigger_on or queue.trigger_type not in (MQTT_FIRST, MQTT_DEPTH) or _enough(queue, wanted) < wanted:
+    if (
+        not queue.trigger_on
+        or queue.trigger_type not in (MQTT_FIRST, MQTT_DEPTH)
+        or _count_available(queue, wanted) < wanted
+    ):
         return []
     return _trigger(engine, queue)
 
@@ -130,19 +134,19 @@ def _trigger_if_ready(engine: Engine, queue: Queue) -> list[Outgoing]:
 # -- conditions ------------------------------------------------------------------------------------------------------
 
 
-def _counts(queue: Queue, priority: i64) -> bool:
-    """Is a message important enough? A queue in order of arrival gives all messages its default priority."""
+def _has_trigger_priority(queue: Queue, priority: i64) -> bool:
+    """Return whether a priority reaches TRIGMPRI. A FIFO queue gives all messages its default priority."""
     if queue.is_fifo:
         priority = queue.default_priority
     return priority >= queue.trigger_priority
 
 
-def _enough(queue: Queue, limit: i64) -> i64:
-    """How many committed messages count, up to a limit beyond which nobody asks."""
+def _count_available(queue: Queue, limit: i64) -> i64:
+    """Return the number of committed messages that reach TRIGMPRI, up to `limit`."""
     slots = queue.slots
     if queue.is_fifo or queue.trigger_priority == 0:
         available: i64 = slots.count - queue.uncommitted
-        if not _counts(queue, 0):
+        if not _has_trigger_priority(queue, 0):
             return 0
         return available if available < limit else limit
     found: i64 = 0
@@ -157,14 +161,14 @@ def _enough(queue: Queue, limit: i64) -> i64:
 
 
 def _interval_is_over(engine: Engine, queue: Queue) -> bool:
-    """Without a trigger message since the start there is none to wait for."""
+    """Return whether TRIGINT has passed since the last trigger message, if there was one."""
     if queue.trigger_fired_ms == 0:
         return True
     return engine.now_ms - queue.trigger_fired_ms >= engine.trigger_interval_ms
 
 
 def _trigger(engine: Engine, queue: Queue) -> list[Outgoing]:
-    """The trigger message, if conditions 4 to 8 let there be one."""
+    """Return the trigger message if conditions 4 to 8 hold."""
     attributes = queue.definition.attributes
     if queue.inputs > 0 and queue.trigger_type != MQTT_EVERY:
         return []
@@ -175,7 +179,7 @@ def _trigger(engine: Engine, queue: Queue) -> list[Outgoing]:
     if process is None and not (process_name == "" and queue.is_transmission):
         return []
     initiation = engine.queues.get(_text(attributes, "INITQ"))
-    if initiation is None or not _is_served(initiation) or _is_circle(engine, initiation):
+    if initiation is None or not _is_served(initiation) or _is_cycle(engine, initiation):
         return []
     queue.trigger_fired_ms = engine.now_ms
     md = own_descriptor(engine, MQFMT_TRIGGER, initiation.default_priority, MQPER_NOT_PERSISTENT)
@@ -195,8 +199,8 @@ def _is_served(initiation: Queue) -> bool:
     )
 
 
-def _is_circle(engine: Engine, initiation: Queue) -> bool:
-    """Would a trigger message there bring forth others without end? Only EVERY does, with an open queue."""
+def _is_cycle(engine: Engine, initiation: Queue) -> bool:
+    """Return whether triggering there would never end. Only a chain of EVERY queues can be a cycle."""
     hops: i64 = 0
     following: Queue | None = initiation
     while following is not None and following.trigger_on and following.trigger_type == MQTT_EVERY:
@@ -211,7 +215,7 @@ def _is_circle(engine: Engine, initiation: Queue) -> bool:
 
 
 def trigger_message(queue: Queue, process: Definition | None) -> bytes:
-    """MQTM: what the trigger monitor is to start, and for which queue."""
+    """Return the MQTM structure for the trigger monitor."""
     writer = BytesWriter()
     writer.write(MQTM_STRUC_ID)
     write_i32_le(writer, MQTM_VERSION_1)

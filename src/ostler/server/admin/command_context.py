@@ -25,7 +25,6 @@ from ostler.command.admin.context import (
 from ostler.command.admin.objects import matches
 from ostler.engine import objects
 from ostler.engine.core import QUIESCING, RUNNING, Engine
-from ostler.engine.events import configuration_events as change_events
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.log.errors import LogRefused
 from ostler.log.stream_format import extent_number
@@ -163,7 +162,7 @@ class ManagerCommandContext(CommandContext):
                 engine.actor, engine.actor_origin = self.user, self.origin
                 for definition in found[first : first + _EVENTS_AT_ONCE]:
                     if altered_at(definition) >= since:
-                        send_own_messages(engine, change_events.on_refresh(engine, definition), None)
+                        send_own_messages(engine, configuration_events.on_refresh(engine, definition), None)
                 engine.actor, engine.actor_origin = "", 0
                 manager.wake()
 
@@ -178,7 +177,9 @@ class ManagerCommandContext(CommandContext):
         with manager.lock:
             engine = manager.engine
             self._manager.clock.update(engine)
-            made = change_events.on_command(engine, self.user, self.origin, command, is_display, text, parameters)
+            made = configuration_events.on_command(
+                engine, self.user, self.origin, command, is_display, text, parameters
+            )
             send_own_messages(engine, made, None)
             manager.wake()
 
@@ -187,7 +188,7 @@ class ManagerCommandContext(CommandContext):
         with manager.lock:
             engine = manager.engine
             self._manager.clock.update(engine)
-            send_own_messages(engine, change_events.on_command_refused(engine, self.user, command), None)
+            send_own_messages(engine, configuration_events.on_command_refused(engine, self.user, command), None)
             manager.wake()
 
     def log_extent_of(self, lsn: int) -> str:

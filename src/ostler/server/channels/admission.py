@@ -193,9 +193,9 @@ class ChannelAdmission:
         issuer = tls.peer_issuer() if tls is not None else None
         rules = self._manager.guard.rules
         decision = rules.decide(wanted.channel, host_of(link), wanted.host, "", subject, issuer, wanted.name)
-        if decision.warned or decision.refused:
+        if decision.has_warning or decision.is_refused:
             self._tell(wanted, decision, str(subject) if subject is not None else "")
-        if decision.refused:
+        if decision.is_refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         if decision.user or user:
             return decision.user or user
@@ -221,7 +221,7 @@ class ChannelAdmission:
         self._admission.send_blocked_event(
             decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer, wanted.name
         )
-        verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"
+        verb = "is refused" if decision.is_refused else "would be refused, but for WARN(YES),"
         certificate = f" SSLPEER('{peer}')" if peer else ""
         self._note(
             wanted,

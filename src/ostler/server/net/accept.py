@@ -187,9 +187,9 @@ class Acceptor:
         decision = self._server.admission.blocked_address(address)
         if decision is None:
             return False
-        verb = "is turned away" if decision.refused else "would be turned away, but for WARN(YES)"
+        verb = "is turned away" if decision.is_refused else "would be turned away, but for WARN(YES)"
         self._server.notes.write(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
-        return decision.refused
+        return decision.is_refused
 
     def _accept_failed(self, listener: ListenerSocket, error: OSError) -> None:
         if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):

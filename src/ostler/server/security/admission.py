@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from mypy_extensions import i64
 
 from ostler.engine import authority
-from ostler.engine.events import configuration_events as change_events
+from ostler.engine.events import channel_events, configuration_events
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CONNECT as CONNECT_AUTHORITY
@@ -37,12 +37,12 @@ from ostler.model.errors import MQError
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
 from ostler.security.connection_authentication import (
-    Terms,
+    AuthenticationSettings,
+    authentication_settings,
     final_user,
     is_password_checked,
     mapped_user,
-    refusal,
-    terms_of,
+    refusal_reason,
 )
 from ostler.server.channels.settings import host_of
 from ostler.server.net.link import CLOSING, ServerLink
@@ -90,7 +90,7 @@ class Admission:
         self._manager = server.manager
         self.lookups = Lookups(server.reactor.post)
         self._pending: dict[ServerLink, set[int]] = {}
-        self.terms: Terms | None = None
+        self.authentication: AuthenticationSettings | None = None
         self._configuration_problem = ""  # why passwords cannot be checked as CONNAUTH requires
         self.configure()
 
@@ -99,9 +99,9 @@ class Admission:
         engine = self._manager.engine
         name = engine.manager.attributes.get("CONNAUTH", "")
         definition = engine.of_type(ObjectType.AUTHINFO).get(name) if isinstance(name, str) else None
-        self.terms = terms_of(definition)
+        self.authentication = authentication_settings(definition)
         missing = f"the queue manager's CONNAUTH({name}) names no object that checks passwords"
-        self._configuration_problem = missing if name and self.terms is None else ""
+        self._configuration_problem = missing if name and self.authentication is None else ""
 
     def close(self) -> None:
         self.lookups.close()
@@ -118,7 +118,7 @@ class Admission:
         """Return the BLOCKADDR decision for an address, or None when no rule matches."""
         if not self.applies_rules():
             return None
-        decision = self._manager.guard.rules.address_blocked(address)
+        decision = self._manager.guard.rules.find_blocked_address(address)
         if decision is not None:
             self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
         return decision
@@ -134,7 +134,11 @@ class Admission:
             if len(link.conversations) + len(on_link) >= link.conversations_max:
                 raise MalformedFrame(f"more than {link.conversations_max} conversations on one connection")
         pending = AdmissionRequest(link, number, request, asked)
-        checks = is_password_checked(self.terms, link.is_local, bool(asked.password)) if self.terms else False
+        checks = (
+            is_password_checked(self.authentication, link.is_local, bool(asked.password))
+            if self.authentication
+            else False
+        )
         asks_name = bool(link.channel) and self.needs_name(link, link.channel)
         # Peers choose names, and the operating system may look them up over the network.
         is_unknown = not link.is_local and not self._manager.users.is_cached(asked.user)
@@ -167,9 +171,9 @@ class Admission:
         try:
             if pending.link.state >= CLOSING:
                 checks_password = asks_name = False  # the peer is gone
-            if checks_password and self.terms is not None:
+            if checks_password and self.authentication is not None:
                 asked = pending.asked
-                check = self._manager.users.check_password(self.terms.source, asked.user, asked.password)
+                check = self._manager.users.check_password(self.authentication.source, asked.user, asked.password)
                 if check.ok:
                     pending.authenticated = asked.user
                 else:
@@ -223,8 +227,8 @@ class Admission:
             text = f"AMQ5534E: The password of user {asked.user} was refused: {pending.failure}."
             self._refuse_password(pending, text)
             return False
-        terms = self.terms
-        adopts = terms is not None and terms.adopts
+        settings = self.authentication
+        adopts = settings is not None and settings.adopts
         is_early = self._manager.settings.channels.chlauth_early_adopt
         decision: Decision | None = None
         if not link.is_local and self.applies_rules():
@@ -251,16 +255,16 @@ class Admission:
         issuer = tls.peer_issuer() if tls is not None and known else None
         rules = self._manager.guard.rules
         decision = rules.decide(link.channel, host_of(link), pending.host, user, subject, issuer)
-        if decision.warned or decision.refused:
+        if decision.has_warning or decision.is_refused:
             peer = str(subject) if subject is not None else ""
             self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
             who = f"user {user} from {host_of(link)}"
-            verb = "is refused" if decision.refused else "would be refused, but for WARN(YES),"
+            verb = "is refused" if decision.is_refused else "would be refused, but for WARN(YES),"
             self._server.note_link(
                 link,
                 f"AMQ9777E: Channel {link.channel}: {who} {verb} by {decision.why}.",
             )
-        if decision.refused:
+        if decision.is_refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         return decision
 
@@ -282,8 +286,10 @@ class Admission:
         check = decision.check if decision is not None else MQCHK_AS_Q_MGR
         is_administrator = self._manager.guard.is_administrator(user)
         has_password = bool(pending.asked.password)
-        why = self._configuration_problem or refusal(self.terms, link.is_local, is_administrator, has_password, check)
-        if not why and is_password_checked(self.terms, link.is_local, has_password):
+        why = self._configuration_problem or refusal_reason(
+            self.authentication, link.is_local, is_administrator, has_password, check
+        )
+        if not why and is_password_checked(self.authentication, link.is_local, has_password):
             why = "password checks were switched on while it connected; it may try again"
         if why:
             self._server.note_link(link, f"AMQ5540E: User {user} is refused: {why}.")
@@ -293,7 +299,7 @@ class Admission:
     def _refuse_password(self, pending: AdmissionRequest, text: str) -> None:
         self._server.note_link(pending.link, text)
         self._send_refused_event(pending, pending.asked.user, pending.asked.user)
-        delay = self.terms.delay_seconds if self.terms is not None else 0
+        delay = self.authentication.delay_seconds if self.authentication is not None else 0
         if delay <= 0:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         link = pending.link
@@ -305,13 +311,13 @@ class Admission:
     def _check_blocked(self, pending: AdmissionRequest, user: str) -> None:
         link = pending.link
         guard = self._manager.guard
-        decision = guard.rules.user_blocked(link.channel, user, guard.is_administrator(user))
+        decision = guard.rules.find_blocked_user(link.channel, user, guard.is_administrator(user))
         if decision is None:
             return
         self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
-        verb = "is blocked" if decision.refused else "would be blocked, but for WARN(YES)"
+        verb = "is blocked" if decision.is_refused else "would be blocked, but for WARN(YES)"
         self._server.note_link(link, f"AMQ9776E: Channel {link.channel}: user {user} {verb}: {decision.why}.")
-        if decision.refused:
+        if decision.is_refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
 
     def _check_connect(self, pending: AdmissionRequest, user: str) -> None:
@@ -331,8 +337,8 @@ class Admission:
         """Send a Channel Blocked event, or with WARN(YES) a Channel Blocked Warning."""
         engine = self._manager.engine
         self._manager.clock.update(engine)
-        made = change_events.on_channel_blocked(
-            engine, not decision.refused, qualifier, channel, address, user, peer, partner
+        made = channel_events.on_channel_blocked(
+            engine, not decision.is_refused, qualifier, channel, address, user, peer, partner
         )
         send_own_messages(engine, made, None)
 
@@ -341,7 +347,7 @@ class Admission:
         self._manager.clock.update(engine)
         link, asked = pending.link, pending.asked
         address = "" if link.is_local else host_of(link)
-        made = change_events.on_connect_refused(
+        made = configuration_events.on_connect_refused(
             engine, user, asked.application_type, asked.application, address, link.channel, wrong_user
         )
         send_own_messages(engine, made, None)

@@ -26,7 +26,7 @@ from ostler.security.connection_authentication import (
     SOURCE_OPERATING_SYSTEM,
     SOURCE_PAM,
 )
-from ostler.security.passwords import PasswordFile, PasswordFileError, verify, verify_nobody
+from ostler.security.passwords import PasswordFile, PasswordFileError, verify, verify_unknown_user
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import PasswordSource, QueueManagerSettings
 from ostler.server.security import os_users as operating_system
@@ -122,7 +122,7 @@ class Users:
         return name in users or name in self._owners or name == EVERYBODY or operating_system.has_user(name)
 
     def check_password(self, source: str, user: str, password: str) -> PasswordCheck:
-        """Check a user's password. `source` is that of the connection authentication's Terms."""
+        """Check a user's password. `source` is that of the connection authentication's AuthenticationSettings."""
         if source == SOURCE_LDAP:
             return PasswordCheck(False, LDAP_REFUSED)
         if self._security.password_source == PasswordSource.FILE:
@@ -161,7 +161,7 @@ class Users:
         file = self._file
         entry = file.users.get(user)
         if entry is None or entry.hash is None:
-            verify_nobody(file.any_hash(), password)
+            verify_unknown_user(file.any_hash(), password)
             if self.problem:
                 return self.problem
             return "the password file has no such user" if entry is None else "the user has no password"

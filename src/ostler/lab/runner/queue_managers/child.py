@@ -28,7 +28,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQOT_TOPIC, MQRCCF_COMMAND_FAILED
 from ostler.model.counters import verb_counts
 from ostler.model.errors import MQError
-from ostler.security.authorities import VALID, record
+from ostler.security.authorities import VALID_AUTHORITIES, record
 from ostler.security.profiles import MANAGER_PROFILE
 from ostler.server.admin.command_context import ManagerCommandContext
 from ostler.server.admin.control_actions import control_actions
@@ -207,7 +207,7 @@ def _admit_clients(manager: QueueManager) -> None:
     """Admit clients as usual: by channel authentication records, and as a user with the authorities that the load
     needs."""
     for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**"), (MQOT_TOPIC, "**")):
-        manager.define(record(kind, profile, USER, False, VALID[kind]), True)
+        manager.define(record(kind, profile, USER, False, VALID_AUTHORITIES[kind]), True)
 
 
 def run_commands(manager: QueueManager, commands: Iterable[str]) -> None:
