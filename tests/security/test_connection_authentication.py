@@ -123,7 +123,7 @@ def test_refusals_say_why() -> None:
     assert refusal_reason(settings(client=MQCHK_REQUIRED), False, False, True) == ""
     assert refusal_reason(settings(), False, True, False) == ""
     ldap = settings(source="ldap")
-    assert "LDAP servers are not asked" in refusal_reason(ldap, False, False, True)
+    assert "LDAP is not supported" in refusal_reason(ldap, False, False, True)
     assert refusal_reason(ldap, False, False, False) == ""
 
 

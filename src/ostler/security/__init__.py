@@ -1,1 +1,1 @@
-"""May somebody do something, and why (not): channel authentication, connection authentication, authorities."""
+"""Access decisions: channel authentication (CHLAUTH), connection authentication (CONNAUTH) and authority records."""

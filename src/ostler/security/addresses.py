@@ -1,8 +1,8 @@
-"""Network addresses as rules name them: one address, or a generic one that stands for many.
+"""Network addresses in channel authentication rules: single addresses and generic ones.
 
-The forms are those of MQ. A part of an IP address may be a range (`192.0.2.1-8`); an asterisk stands for one or more
-whole parts (`192.0.2.*`, `192.*.2`, `2001:DB8:*:1`). In a host name an asterisk stands for any characters. A single
-asterisk is every address and every host.
+The forms are those of MQ. A part of an IP address may be a range (`192.0.2.1-8`); an asterisk matches one or more whole
+parts (`192.0.2.*`, `192.*.2`, `2001:DB8:*:1`). In a host name an asterisk matches any characters. A single asterisk
+matches every address and every host.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ EVERYTHING: Final = "*"
 IPV4_PARTS: Final = 4
 IPV6_PARTS: Final = 8
 
-# What a part of a pattern is. A range may hold a single number only when it is no pattern but a number.
+# Kinds of parts of a pattern.
 _NUMBER: Final = 0
 _RANGE: Final = 1
 _ANY: Final = 2
-_ZEROS: Final = 3  # a double colon beside asterisks: one or more parts that are zero
+_ZEROS: Final = 3  # a double colon in a pattern with asterisks: one or more zero parts
 
 _IPV4_LETTERS: Final = "0123456789.*-"
 _HOST_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz0123456789-_.*"
 _HOST_LENGTH_MAX: Final = 255
-# Keys of specificity are texts, so that they compare fast: what is more specific comes first. This is the letter of
-# a count of nothing; counting up makes smaller letters.
+# Keys of specificity are strings, which compare fast; the more specific key sorts first. A count is encoded as the
+# character at this code minus the count, so that higher counts sort first.
 _COUNT_BASE: Final = 0x5000
 
 
@@ -44,9 +44,9 @@ class _Part:
         return self.low <= number <= self.high
 
     def key(self, following: int) -> str:
-        """A number is more specific than a range, a small range than a wide one, a range than an asterisk.
+        """Return the sort key: numbers before ranges, small ranges before wide ones, ranges before asterisks.
 
-        Of two asterisks the one that has more parts behind it is more specific.
+        Of two asterisks the one with more parts behind it is more specific.
         """
         if self.kind == _RANGE:
             return "\1" + chr(self.high - self.low)
@@ -67,17 +67,17 @@ class _Part:
 
 @final
 class AddressPattern:
-    """One value of ADDRESS or ADDRLIST, understood. MQError for what is none.
+    """One value of ADDRESS or ADDRLIST. Raises MQError if it is invalid.
 
-    `canonical` is the same for all ways to write the same pattern. `specificity` orders patterns: of those that match
-    a connection the smallest is the most specific. IP addresses come before host names, which come before `*`.
+    `canonical` is the same for all spellings of a pattern. `specificity` orders patterns: of those that match a
+    connection the smallest is the most specific. IP addresses sort before host names, and these before `*`.
     """
 
     def __init__(self, text: str) -> None:
         given = text.strip().lower()
-        self.address: tuple[int, ...] = read_address(given)  # empty unless it is one IP address
+        self.address: tuple[int, ...] = read_address(given)  # the IP address; empty for a pattern
         self.parts: list[_Part] = []
-        self.parts_in_address: int = len(self.address)  # 0: no IP address
+        self.parts_in_address: int = len(self.address)  # 4 or 8; 0 for a host name
         self.host: GenericName | None = None
         if self.address:
             self.canonical: str = _canonical_address(self.address)
@@ -102,12 +102,12 @@ class AddressPattern:
 
     @property
     def first_numbers(self) -> tuple[int, ...]:
-        """The parts of a pattern at its beginning that are numbers."""
+        """The numbers at the beginning of a pattern."""
         return tuple([part.low for part in self.parts[: self.literal_prefix()]])
 
     @property
     def last_numbers(self) -> tuple[int, ...]:
-        """The parts of a pattern at its end that are numbers."""
+        """The numbers at the end of a pattern."""
         count = len(self.parts) - self.literal_suffix()
         return tuple([part.low for part in self.parts[count:]])
 
@@ -128,7 +128,7 @@ class AddressPattern:
         return count
 
     def matches(self, address: tuple[int, ...], host: str = "") -> bool:
-        """Whether a connection from an address, as `read_address` gives it, or from a host is meant."""
+        """Return whether the pattern matches a connection from an address (of `read_address`) or a host."""
         if self.address:
             return address == self.address
         if self.parts_in_address:
@@ -138,7 +138,7 @@ class AddressPattern:
         return True
 
     def overlaps(self, other: AddressPattern) -> bool:
-        """Whether two patterns are the same but for ranges that overlap and are not within each other."""
+        """Return whether two patterns differ only in ranges that overlap partially."""
         if self.parts_in_address != other.parts_in_address or len(self.parts) != len(other.parts):
             return False
         overlapping = False
@@ -154,27 +154,25 @@ class AddressPattern:
 
 
 def read_address(text: str) -> tuple[int, ...]:
-    """The parts of an IP address: four, or eight of IPv6. Empty when it is no IP address.
+    """Return the parts of an IP address: four for IPv4, eight for IPv6; empty if it is no IP address.
 
-    An IPv4 address that is mapped into IPv6 is the IPv4 address.
+    An IPv4 address mapped into IPv6 is returned as the IPv4 address.
     """
     if "." in text and ":" not in text:
         return _read_ipv4(text)
     if ":" not in text:
         return ()
-    numbers = _read_ipv6(text.partition("%")[0])  # what is behind the percent sign says by which interface
+    numbers = _read_ipv6(text.partition("%")[0])  # without the zone index
     if len(numbers) == IPV6_PARTS and numbers[5] == 0xFFFF and not any(numbers[:5]):
         return (numbers[6] >> 8, numbers[6] & 0xFF, numbers[7] >> 8, numbers[7] & 0xFF)
     return numbers
 
 
 def check_addresses(addresses: tuple[str, ...]) -> None:
-    """MQError for a value of ADDRLIST that is no IP address or generic IP address."""
+    """Raise MQError for a value of ADDRLIST that is no IP address or generic IP address."""
     for text in addresses:
         if AddressPattern(text).host is not None:
-            raise _address_error(
-                text, "is a host name; only IP addresses can be blocked before a connection is looked at"
-            )
+            raise _address_error(text, "is a host name; ADDRLIST takes only IP addresses")
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------------
@@ -202,7 +200,7 @@ def _read_ipv6(text: str) -> tuple[int, ...]:
 
 
 def _read_groups(text: str) -> list[int] | None:
-    """Groups of IPv6 between colons; the last may be an IPv4 address. None when one of them is none."""
+    """Return the groups of an IPv6 address; the last may be an IPv4 address. None if one is invalid."""
     groups: list[int] = []
     if not text:
         return groups
@@ -222,7 +220,7 @@ def _read_groups(text: str) -> list[int] | None:
 
 
 def _decimal(text: str) -> int:
-    """A number from 0 to 255, -1 for anything else."""
+    """Return a number from 0 to 255; -1 for anything else."""
     if not 1 <= len(text) <= 3 or not text.isascii() or not text.isdecimal():
         return -1
     number = int(text)
@@ -230,7 +228,7 @@ def _decimal(text: str) -> int:
 
 
 def _hexadecimal(text: str) -> int:
-    """A number from 0 to FFFF, -1 for anything else."""
+    """Return a number from 0 to FFFF; -1 for anything else."""
     if not 1 <= len(text) <= 4 or not _consists_of(text.lower(), "0123456789abcdef"):
         return -1
     return int(text, 16)
@@ -240,7 +238,7 @@ def _hexadecimal(text: str) -> int:
 
 
 def _read_parts(text: str, given: str, parts: list[_Part]) -> int:
-    """Fill in the parts of a pattern; how many parts its addresses have."""
+    """Parse a pattern into `parts`; returns the number of parts of its addresses."""
     is_ipv6 = ":" in given
     if is_ipv6 and given.startswith("::ffff:") and "." in given:
         given = given[len("::ffff:") :]
@@ -296,7 +294,7 @@ def _part(text: str, piece: str, is_ipv6: bool) -> _Part:
 
 
 def _check_parts(text: str, parts: list[_Part], wanted: int) -> None:
-    """An asterisk stands for at least one part, and none stands before one at the end."""
+    """Check the number of parts: an asterisk matches at least one part, and two at the end are redundant."""
     has_asterisk = any(part.kind == _ANY for part in parts)
     if len(parts) > wanted or (len(parts) < wanted and not has_asterisk):
         raise _address_error(text, f"has {len(parts)} parts; {wanted} are needed, or fewer and an asterisk")
@@ -321,7 +319,7 @@ def _canonical(parts: list[_Part], is_ipv6: bool) -> str:
 
 
 def _matches(parts: list[_Part], at: int, address: tuple[int, ...], start: int) -> bool:
-    """Whether the parts from one on match an address from a place on."""
+    """Return whether the parts from `at` on match the address from `start` on."""
     while at < len(parts):
         part = parts[at]
         at += 1

@@ -1,8 +1,8 @@
-"""Authority records, and what a user may do by them: the union of what the user and each of its groups may do.
+"""Authority records, and the authorities of a user: the union of those of the user and of its groups.
 
-For each of them the most specific profile that matches counts, and no other: a record that gives nothing takes away
-what a more general one gives. Everybody is a member of the group `nobody`. The authority to create is given for all
-objects of a type, by the profile `@class`; given for the queue manager it is for objects of all types.
+For each of them the most specific matching profile decides alone: a record that grants nothing overrides a more general
+one. Every user is a member of the group `nobody`. The authority to create is granted for all objects of a type by the
+profile `@class`; granted for the queue manager it applies to all types.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ PRINCIPAL: Final = 1
 GROUP: Final = 2
 _CACHED_MAX: Final = 10_000
 
-# The words of OBJTYPE.
+# Values of OBJTYPE.
 OBJECT_TYPES: Final[dict[str, int]] = {
     "AUTHINFO": MQOT_AUTH_INFO,
     "CHANNEL": MQOT_CHANNEL,
@@ -86,7 +86,8 @@ OBJECT_TYPES: Final[dict[str, int]] = {
 _WORDS: Final[dict[int, str]] = {number: word for word, number in OBJECT_TYPES.items()}
 
 _OBJECT: Final = CHG | DLT | DSP
-# What each type of object knows, as MQ has it for setmqaut. CRT is for the type as such, and may be named with all.
+# The valid authorities of each object type, as for setmqaut. CRT applies to the type as such, and may be given with
+# all.
 VALID_AUTHORITIES: Final[dict[int, int]] = {
     MQOT_AUTH_INFO: _OBJECT | INQ,
     MQOT_CHANNEL: _OBJECT | CTRL | CTRLX,
@@ -105,7 +106,7 @@ ALL_ADMINISTRATION: Final = CHG | CLR | CTRL | CTRLX | DLT | DSP
 ALL_CALLS: Final = (
     ALTUSR | BROWSE | CONNECT | GET | INQ | PASSALL | PASSID | PUB | PUT | RESUME | SET | SETALL | SETID | SUB
 )
-# Words that stand for several authorities: those of them that the type of object knows.
+# Composite authorities; each means those that are valid for the object type.
 COMPOSITES: Final[dict[str, int]] = {
     "ALL": EVERYTHING & ~CRT,
     "ALLADM": ALL_ADMINISTRATION,
@@ -115,9 +116,9 @@ COMPOSITES: Final[dict[str, int]] = {
 
 
 def expand(words: Sequence[str], object_type: int) -> int:
-    """The bits of some words of AUTHADD, for objects of a type. KeyError for a word that is none.
+    """Return the bits of AUTHADD words for an object type. Raises KeyError for an unknown word.
 
-    What the type does not know is still among them; `invalid_authorities` tells.
+    The result may include authorities that are invalid for the type; see `invalid_authorities`.
     """
     mask = 0
     for word in words:
@@ -127,19 +128,19 @@ def expand(words: Sequence[str], object_type: int) -> int:
 
 
 def invalid_authorities(object_type: int, mask: int) -> int:
-    """Those of some authorities that make no sense for objects of a type."""
+    """Return the authorities that are invalid for an object type."""
     return mask & ~(VALID_AUTHORITIES[object_type] | CRT)
 
 
 def record_key(attributes: Mapping[str, Value]) -> str:
-    """What a record is known by: its type of object, profile and entity."""
+    """Return the key of a record: object type, profile and entity."""
     entity_type = "GROUP" if attributes.get("ENTTYPE") == GROUP else "PRINCIPAL"
     word = _WORDS[_number(attributes, "OBJTYPE")]
     return f"{word} {_text(attributes, 'PROFILE')} {entity_type} {_text(attributes, 'ENTITY')}"
 
 
 def record(object_type: int, profile: str, entity: str, is_group: bool, mask: int) -> Definition:
-    """An authority record as a definition. Nothing is checked."""
+    """Return an authority record as a definition, without any checks."""
     words: tuple[str, ...] = words_of(mask)
     attributes: dict[str, int | str | tuple[str, ...]] = {
         "PROFILE": profile,
@@ -152,13 +153,13 @@ def record(object_type: int, profile: str, entity: str, is_group: bool, mask: in
 
 
 def mask_of_record(definition: Definition) -> int:
-    """What a record gives."""
+    """Return the authorities that a record grants."""
     words = definition.attributes.get("AUTHLIST", ())
     return mask_of(words) if isinstance(words, tuple) else 0
 
 
 def default_records() -> list[Definition]:
-    """What a new queue manager has. Administrators need no records, and nobody else is given anything."""
+    """Return the records of a new queue manager. Administrators need none, and other users are granted nothing."""
     return []
 
 
@@ -174,7 +175,7 @@ def _text(attributes: Mapping[str, Value], name: str) -> str:
 
 @final
 class _GenericProfiles:
-    """Profiles with wildcards, the most specific first."""
+    """Generic profiles, the most specific first."""
 
     def __init__(self) -> None:
         self.keys: list[bytes] = []
@@ -203,7 +204,7 @@ class _GenericProfiles:
             del self.masks[at]
 
     def find(self, name: str) -> int:
-        """Where the most specific one is that matches; -1 when none does."""
+        """Return the index of the most specific match; -1 if there is none."""
         qualifiers = name.split(".")
         for at, pattern in enumerate(self.patterns):
             if pattern.matches(qualifiers):
@@ -213,13 +214,13 @@ class _GenericProfiles:
 
 @final
 class _Profiles:
-    """The profiles of one entity for one type of object."""
+    """The profiles of one entity for one object type."""
 
     def __init__(self) -> None:
         self.exact: dict[str, int] = {}
-        # By their first qualifier, or under "" when a wildcard is in it.
+        # By first qualifier, or "" if that has a wildcard.
         self.generic: dict[str, _GenericProfiles] = {}
-        self.create: int = 0  # CRT, when `@class` has it
+        self.create: int = 0  # CRT if granted by `@class`
 
     @property
     def is_empty(self) -> bool:
@@ -249,10 +250,10 @@ class _Profiles:
             del self.exact[profile]
 
     def most_specific(self, name: str) -> tuple[str, int] | None:
-        """The profile that counts for a name, and what it gives."""
+        """Return the most specific profile that matches a name, and its authorities."""
         if name in self.exact:
             return name, self.exact[name]
-        # One with a plain first qualifier is more specific than any with a wildcard in it.
+        # A profile with a literal first qualifier is more specific than one with a wildcard there.
         for key in (first_qualifier(name), ""):
             generic = self.generic.get(key)
             if generic is not None:
@@ -264,14 +265,14 @@ class _Profiles:
 
 @final
 class AuthorityRecords:
-    """All records of a queue manager, by whom and what they are for."""
+    """All authority records of a queue manager, by entity and object type."""
 
     def __init__(self) -> None:
         self._profiles: dict[tuple[int, str, int], _Profiles] = {}
         self._cached: dict[tuple[str, int, str], tuple[Sequence[str], int]] = {}
 
     def put(self, definition: Definition) -> None:
-        """A record was made or changed."""
+        """Add or replace a record."""
         key, profile = _index_key(definition)
         profiles = self._profiles.get(key)
         if profiles is None:
@@ -281,7 +282,7 @@ class AuthorityRecords:
         self.clear_cache()
 
     def remove(self, definition: Definition) -> None:
-        """A record is gone."""
+        """Remove a record."""
         key, profile = _index_key(definition)
         profiles = self._profiles.get(key)
         if profiles is not None:
@@ -291,15 +292,15 @@ class AuthorityRecords:
         self.clear_cache()
 
     def clear_cache(self) -> None:
-        """Answers that were given before count no more."""
+        """Drop cached results."""
         if self._cached:
             self._cached = {}
 
     def authorities(self, user: str, groups: Sequence[str], object_type: int, name: str) -> int:
-        """What a user with these groups may do to an object: bits of `ostler.model.authorities`."""
+        """Return the authorities of a user with these groups on an object: bits of `ostler.model.authorities`."""
         key = (user, object_type, name)
         known = self._cached.get(key)
-        # Whoever changes the groups of a user gives other groups, and gets another answer.
+        # A change of the user's groups passes other groups, and misses the cache.
         if known is not None and (known[0] is groups or known[0] == groups):
             return known[1]
         mask = self.of_entity(user, False, object_type, name) if user else 0
@@ -312,7 +313,7 @@ class AuthorityRecords:
         return mask
 
     def of_entity(self, entity: str, is_group: bool, object_type: int, name: str) -> int:
-        """What one user or group alone may do to an object."""
+        """Return the authorities of one user or group alone on an object."""
         entity_type = GROUP if is_group else PRINCIPAL
         mask = 0
         profiles = self._profiles.get((entity_type, entity, object_type))
@@ -332,7 +333,7 @@ class AuthorityRecords:
         return mask
 
     def most_specific(self, entity: str, is_group: bool, object_type: int, name: str) -> str:
-        """The profile that counts for one user or group; empty when there is none."""
+        """Return the profile that decides for one user or group; empty if there is none."""
         profiles = self._profiles.get((GROUP if is_group else PRINCIPAL, entity, object_type))
         if profiles is None:
             return ""
@@ -343,7 +344,7 @@ class AuthorityRecords:
 
 
 def _index_key(definition: Definition) -> tuple[tuple[int, str, int], str]:
-    """Where a record belongs: whose it is, for what, and its profile."""
+    """Return the index key of a record (entity and object type), and its profile."""
     attributes = definition.attributes
     entity_type = GROUP if attributes.get("ENTTYPE") == GROUP else PRINCIPAL
     key = (entity_type, _text(attributes, "ENTITY"), _number(attributes, "OBJTYPE"))

@@ -1,7 +1,7 @@
-"""Rules by the addresses that they are for: the best one for a connection, whatever their number.
+"""Index of channel rules by address, independent of their number.
 
-Single addresses are looked up. Patterns are kept by the numbers that they begin and end with; a connection looks into
-one place for each pair of lengths that there is, at most a few dozen.
+Single addresses are looked up directly. Patterns are kept in buckets by the numbers they begin and end with; a look-up
+visits one bucket for each pair of lengths that occurs, at most a few dozen.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Entry:
 
 @final
 class AddressTable:
-    """At most one rule for each address or pattern, and one for whoever comes."""
+    """At most one rule for each address or pattern, and one for all addresses."""
 
     def __init__(self) -> None:
         self.count: int = 0
@@ -39,7 +39,7 @@ class AddressTable:
         self._shapes: dict[tuple[int, int, int], int] = {}
 
     def put(self, pattern: AddressPattern | None, rule: ChannelRule) -> None:
-        """Keep a rule under a pattern that no rule is kept under yet."""
+        """Add a rule; its pattern must not be in the table."""
         self.count += 1
         if pattern is None:
             self.without_address = rule
@@ -58,7 +58,7 @@ class AddressTable:
             self._shapes[shape] = self._shapes.get(shape, 0) + 1
 
     def remove(self, pattern: AddressPattern | None) -> None:
-        """Forget the rule under a pattern; there is one."""
+        """Remove the rule of a pattern, which must be in the table."""
         self.count -= 1
         if pattern is None:
             self.without_address = None
@@ -85,7 +85,7 @@ class AddressTable:
             del self._shapes[shape]
 
     def best(self, address: tuple[int, ...], host: str, skips_warnings: bool) -> ChannelRule | None:
-        """The rule with the most specific pattern that matches. Rules that only warn can be left out."""
+        """Return the rule with the most specific matching pattern. Rules with WARN(YES) can be skipped."""
         found = self.exact.get(address)
         if found is not None and not (skips_warnings and found.only_warns):
             return found

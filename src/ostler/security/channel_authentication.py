@@ -1,8 +1,9 @@
-"""Channel authentication: who may come in through which channel, and as whom.
+"""Channel authentication (CHLAUTH): which connections may use which channel, and as which user.
 
-The order is that of MQ. A rule for a more specific channel profile wins; of one profile a rule for the certificate
-wins over one for the client's user or the partner queue manager, and that over one for the address; of those, the
-most specific. A rule that would refuse and only warns is reported, and the next best that does not warn decides.
+The order of precedence is that of MQ. A rule for a more specific channel profile wins; within a profile a rule for the
+certificate wins over one for the client's user or the partner queue manager, and that over one for the address; among
+those, the most specific. A rule that would refuse but has WARN(YES) is reported, and the next best rule without
+WARN(YES) decides.
 
 The cost of a decision does not grow with the number of rules: see the tables of names, addresses and certificates.
 """
@@ -31,13 +32,13 @@ from ostler.security.channel_rule import ADMINISTRATORS, ChannelRule, check_rule
 __all__ = ["ChannelRules", "Decision", "check_rule", "default_rules", "rule_key"]
 
 NO_SOURCE: Final = -1
-# Channels whose profiles are remembered. There are seldom more channels; those who make names up learn nothing faster.
+# Limit of cached channels. There are seldom more; made-up channel names gain nothing from the cache.
 _CACHED_MAX: Final = 10_000
 
 
 @final
 class Decision:
-    """What the rules say of a connection. `warning` is the rule that would have refused and only warns."""
+    """The decision of the rules on a connection. `warning` is the rule that would have refused but has WARN(YES)."""
 
     def __init__(self, rule: ChannelRule | None, warning: ChannelRule | None = None) -> None:
         self.is_refused: bool = rule is not None and rule.refuses and not rule.only_warns
@@ -50,7 +51,7 @@ class Decision:
 
     @property
     def why(self) -> str:
-        """The rule that refuses or would have, as a part of a sentence; empty when none does."""
+        """The refusing or warning rule, as part of a sentence; empty if there is none."""
         if self.is_refused and self.rule is not None:
             return f"the channel authentication rule {self.rule.name}"
         if self.warning is not None:
@@ -64,8 +65,8 @@ class _Profile:
 
     def __init__(self) -> None:
         self.count: int = 0
-        self.hosts: int = 0  # rules that name hosts
-        # What few profiles have is made when it is needed: there may be thousands of profiles.
+        self.hosts: int = 0  # number of rules with host names
+        # Rarely used tables are created on demand: there may be thousands of profiles.
         self.certificates: CertificateTable | None = None
         self.users: dict[str, AddressTable] = {}
         self.managers: NameTable[AddressTable] | None = None
@@ -125,7 +126,7 @@ class _Profile:
             self.addresses.remove(rule.address)
 
     def best(self, peer: _Peer, skips_warnings: bool) -> ChannelRule | None:
-        """The rule for a connection, most specific first: certificate, user or queue manager, address."""
+        """Return the rule for a connection, in the order certificate, user or queue manager, address."""
         if peer.subject is not None and self.certificates is not None:
             for certificates in self.certificates.matching(peer.subject, peer.issuer):
                 rule = certificates.addresses.best(peer.address, peer.host, skips_warnings)
@@ -150,7 +151,7 @@ class _Profile:
 
 @final
 class _Peer:
-    """Who comes in, as far as it is known."""
+    """The connecting peer, as far as it is known."""
 
     def __init__(
         self,
@@ -171,7 +172,7 @@ class _Peer:
 
 @final
 class ChannelRules:
-    """All channel authentication rules of a queue manager, ready to decide."""
+    """All channel authentication rules of a queue manager, indexed for decisions."""
 
     def __init__(self) -> None:
         self._rules: dict[str, ChannelRule] = {}
@@ -187,7 +188,7 @@ class ChannelRules:
         return len(self._rules)
 
     def put(self, definition: Definition) -> None:
-        """Take a rule in; one with the same name makes way for it. MQError or ValueError for what is no rule."""
+        """Add or replace a rule. Raises MQError or ValueError if the definition is invalid."""
         rule = ChannelRule(definition)
         self.remove(definition)
         if rule.type == MQCAUT_BLOCKADDR:
@@ -204,7 +205,7 @@ class ChannelRules:
         self._rules[definition.name] = rule
 
     def remove(self, definition: Definition) -> None:
-        """Forget a rule; nothing happens when it is not there."""
+        """Remove a rule if it exists."""
         rule = self._rules.pop(definition.name, None)
         if rule is not None:
             self._remove_rule(rule)
@@ -230,7 +231,7 @@ class ChannelRules:
         return found
 
     def find_blocked_address(self, address: str) -> Decision | None:
-        """What BLOCKADDR says of an address, before anything else is known; None when it is not blocked."""
+        """Return the decision of BLOCKADDR on an address, before anything else is known; None if it is not blocked."""
         if not self._blocked.count:
             return None
         rule = self._blocked.best(read_address(address), "", False)
@@ -246,10 +247,9 @@ class ChannelRules:
         issuer: DistinguishedName | None,
         queue_manager: str = "",
     ) -> Decision:
-        """What the one mapping rule that wins says of a connection.
+        """Return the decision of the winning mapping rule on a connection.
 
-        `host` is empty when it is not known, `subject` is None without a certificate, and `queue_manager` is empty for
-        clients.
+        `host` is empty if unknown, `subject` is None without a certificate, and `queue_manager` is empty for clients.
         """
         peer = _Peer(address, host, user, subject, issuer, queue_manager)
         profiles = self._profiles_of(channel)
@@ -259,16 +259,16 @@ class ChannelRules:
         return Decision(_best(profiles, peer, True), rule)
 
     def needs_host_name(self, channel: str) -> bool:
-        """Whether a rule for the channel names hosts rather than addresses."""
+        """Return whether a rule for the channel has a host name."""
         for profile in self._profiles_of(channel):
             if profile.hosts:
                 return True
         return False
 
     def find_blocked_user(self, channel: str, user: str, is_administrator: bool) -> Decision | None:
-        """What BLOCKUSER says of the user that a connection would have; None when it is not blocked.
+        """Return the decision of BLOCKUSER on the user of a connection; None if it is not blocked.
 
-        Only the most specific rule for the channel counts, so that one for a channel can lift one for all.
+        Only the most specific rule for the channel counts, so that a rule for one channel can lift a rule for all.
         """
         for profile in self._profiles_of(channel):
             rule = profile.blocked_users
@@ -287,7 +287,7 @@ class ChannelRules:
         issuer: DistinguishedName | None,
         queue_manager: str,
     ) -> list[Definition]:
-        """The rules that a connection would meet: one that only warns, and the one that decides."""
+        """Return the rules that apply to a connection: one with WARN(YES), and the deciding one."""
         blocked = self.find_blocked_address(address)
         if blocked is not None and blocked.rule is not None and blocked.is_refused:
             return [blocked.rule]

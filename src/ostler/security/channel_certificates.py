@@ -1,7 +1,7 @@
-"""Rules by the certificates that they are for, found by one value that a certificate must have.
+"""Index of channel rules by certificate.
 
-Each pattern of subjects is kept under one of its values: the first, in MQ's order of importance, that says more than
-an asterisk. A certificate looks under each of its values, and under beginnings and ends of them where patterns ask.
+Each subject pattern is indexed by one of its values: the first, in MQ's order of importance, that is more than an
+asterisk. A look-up uses each value of the certificate, and prefixes and suffixes of the lengths that occur in patterns.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, final
 from ostler.model.distinguished_names import DistinguishedName, PeerPattern
 from ostler.security.channel_addresses import AddressTable
 
-# The order in which the attributes of a name count: an earlier one is more specific.
+# Precedence of the attributes of a distinguished name: an earlier one is more specific.
 IMPORTANCE: Final = (
     "SERIALNUMBER",
     "MAIL",
@@ -31,18 +31,18 @@ IMPORTANCE: Final = (
     "DNQ",
 )
 _COUNT_BASE: Final = 0x5000
-# How a value is found: whole, by its beginning, by its end, or not at all.
+# How a value is indexed: as a whole, by its beginning, or by its end.
 _WHOLE: Final = 0
 _BEGINNING: Final = 1
 _END: Final = 2
 
-_IndexKey = tuple[int, str, str]  # how, the attribute, the value in small letters
+_IndexKey = tuple[int, str, str]  # how, the attribute, the value in lower case
 _UNINDEXED: Final[_IndexKey] = (3, "", "")
 
 
 @final
 class CertificateRules:
-    """The rules for one pattern of subjects and one of issuers, by address."""
+    """The rules for one pair of subject and issuer patterns, by address."""
 
     def __init__(self, subject: str, issuer: str) -> None:
         self.key: tuple[str, str] = (subject, issuer)
@@ -59,16 +59,16 @@ class CertificateRules:
 
 @final
 class CertificateTable:
-    """All patterns of subjects that the rules of a profile name."""
+    """The subject patterns of the rules of a profile."""
 
     def __init__(self) -> None:
         self.all: dict[tuple[str, str], CertificateRules] = {}
         self._by_key: dict[tuple[int, str, str], list[CertificateRules]] = {}
-        # Which attributes are looked for by beginnings or ends of these lengths, and how often.
+        # Number of index entries by kind, attribute and length, for beginnings and ends.
         self._lengths: dict[tuple[int, str, int], int] = {}
 
     def require(self, subject: str, issuer: str) -> CertificateRules:
-        """The rules for two patterns, made when there are none yet."""
+        """Return the rules for a pair of patterns, and create them if necessary."""
         found = self.all.get((subject, issuer))
         if found is None:
             found = CertificateRules(subject, issuer)
@@ -84,7 +84,7 @@ class CertificateTable:
         return self.all.get((subject, issuer))
 
     def drop(self, rules: CertificateRules) -> None:
-        """Forget two patterns that have no rules left."""
+        """Remove a pair of patterns without rules."""
         del self.all[rules.key]
         key = _index_key(rules.subject)
         rest = [each for each in self._by_key[key] if each is not rules]
@@ -99,7 +99,7 @@ class CertificateTable:
                 del self._lengths[length]
 
     def matching(self, subject: DistinguishedName, issuer: DistinguishedName | None) -> list[CertificateRules]:
-        """The rules for patterns that match a certificate, the most specific first."""
+        """Return the rules whose patterns match a certificate, the most specific first."""
         found = list(self._matching_key(_UNINDEXED, subject, issuer))
         for kind, value in subject.attributes:
             folded = value.lower()
@@ -138,10 +138,10 @@ def _index_key(pattern: PeerPattern) -> _IndexKey:
 
 
 def name_specificity(pattern: PeerPattern | None) -> str:
-    """Texts that order patterns of names: the smallest is the most specific.
+    """Return a sort key for a name pattern: the smallest is the most specific.
 
-    An attribute that counts for more wins; then more units; then, unit by unit from the largest, a value without an
-    asterisk, with one, with two, and an asterisk alone; then the longer value; then the alphabet.
+    Compared are the most important attribute; then the number of units; then, unit by unit from the largest, a value
+    without an asterisk, with one, with two, and an asterisk alone; then the longer value; then the alphabet.
     """
     if pattern is None:
         return "\3"
@@ -153,7 +153,7 @@ def name_specificity(pattern: PeerPattern | None) -> str:
             key += "\1"
             continue
         if kind == "DC":
-            values.reverse()  # the first of them is the smallest unit
+            values.reverse()  # the first one is the smallest unit
         key += "\0" + chr(_COUNT_BASE - len(values))
         for value in values:
             stars = int(value.open_start) + int(value.open_end)

@@ -1,7 +1,7 @@
-"""Generic names: an asterisk anywhere stands for any characters, none included.
+"""Generic names: an asterisk matches any characters, or none.
 
-So are the profiles of channels, the names of partner queue managers and those of hosts. A table finds the patterns
-that match a name at a cost that does not grow with how many there are: they are item by what they begin and end with.
+Used for channel profiles, partner queue managers and hosts. A table finds the matching patterns at a cost that does not
+grow with their number: they are indexed by their prefix and suffix.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _LENGTH_MAX: Final = 0x4000
 class GenericName:
     """A name that may have asterisks. Of the patterns that match a name the smallest `specificity` is the best.
 
-    A character is more specific than an asterisk at the same column; of two asterisks at the same column the one with
-    more behind it is more specific. A name without asterisks is more specific than any pattern.
+    A character is more specific than an asterisk at the same position; of two asterisks at the same position the one
+    with more behind it is more specific. A name without asterisks is more specific than any pattern.
     """
 
     def __init__(self, text: str) -> None:
@@ -52,12 +52,13 @@ class GenericName:
 
 @final
 class NameTable(Generic[Item]):
-    """What is item by names and generic names."""
+    """Items by names and generic names."""
 
     def __init__(self) -> None:
         self.exact: dict[str, Item] = {}
         self.generic: dict[str, Item] = {}
-        # Generic names by their text before the first asterisk and behind the last, and how many have such lengths.
+        # Generic names by the text before the first and behind the last asterisk, and the number of names by both
+        # lengths.
         self._buckets: dict[tuple[str, str], list[GenericName]] = {}
         self._shapes: dict[tuple[int, int], int] = {}
 
@@ -65,7 +66,7 @@ class NameTable(Generic[Item]):
         return len(self.exact) + len(self.generic)
 
     def get(self, name: str) -> Item | None:
-        """What is item by exactly this text."""
+        """Return the item of exactly this text."""
         return self.generic.get(name) if "*" in name else self.exact.get(name)
 
     def put(self, name: str, item: Item) -> None:
@@ -99,7 +100,7 @@ class NameTable(Generic[Item]):
             del self._shapes[shape]
 
     def matching(self, name: str) -> list[Item]:
-        """What is item by names that match, the most specific first."""
+        """Return the items of all matching names, the most specific first."""
         found: list[Item] = []
         exact = self.exact.get(name)
         if exact is not None:
@@ -121,8 +122,8 @@ class NameTable(Generic[Item]):
 
 
 def names_overlap(one: str, other: str) -> bool:
-    """Whether there is a name that both match, be they generic or not."""
-    # For each column in one, whether the rest of it and the rest of the other can meet: the classic table, by rows.
+    """Return whether some name matches both, generic or not."""
+    # Dynamic programming by rows: whether the rest of `one` and the rest of `other` can match a common name.
     below = [False] * (len(other) + 1)
     for at in range(len(one), -1, -1):
         row = [False] * (len(other) + 1)

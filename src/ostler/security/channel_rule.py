@@ -1,4 +1,4 @@
-"""One channel authentication rule, understood: what it looks at and what it says."""
+"""Channel authentication rules: parsed values, keys and checks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TYPE_WORDS: Final[dict[int, str]] = {
     MQCAUT_USERMAP: "USERMAP",
     MQCAUT_QMGRMAP: "QMGRMAP",
 }
-# What a rule of a type looks at, besides the address. It is what the rule is known by.
+# The identity attributes of each rule type, besides the address; they are part of the key.
 IDENTITIES: Final[dict[int, tuple[str, ...]]] = {
     MQCAUT_SSLPEERMAP: ("SSLPEER", "SSLCERTI"),
     MQCAUT_USERMAP: ("CLNTUSER",),
@@ -57,7 +57,7 @@ _MANAGER_LENGTH_MAX: Final = 48
 
 @final
 class ChannelRule:
-    """A rule with its values at hand. MQError when the definition is none."""
+    """A parsed rule. Raises MQError if the definition is invalid."""
 
     def __init__(self, definition: Definition) -> None:
         values = definition.attributes
@@ -65,11 +65,11 @@ class ChannelRule:
         self.profile: str = text_of(values, "CHLAUTH")
         self.type: int = number_of(values, "TYPE", -1)
         if self.type not in TYPE_WORDS:
-            raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"The rule {definition.name} is of no type that is known.")
+            raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"The rule {definition.name} has an unknown type.")
         self.address: AddressPattern | None = None
-        self.identity: str = ""  # the user, the queue manager or the subject that it is for
+        self.identity: str = ""  # the user, queue manager or subject it applies to
         self.issuer: str = ""
-        self.listed: tuple[str, ...] = ()  # whom a rule that blocks is for
+        self.listed: tuple[str, ...] = ()  # the users or addresses of a blocking rule
         self.source: int = MQUSRC_NOACCESS
         self.user: str = ""
         self.check: int = MQCHK_AS_Q_MGR
@@ -99,7 +99,7 @@ class ChannelRule:
 
 
 def rule_key(attributes: Mapping[str, Value]) -> str:
-    """What a rule is known by: its profile, its type, and what it looks at. The same for all ways to write the same."""
+    """Return the key of a rule: profile, type and identity. All spellings of a rule have the same key."""
     kind = number_of(attributes, "TYPE", -1)
     key = f"{text_of(attributes, 'CHLAUTH')} TYPE({TYPE_WORDS.get(kind, '')})"
     for name in IDENTITIES.get(kind, ()):
@@ -113,7 +113,7 @@ def rule_key(attributes: Mapping[str, Value]) -> str:
 
 
 def check_rule(attributes: Mapping[str, Value]) -> None:
-    """MQError, with a sentence, when what is given is not a rule."""
+    """Raise MQError with an explanation if the attributes are no valid rule."""
     profile = text_of(attributes, "CHLAUTH")
     kind = number_of(attributes, "TYPE", -1)
     if kind not in TYPE_WORDS:
@@ -130,7 +130,7 @@ def check_rule(attributes: Mapping[str, Value]) -> None:
 
 
 def check_profile(profile: str) -> None:
-    """MQError for what is not the name of a channel, with asterisks or without."""
+    """Raise MQError for an invalid channel profile; it may have asterisks."""
     letters = profile.replace("*", "")
     is_named = len(profile) <= _PROFILE_LENGTH_MAX and (letters == "" or valid_name(letters))
     if not profile or not is_named or "**" in profile:
@@ -141,7 +141,7 @@ def check_profile(profile: str) -> None:
 
 
 def check_identity(attributes: Mapping[str, Value], kind: int) -> None:
-    """MQError when a mapping rule does not say what it looks at."""
+    """Raise MQError if a mapping rule lacks its identity attributes."""
     address = text_of(attributes, "ADDRESS")
     if address:
         AddressPattern(address)
@@ -181,7 +181,7 @@ def _check_manager(name: str) -> None:
 
 
 def _check_source(attributes: Mapping[str, Value]) -> None:
-    """A rule maps to a user, refuses, or leaves the user alone; what belongs to one of these goes with no other."""
+    """Check USERSRC: a rule maps to a user, refuses, or keeps the channel's user; each has its own attributes."""
     source = number_of(attributes, "USERSRC", MQUSRC_MAP)
     user = text_of(attributes, "MCAUSER")
     if source not in (MQUSRC_MAP, MQUSRC_NOACCESS, MQUSRC_CHANNEL):
@@ -197,10 +197,10 @@ def _check_source(attributes: Mapping[str, Value]) -> None:
 
 
 def default_rules(date: str = "", time: str = "") -> list[Definition]:
-    """The rules that a new queue manager has: administrators and SYSTEM channels are closed to clients.
+    """Return the rules of a new queue manager: clients cannot use SYSTEM channels or connect as administrators.
 
-    The channel that MQ Explorer uses is not closed to others than administrators. With a date and a time the rules
-    say that they were made then.
+    The channel of MQ Explorer stays open to users who are not administrators. `date` and `time`, if given, become
+    ALTDATE and ALTTIME.
     """
     rules = [
         _default(
@@ -242,7 +242,7 @@ def _default(profile: str, kind: int, values: dict[str, int | str | tuple[str, .
 
 
 def text_of(values: Mapping[str, Value], name: str) -> str:
-    """A text without blanks around it; empty when it is not there."""
+    """Return a stripped text; empty if it is missing."""
     value = values.get(name)
     return value.strip() if isinstance(value, str) else ""
 

@@ -1,9 +1,9 @@
-"""Connection authentication: who must show a password, and as whom a connection then goes on.
+"""Connection authentication (CONNAUTH): when a password is required, and the user a connection gets.
 
-CONNAUTH of the queue manager names an AUTHINFO object, and that says what is asked of clients (CHCKCLNT) and of local
-applications (CHCKLOCL), whether the connection goes on as the user whose password was right (ADOPTCTX), and for how
-long a refusal is held back (FAILDLAY). A channel authentication rule may ask for more (its CHCKCLNT), never for less.
-Nothing here checks a password; that takes time and files, and is the server's.
+CONNAUTH of the queue manager names an AUTHINFO object. It sets the checks of clients (CHCKCLNT) and of local
+applications (CHCKLOCL), whether a connection adopts the authenticated user (ADOPTCTX), and the delay of a refusal
+(FAILDLAY). A channel authentication rule may require more (its CHCKCLNT), never less. Passwords are not checked here;
+that takes time and files, and is done by the server.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SOURCE_PAM: Final = "pam"
 SOURCE_LDAP: Final = "ldap"
 
 LDAP_REFUSED: Final = (
-    "the queue manager's CONNAUTH names an AUTHINFO of type IDPWLDAP. Such definitions are kept, but LDAP servers "
-    "are not asked; use one of type IDPWOS"
+    "the queue manager's CONNAUTH names an AUTHINFO of type IDPWLDAP. Such definitions are stored, but LDAP is "
+    "not supported; use one of type IDPWOS"
 )
 
 
 @final
 class AuthenticationSettings:
-    """What the AUTHINFO object that CONNAUTH names asks for. The checks are MQCHK numbers."""
+    """Settings of the AUTHINFO object named by CONNAUTH. The checks are MQCHK numbers."""
 
     def __init__(self, check_client: int, check_local: int, adopts: bool, delay_seconds: int, source: str) -> None:
         self.check_client: int = check_client
@@ -52,10 +52,10 @@ class AuthenticationSettings:
 
 
 def authentication_settings(authinfo: Definition | None) -> AuthenticationSettings | None:
-    """The settings of an AUTHINFO object. None for none, and for one that is not about users and passwords.
+    """Return the settings of an AUTHINFO object; None without one, or if it is not of type IDPWOS or IDPWLDAP.
 
-    The source is "os" or "pam" for IDPWOS; whether that means the operating system or the password file is a matter
-    of the queue manager's configuration.
+    The source is "os" or "pam" for IDPWOS; the configuration of the queue manager decides whether that means the
+    operating system or the password file.
     """
     if authinfo is None or authinfo.object_type != ObjectType.AUTHINFO:
         return None
@@ -84,18 +84,18 @@ def _number(authinfo: Definition, name: str, default: int) -> int:
 def is_password_needed(
     settings: AuthenticationSettings | None, is_local: bool, is_administrator: bool, rule_check: int = MQCHK_AS_Q_MGR
 ) -> bool:
-    """Whether nobody gets in here without a user and a password.
+    """Return whether a user and a password are required.
 
-    `is_administrator` is about the user that the connection would have without a password. `rule_check` is CHCKCLNT
-    of the channel authentication rule that matched; MQCHK_AS_Q_MGR when none did, or it does not say.
+    `is_administrator` refers to the user that the connection would have without a password. `rule_check` is CHCKCLNT of
+    the matching channel authentication rule; MQCHK_AS_Q_MGR without one.
     """
     if (
         not is_local
         and rule_check in (MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN)
         and _checks_no_passwords(settings, is_local)
     ):
-        # A rule asks for what the queue manager does not do. MQ refuses such connections: it would be worse to let
-        # them in because of a CONNAUTH that somebody left out.
+        # A rule requires a check that the queue manager does not do. MQ refuses such connections: it would be worse to
+        # admit them because CONNAUTH was left blank by mistake.
         return True
     if _checks_no_passwords(settings, is_local):
         return False
@@ -109,7 +109,7 @@ def is_password_needed(
 
 
 def is_password_checked(settings: AuthenticationSettings | None, is_local: bool, has_password: bool) -> bool:
-    """Whether a password that came is looked at. OPTIONAL looks at it; NONE, and no CONNAUTH, leave it alone."""
+    """Return whether a given password is checked. OPTIONAL checks it; NONE, and a blank CONNAUTH, ignore it."""
     return has_password and not _checks_no_passwords(settings, is_local)
 
 
@@ -120,7 +120,7 @@ def refusal_reason(
     has_password: bool,
     rule_check: int = MQCHK_AS_Q_MGR,
 ) -> str:
-    """Why a connection is refused before any password is looked at; empty when it goes on."""
+    """Return why a connection is refused before its password is checked; empty if it is not."""
     if is_password_needed(settings, is_local, is_administrator, rule_check):
         if _checks_no_passwords(settings, is_local):
             return (
@@ -145,10 +145,10 @@ def _checks_no_passwords(settings: AuthenticationSettings | None, is_local: bool
 
 
 def mapped_user(asserted: str, authenticated: str, adopts: bool, is_early: bool = True) -> str:
-    """The user that channel authentication rules of type USERMAP look at.
+    """Return the user that USERMAP rules are matched against.
 
-    With ChlauthEarlyAdopt=Y the password is checked first, and rules see the user that it was right for. With N they
-    see the user that the client says it runs as, whatever the password says later.
+    With ChlauthEarlyAdopt=Y the password is checked first, and rules see the authenticated user. With N they see the
+    user that the client asserts, whatever is adopted later.
     """
     return authenticated if is_early and adopts and authenticated else asserted
 
@@ -156,23 +156,23 @@ def mapped_user(asserted: str, authenticated: str, adopts: bool, is_early: bool 
 def final_user(
     asserted: str, authenticated: str, adopts: bool, channel_user: str, mapped: str, is_early: bool = True
 ) -> str:
-    """As whom a connection goes on: what follows has the last word over what is before it.
+    """Return the user of a connection; of the following, later ones take precedence over earlier ones.
 
-    `asserted`: the user that the client says it runs as; for local applications, what the operating system says.
-    `authenticated`: the user whose password was right; empty if none was checked. `channel_user`: MCAUSER of the
-    channel. `mapped`: MCAUSER of a channel authentication rule with USERSRC(MAP); empty for none and for
-    USERSRC(CHANNEL), which leaves the user as it is. `is_early`: ChlauthEarlyAdopt=Y.
+    `asserted`: the user asserted by the client; for local applications, the operating system user. `authenticated`: the
+    user whose password was verified; empty if none was checked. `channel_user`: MCAUSER of the channel. `mapped`:
+    MCAUSER of a channel authentication rule with USERSRC(MAP); empty for none and for USERSRC(CHANNEL), which keeps the
+    user. `is_early`: ChlauthEarlyAdopt=Y.
     """
     user = asserted
-    # The channel's own MCAUSER is there so that nobody can just say who they are.
+    # MCAUSER of the channel prevents clients from asserting any user.
     if channel_user:
         user = channel_user
     adopted = authenticated if adopts else ""
     if is_early:
-        # The password proves who it is, which is more than the channel knows; a rule then sees that user, and
-        # whom it maps to is the administrator's last word.
+        # The password authenticates the user, which outranks MCAUSER of the channel; a rule then sees that user, and
+        # its mapping, set by the administrator, takes precedence.
         user = adopted or user
         return mapped or user
-    # Late adoption, as MQ had it first: rules are done when the password is checked, so its user replaces theirs.
+    # Late adoption, MQ's original behaviour: rules apply before the password is checked, so its user replaces theirs.
     user = mapped or user
     return adopted or user

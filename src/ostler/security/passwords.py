@@ -1,4 +1,4 @@
-"""Passwords as they are kept: salted scrypt hashes, and the text of the file with users and groups.
+"""The password file: users, salted scrypt hashes and groups.
 
     ostler-passwords 1
     # a comment
@@ -6,8 +6,8 @@
     admin:$scrypt$ln=14,r=8,p=1$<salt>$<hash>:mqm,operators
     monitor:*:watchers
 
-The parameters stand with each hash, so that they can grow later and old hashes still do. `*` is a user without a
-password: it has groups, and nobody gets in with a password as that user. Nothing here reads files or makes salt.
+Each hash has its own parameters, so that they can be raised later and old hashes remain valid. `*` is a user without
+a password: it has groups, but password authentication fails. This module neither reads files nor makes salt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BLOCK: Final = 8
 _PARALLEL: Final = 1
 _ENCODED_CHARACTERS_MAX: Final = 512
 _LINE_CHARACTERS_MAX: Final = 1024 + GROUPS_MAX * (NAME_BYTES_MAX + 1)
-# What a file may ask for: more than this would let a line in it take the memory and the time of the machine.
+# Limits of parameters in a file: more would let one line exhaust memory and time.
 _COST_LOG2_MIN: Final = 10
 _COST_LOG2_MAX: Final = 17
 _BLOCK_MAX: Final = 16
@@ -45,7 +45,7 @@ _SALT_BYTES_MAX: Final = 64
 
 
 class PasswordFileError(Exception):
-    """The text is not a password file. `line` counts from 1; 0 stands for the file as a whole."""
+    """The text is no valid password file. `line` counts from 1; 0 for the file as a whole."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}" if line else problem)
@@ -55,7 +55,7 @@ class PasswordFileError(Exception):
 
 @final
 class PasswordHash:
-    """A scrypt hash with all it takes to compute it again."""
+    """A scrypt hash with its parameters and salt."""
 
     def __init__(self, cost_log2: int, block: int, parallel: int, salt: bytes, digest: bytes) -> None:
         self.cost_log2: int = cost_log2
@@ -89,7 +89,7 @@ class UserEntry:
 
 
 def hash_password(password: str, salt: bytes) -> PasswordHash:
-    """The hash of a password. The salt must be new for each, from a good source of randomness."""
+    """Hash a password. The salt must be new each time, from a cryptographic source."""
     if len(salt) < _SALT_BYTES_MIN:
         raise ValueError(f"a salt of {len(salt)} bytes is too short")
     problem = password_problem(password)
@@ -100,16 +100,16 @@ def hash_password(password: str, salt: bytes) -> PasswordHash:
 
 
 def verify(kept: PasswordHash, password: str) -> bool:
-    """Whether it is the password. How long this takes does not depend on how much of it is right."""
+    """Return whether a password is correct, in constant time."""
     if password_problem(password):
-        # It cannot be right, but finding that out costs what a wrong password costs.
+        # It cannot be correct, but must cost as much as a wrong password.
         _recompute(kept, "?")
         return False
     return hmac.compare_digest(_recompute(kept, password), kept.digest)
 
 
 def verify_unknown_user(like: PasswordHash | None, password: str) -> bool:
-    """Always False, after as long as a wrong password would take: nobody learns which users there are."""
+    """Return False after the time of a wrong password, so that timing does not reveal which users exist."""
     if like is None:
         like = PasswordHash(_COST_LOG2, _BLOCK, _PARALLEL, bytes(SALT_BYTES), bytes(_HASH_BYTES))
     verify(like, password)
@@ -117,7 +117,7 @@ def verify_unknown_user(like: PasswordHash | None, password: str) -> bool:
 
 
 def password_problem(password: str) -> str:
-    """Why a text cannot be a password; empty if it can."""
+    """Return why a text cannot be a password; empty if it can."""
     if not password:
         return "a password cannot be empty"
     if "\0" in password or "\n" in password or "\r" in password:
@@ -132,7 +132,7 @@ def password_problem(password: str) -> str:
 
 
 def decode_hash(text: str) -> PasswordHash:
-    """The hash that `encoded` wrote. Raises ValueError for anything else, and for parameters that are too dear."""
+    """Decode a hash. Raises ValueError for anything else, and for parameters beyond the limits."""
     parts = text.split("$") if len(text) <= _ENCODED_CHARACTERS_MAX else []
     if len(parts) != 5 or parts[0] or parts[1] != "scrypt":
         raise ValueError("the hash is not of the form $scrypt$ln=14,r=8,p=1$salt$hash")
@@ -176,7 +176,7 @@ def _recompute(kept: PasswordHash, password: str) -> bytes:
 
 def _scrypt(password: str, salt: bytes, cost_log2: int, block: int, parallel: int, size: int) -> bytes:
     cost = 1 << cost_log2
-    # OpenSSL counts its working blocks, too; the limit is what it computes, and a little.
+    # OpenSSL also counts its working blocks; the limit is its own computation with a margin.
     memory = 128 * block * (cost + parallel + 2) + (1 << 20)
     return hashlib.scrypt(password.encode("utf-8"), salt=salt, n=cost, r=block, p=parallel, maxmem=memory, dklen=size)
 
@@ -196,7 +196,7 @@ def _from_text(text: str) -> bytes:
 
 
 def name_problem(name: str) -> str:
-    """Why a text cannot be the name of a user or a group; empty if it can."""
+    """Return why a text cannot be the name of a user or group; empty if it can."""
     if not name:
         return "a name cannot be empty"
     if len(name) > NAME_BYTES_MAX or len(name.encode("utf-8", "replace")) > NAME_BYTES_MAX:
@@ -208,15 +208,15 @@ def name_problem(name: str) -> str:
 
 @final
 class PasswordFile:
-    """Users by name, in the order of the file, with the comments that stand between them."""
+    """Users by name, in the order of the file, with its comments."""
 
     def __init__(self) -> None:
         self.users: dict[str, UserEntry] = {}
-        # Comments and empty lines as they are; for users, their names.
+        # Comments and empty lines as they are, and the names of users.
         self._layout: list[str] = []
 
     def set_user(self, entry: UserEntry) -> None:
-        """Add a user, or put it in the place of the one of that name. Raises ValueError for what cannot be one."""
+        """Add or replace a user. Raises ValueError if it is invalid."""
         for name in (entry.name, *entry.groups):
             problem = name_problem(name)
             if problem:
@@ -230,7 +230,7 @@ class PasswordFile:
         self.users[entry.name] = entry
 
     def delete_user(self, name: str) -> bool:
-        """Take a user out; whether it was there."""
+        """Delete a user; returns False if there was none."""
         if name not in self.users:
             return False
         del self.users[name]
@@ -241,7 +241,7 @@ class PasswordFile:
         self._layout.append(line)
 
     def text(self) -> str:
-        """The file; `parse` reads it back."""
+        """Return the text of the file; `parse` reads it back."""
         lines = [VERSION_LINE]
         for item in self._layout:
             is_comment = not item or item.startswith("#")
@@ -249,7 +249,7 @@ class PasswordFile:
         return "\n".join(lines) + "\n"
 
     def any_hash(self) -> PasswordHash | None:
-        """What passwords cost here, for those that nobody has."""
+        """Return a hash with the usual parameters, for `verify_unknown_user`."""
         for entry in self.users.values():
             if entry.hash is not None:
                 return entry.hash
@@ -257,7 +257,7 @@ class PasswordFile:
 
 
 def parse(data: bytes) -> PasswordFile:
-    """Read a file. Raises PasswordFileError, which names the line and never shows what is in it."""
+    """Parse a file. Raises PasswordFileError, which names the line but never shows its content."""
     if len(data) > FILE_BYTES_MAX:
         raise PasswordFileError(0, f"the file has more than {FILE_BYTES_MAX >> 20} MB")
     try:
@@ -293,7 +293,7 @@ def _parse_line(file: PasswordFile, number: int, line: str) -> None:
         raise PasswordFileError(number, "it is not of the form user:hash:groups")
     name = parts[0]
     if name in file.users:
-        raise PasswordFileError(number, f"user {name} is there for the second time")
+        raise PasswordFileError(number, f"user {name} occurs twice")
     groups = tuple([group for group in parts[2].split(",") if group])
     try:
         kept = None if parts[1] == NO_PASSWORD else decode_hash(parts[1])

@@ -1,11 +1,11 @@
-"""Generic profiles: the names with wildcards that authority records are for, as MQ's object authority manager has them.
+"""Generic profiles of authority records, by the rules of MQ's object authority manager (OAM).
 
-A name is made of qualifiers with periods between them. In a profile `?` stands for one character of a qualifier, `*`
-for any characters of one qualifier, and `**`, which is a qualifier by itself and is there once at most, for any number
-of qualifiers, none included. No wildcard but `**` stands for a period.
+A name consists of qualifiers separated by periods. In a profile `?` matches one character of a qualifier, `*` any
+characters of one qualifier, and `**`, which is a qualifier by itself and occurs at most once, any number of
+qualifiers, also none. No wildcard but `**` matches a period.
 
-When several profiles match a name, the most specific one counts: compared from left to right, where they differ a
-plain character is more specific than a wildcard, `?` more than `*`, and `*` more than `**`.
+If several profiles match a name, the most specific one decides: compared from left to right, where they differ a
+literal character is more specific than a wildcard, `?` than `*`, and `*` than `**`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from ostler.model.errors import MQError
 
 PROFILE_LENGTH_MAX: Final = 48
 ANY_QUALIFIERS: Final = "**"
-# Profiles that are no names of objects: the objects of a type as such, and the queue manager.
+# Special profiles: all objects of a type as such, and the queue manager.
 CLASS_PROFILE: Final = "@class"
 MANAGER_PROFILE: Final = "self"
 
 _NAME_CHARACTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./_%")
-# The ranks of what a profile has at a place, the most specific first. MQ does not say what holds where one profile ends
-# and the other goes on; what asks for less loses: `A*` against `A*?`, `A?*` against `A?`, `*.A.**` against `*.A`.
+# Ranks of the elements of a profile, the most specific first. MQ does not define the order where one profile ends and
+# the other continues; here the one that requires less loses: `A*` against `A*?`, `A?*` against `A?`, `*.A.**` against
+# `*.A`.
 _PLAIN: Final = 0
 _ONE: Final = 1
 _END: Final = 2
@@ -33,12 +34,12 @@ _ANY: Final = 5
 
 
 def is_generic(profile: str) -> bool:
-    """Whether a profile has wildcards."""
+    """Return whether a profile has wildcards."""
     return "*" in profile or "?" in profile
 
 
 def check_profile(profile: str) -> None:
-    """Refuse, with MQError, what is not a profile."""
+    """Raise MQError if a profile is invalid."""
     if profile == CLASS_PROFILE:
         return
     if not profile or len(profile) > PROFILE_LENGTH_MAX:
@@ -50,10 +51,10 @@ def check_profile(profile: str) -> None:
         return
     qualifiers = profile.split(".")
     if qualifiers.count(ANY_QUALIFIERS) > 1:
-        raise _profile_error(profile, "** can be there once")
+        raise _profile_error(profile, "** can occur only once")
     for qualifier in qualifiers:
         if ANY_QUALIFIERS in qualifier and qualifier != ANY_QUALIFIERS:
-            raise _profile_error(profile, "** stands alone between periods")
+            raise _profile_error(profile, "** must be a qualifier by itself")
 
 
 def _profile_error(profile: str, why: str) -> MQError:
@@ -62,19 +63,19 @@ def _profile_error(profile: str, why: str) -> MQError:
 
 @final
 class ProfilePattern:
-    """A generic profile taken apart once, for many names."""
+    """A generic profile, parsed once for many names."""
 
     def __init__(self, profile: str) -> None:
         self._wanted: list[str] = profile.split(".")
         self._count: int = len(self._wanted)
-        # How many qualifiers are before `**`; all of them when it is not there.
+        # Number of qualifiers before `**`; all if there is none.
         self._before: int = self._wanted.index(ANY_QUALIFIERS) if ANY_QUALIFIERS in self._wanted else self._count
 
     def matches(self, given: list[str]) -> bool:
-        """Whether the profile is for the object with these qualifiers."""
+        """Return whether the profile matches the object with these qualifiers."""
         wanted = self._wanted
         before = self._before
-        # Behind `**` places are counted from the end.
+        # Qualifiers behind `**` are matched from the end.
         behind = self._count - before - 1
         if behind < 0:
             if len(given) != before:
@@ -91,19 +92,19 @@ class ProfilePattern:
 
 
 def matches(profile: str, name: str) -> bool:
-    """Whether a profile is for an object of this name."""
+    """Return whether a profile matches an object name."""
     if not is_generic(profile):
         return profile == name
     return ProfilePattern(profile).matches(name.split("."))
 
 
 def _qualifier_matches(pattern: str, text: str) -> bool:
-    """One qualifier, with `?` and `*` in it. Goes back to the last `*` only, so it takes no more than their product."""
+    """Match one qualifier with `?` and `*`. It backtracks to the last `*` only: the cost is a product at most."""
     if pattern == "*" or pattern == text:
         return True
     if pattern == "" or text == "":
         return text == "" and pattern.strip("*") == ""
-    # Most profiles are for other names, and a look at the ends tells.
+    # Most profiles do not match, and comparing the ends shows it.
     first, last = pattern[0], pattern[-1]
     if (first not in "*?" and first != text[0]) or (last not in "*?" and last != text[-1]):
         return False
@@ -132,7 +133,7 @@ def _qualifier_matches(pattern: str, text: str) -> bool:
 
 
 def specificity(profile: str) -> bytes:
-    """A key for sorting: of the profiles that match a name, the one with the least key is the most specific."""
+    """Return a sort key: of the profiles that match a name, the one with the smallest key is the most specific."""
     ranks = bytearray()
     at = 0
     while at < len(profile):
@@ -147,12 +148,12 @@ def specificity(profile: str) -> bytes:
             ranks.append(_SOME if character == "*" else _ONE if character == "?" else _PLAIN)
             at += 1
     ranks.append(_END)
-    # Two that are alike so far still have an order, so that everybody always sees the same one win.
+    # Profiles of equal rank still need an order, so that the same one always wins.
     return bytes(ranks) + profile.encode("utf-8")
 
 
 def first_qualifier(profile: str) -> str:
-    """The first qualifier of all names that a profile matches; empty when there is no one such."""
+    """Return the first qualifier of all names that a profile matches; empty if it is not fixed."""
     end = profile.find(".")
     qualifier = profile if end < 0 else profile[:end]
     return "" if is_generic(qualifier) else qualifier

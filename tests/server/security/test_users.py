@@ -95,7 +95,7 @@ def test_pam_and_os_mean_the_file_unless_the_configuration_says_so(
 
 
 def test_ldap_is_refused_and_says_so(users: Users) -> None:
-    assert "LDAP servers are not asked" in users.check_password("ldap", "app", "secret").why
+    assert "LDAP is not supported" in users.check_password("ldap", "app", "secret").why
 
 
 def test_an_unknown_way_is_refused(directory: QueueManagerDirectory) -> None:
