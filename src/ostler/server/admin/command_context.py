@@ -25,6 +25,7 @@ from ostler.command.admin.context import (
 from ostler.command.admin.objects import matches
 from ostler.engine import objects
 from ostler.engine.core import QUIESCING, RUNNING, Engine
+from ostler.engine.events import configuration_events
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.log.errors import LogRefused
 from ostler.log.stream_format import extent_number
