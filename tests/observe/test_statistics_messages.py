@@ -13,7 +13,7 @@ from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage, QueueAccount, Spread
 from ostler.model.counters import OPEN, QueueCounters, VerbCounters, queue_counts, verb_counts
 from ostler.model.pcf import PcfError, decode
-from ostler.observe.accounting_messages import Party, mqi_accounting, queue_accounting
+from ostler.observe.accounting_messages import AccountedConnection, mqi_accounting, queue_accounting
 from ostler.observe.message_builder import ReportingInterval
 from ostler.observe.record_reader import read
 from ostler.observe.statistics_messages import (
@@ -24,11 +24,11 @@ from ostler.observe.statistics_messages import (
     queue_statistics,
 )
 
-ABOUT = ReportingInterval("QM1", 940, 1_700_000_000_000, 1_700_000_060_000)
+INTERVAL = ReportingInterval("QM1", 940, 1_700_000_000_000, 1_700_000_060_000)
 NO_CONNECTIONS = dict.fromkeys(
     ("connects", "connects_failed", "disconnects", "disconnects_lost", "disconnects_by_manager"), 0
 )
-PARTY = Party(bytes(range(24)), 0, "amqsput", "mqm", 123, 1, 1_700_000_000_000, "", "", 0, 0)
+CONNECTION = AccountedConnection(bytes(range(24)), 0, "amqsput", "mqm", 123, 1, 1_700_000_000_000, "", "", 0, 0)
 AMPLE = 1 << 22
 
 
@@ -65,7 +65,7 @@ def account(name: str = "A") -> QueueAccount:
 
 
 def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
-    record = read(mqi_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
     expected = [
         *BEGINNING,
         *words("ConnCount ConnFailCount ConnsMax DiscCount"),
@@ -84,8 +84,8 @@ def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
 
 
 def test_the_fields_of_verb_accounts_come_in_the_order_of_mq() -> None:
-    party = PARTY._replace(channel="C", connection_name="127.0.0.1", disconnected_ms=1_700_000_060_000)
-    record = read(mqi_accounting(ABOUT, party, verbs(), 7))
+    party = CONNECTION._replace(channel="C", connection_name="127.0.0.1", disconnected_ms=1_700_000_060_000)
+    record = read(mqi_accounting(INTERVAL, party, verbs(), 7))
     expected = [
         *BEGINNING,
         *PARTIES,
@@ -103,7 +103,7 @@ def test_the_fields_of_verb_accounts_come_in_the_order_of_mq() -> None:
 
 
 def test_the_fields_of_a_queue_come_in_the_order_of_mq() -> None:
-    [message] = queue_statistics(ABOUT, [queue()], AMPLE)
+    [message] = queue_statistics(INTERVAL, [queue()], AMPLE)
     record: Any = read(message)
     assert list(record)[1:] == [*BEGINNING, "ObjectCount", "QStatisticsData"]
     assert list(record["QStatisticsData"][0]) == [
@@ -118,7 +118,7 @@ def test_the_fields_of_a_queue_come_in_the_order_of_mq() -> None:
 def test_the_fields_of_a_queues_account_come_in_the_order_of_mq() -> None:
     closed = account()
     closed.closed_ms = 1_700_000_050_000
-    [message] = queue_accounting(ABOUT, PARTY, [closed], AMPLE)
+    [message] = queue_accounting(INTERVAL, CONNECTION, [closed], AMPLE)
     record: Any = read(message)
     assert list(record)[1:] == [*BEGINNING, *PARTIES, "ObjectCount", "QAccountingData"]
     assert list(record["QAccountingData"][0]) == [
@@ -133,15 +133,15 @@ def test_the_fields_of_a_queues_account_come_in_the_order_of_mq() -> None:
 
 
 def test_the_header() -> None:
-    found = decode(mqi_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {})).header
+    found = decode(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {})).header
     assert (found.type, found.command, found.version) == (mq.MQCFT_STATISTICS, mq.MQCMD_STATISTICS_MQI, 3)
     assert (found.sequence_number, found.control) == (1, mq.MQCFC_LAST)
-    found = decode(mqi_accounting(ABOUT, PARTY, verbs(), 0)).header
+    found = decode(mqi_accounting(INTERVAL, CONNECTION, verbs(), 0)).header
     assert (found.type, found.command) == (mq.MQCFT_ACCOUNTING, mq.MQCMD_ACCOUNTING_MQI)
 
 
 def test_when_it_was() -> None:
-    record = read(mqi_statistics(ABOUT, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
     assert (record["IntervalStartDate"], record["IntervalStartTime"]) == ("2023-11-14", "22.13.20")
     assert (record["IntervalEndDate"], record["IntervalEndTime"]) == ("2023-11-14", "22.14.20")
 
@@ -152,13 +152,13 @@ def test_arrays_by_type_of_object_have_an_entry_for_each_type() -> None:
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_PROCESS)
-    record = read(mqi_statistics(ABOUT, verb_counts(counters), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(INTERVAL, verb_counts(counters), NO_CONNECTIONS, 0, {}))
     assert record["OpenCount"] == [0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_average_time_on_a_queue_by_persistence_in_microseconds() -> None:
     counted = queue(gets=5, gets_persistent=2, age_total_ms=100, age_persistent_ms=25)
-    [message] = queue_statistics(ABOUT, [counted], AMPLE)
+    [message] = queue_statistics(INTERVAL, [counted], AMPLE)
     record: Any = read(message)
     assert record["QStatisticsData"][0]["AvgTimeOnQ"] == [25_000, 12_500]
 
@@ -169,7 +169,7 @@ def test_average_time_on_a_queue_by_persistence_in_microseconds() -> None:
 @example(200, AMPLE)
 @given(st.integers(1, 250), st.sampled_from([900, 5_000, 20_000, AMPLE]))
 def test_messages_are_cut_and_numbered(count: int, bytes_max: int) -> None:
-    messages = queue_statistics(ABOUT, [queue(f"Q{number}") for number in range(count)], bytes_max)
+    messages = queue_statistics(INTERVAL, [queue(f"Q{number}") for number in range(count)], bytes_max)
     headers = [decode(message).header for message in messages]
     assert [header.sequence_number for header in headers] == list(range(1, len(messages) + 1))
     assert [header.control for header in headers] == [mq.MQCFC_NOT_LAST] * (len(messages) - 1) + [mq.MQCFC_LAST]
@@ -182,13 +182,13 @@ def test_messages_are_cut_and_numbered(count: int, bytes_max: int) -> None:
 
 
 def test_nothing_is_no_message() -> None:
-    assert queue_statistics(ABOUT, [], AMPLE) == []
-    assert queue_accounting(ABOUT, PARTY, [], AMPLE) == []
-    assert channel_statistics(ABOUT, [], AMPLE) == []
+    assert queue_statistics(INTERVAL, [], AMPLE) == []
+    assert queue_accounting(INTERVAL, CONNECTION, [], AMPLE) == []
+    assert channel_statistics(INTERVAL, [], AMPLE) == []
 
 
 def test_a_channel() -> None:
-    [message] = channel_statistics(ABOUT, [ChannelInterval("APP.SVRCONN", "10.0.0.1", 7, 100, 50)], AMPLE)
+    [message] = channel_statistics(INTERVAL, [ChannelInterval("APP.SVRCONN", "10.0.0.1", 7, 100, 50)], AMPLE)
     record: Any = read(message)
     [group] = record["ChlStatisticsData"]
     assert (group["ChannelName"], group["ChannelType"], group["ConnName"]) == ("APP.SVRCONN", 7, "10.0.0.1")
@@ -196,7 +196,7 @@ def test_a_channel() -> None:
 
 
 def test_counts_that_are_too_large_stay_at_the_largest() -> None:
-    record = read(mqi_statistics(ABOUT, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
+    record = read(mqi_statistics(INTERVAL, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
     assert (record["PutCount"], record["PutBytes"]) == ([0x7FFFFFFF, 0], [1 << 50, 0])
 
 
