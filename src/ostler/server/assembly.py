@@ -28,9 +28,10 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.admin.actions import Action
 from ostler.server.admin.command_context import ServerCommandContext, UserCommandContext
 from ostler.server.admin.command_server import CommandServer
-from ostler.server.admin.executor import Action, CommandExecutor
+from ostler.server.admin.executor import CommandExecutor
 from ostler.server.admin.mqsc_action import run_mqsc
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.commands import ChannelCommands

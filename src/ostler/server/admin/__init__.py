@@ -1,1 +1,1 @@
-"""The command server, and what commands do to a running queue manager."""
+"""Administration of a running queue manager: the command server, command contexts, actions of control commands."""

@@ -1,12 +1,12 @@
-"""What setmqaut, dspmqaut and dmpmqaut ask of a running queue manager over its local socket.
+"""The actions behind setmqaut, dspmqaut and dmpmqaut.
 
-Whoever asks needs the authorities that SET AUTHREC and DISPLAY AUTHREC need.
+The caller needs the authorities that SET AUTHREC and DISPLAY AUTHREC need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from collections.abc import Callable
+from typing import Final
 
 from ostler.command.admin.authrec import (
     Entity,
@@ -21,29 +21,17 @@ from ostler.model.authorities import words_of
 from ostler.model.constants import (
     MQEVO_CONSOLE,
     MQRC_NOT_AUTHORIZED,
-    MQRC_OPTIONS_ERROR,
     MQRCCF_AUTH_VALUE_ERROR,
 )
 from ostler.model.errors import MQError
 from ostler.security.authorities import GROUP, OBJECT_TYPES, expand
+from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument, texts_argument
 
-Arguments = dict[str, object]
-Answers = Iterator[dict[str, object]]
 _OBJTYPES: Final = {number: word for word, number in OBJECT_TYPES.items()}
 
 
-class Caller(Protocol):
-    """Who asks, as the kernel knows it."""
-
-    @property
-    def user(self) -> str: ...
-
-
-Action = Callable[[Arguments, Caller], Answers]
-
-
 def authority_actions(context_for: Callable[[str, int], CommandContext]) -> dict[str, Action]:
-    """The actions by name. `context_for` gives the queue manager as a user may act on it."""
+    """Return the actions by name. `context_for` gives the command context of a user."""
     actions = AuthorityActions(context_for)
     return {
         "set_authority": actions.set_authority,
@@ -58,35 +46,35 @@ class AuthorityActions:
 
     def set_authority(self, arguments: Arguments, caller: Caller) -> Answers:
         """setmqaut: change the records of a profile, or with `delete` remove them."""
-        target = self._target(caller)
+        context = self._context(caller)
         objtype = _objtype(arguments)
         profile = _text(arguments, "profile")
-        entities = [Entity(name) for name in _texts(arguments, "users")]
-        entities += [Entity(name, True) for name in _texts(arguments, "groups")]
+        entities = [Entity(name) for name in texts_argument(arguments, "users")]
+        entities += [Entity(name, True) for name in texts_argument(arguments, "groups")]
         try:
             if arguments.get("delete"):
-                delete_records(target, objtype, profile, entities)
+                delete_records(context, objtype, profile, entities)
             else:
                 add = _mask(arguments, "add", objtype)
-                set_records(target, objtype, profile, entities, add, _mask(arguments, "remove", objtype))
+                set_records(context, objtype, profile, entities, add, _mask(arguments, "remove", objtype))
         except CommandRefused as refusal:
             raise MQError(MQRC_NOT_AUTHORIZED, refusal.text) from refusal
         yield {"done": True}
 
     def entity_authority(self, arguments: Arguments, caller: Caller) -> Answers:
-        """dspmqaut: what a user or group may do to an object."""
-        target = self._target(caller)
+        """dspmqaut: the authorities of a user or group on an object."""
+        context = self._context(caller)
         objtype = _objtype(arguments)
         name = _text(arguments, "profile")
         is_group = bool(arguments.get("is_group"))
         try:
-            mask = entity_authority(target, _text(arguments, "entity"), is_group, objtype, name)
+            mask = entity_authority(context, _text(arguments, "entity"), is_group, objtype, name)
         except CommandRefused as refusal:
             raise MQError(MQRC_NOT_AUTHORIZED, refusal.text) from refusal
         yield {"authorities": list(words_of(mask))}
 
     def authority_records(self, arguments: Arguments, caller: Caller) -> Answers:
-        """dmpmqaut: the records themselves, one to an answer."""
+        """dmpmqaut: the authority records, one in each answer."""
         name = _text(arguments, "entity")
         question = RecordQuery(
             _text(arguments, "profile") if arguments.get("profile") is not None else None,
@@ -95,7 +83,7 @@ class AuthorityActions:
             _text(arguments, "match") or "PROFILE",
         )
         try:
-            rows = records(self._target(caller), question)
+            rows = records(self._context(caller), question)
         except CommandRefused as refusal:
             raise MQError(MQRC_NOT_AUTHORIZED, refusal.text) from refusal
         for row in rows:
@@ -110,7 +98,7 @@ class AuthorityActions:
             }
         yield {"processed": len(rows)}
 
-    def _target(self, caller: Caller) -> CommandContext:
+    def _context(self, caller: Caller) -> CommandContext:
         return self._context_for(caller.user, MQEVO_CONSOLE)
 
 
@@ -119,26 +107,11 @@ def _objtype(arguments: Arguments) -> str:
 
 
 def _text(arguments: Arguments, name: str) -> str:
-    value = arguments.get(name, "")
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be text.")
-    return value
-
-
-def _texts(arguments: Arguments, name: str) -> list[str]:
-    value = arguments.get(name, [])
-    if not isinstance(value, list):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be a list.")
-    texts = [each for each in value if isinstance(each, str)]
-    if len(texts) != len(value):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be a list of texts.")
-    return texts
+    return "" if arguments.get(name) is None else text_argument(arguments, name, "")
 
 
 def _mask(arguments: Arguments, name: str, objtype: str) -> int:
-    words = [word.upper() for word in _texts(arguments, name)]
+    words = [word.upper() for word in texts_argument(arguments, name)]
     try:
         return expand(words, OBJECT_TYPES[objtype]) if objtype in OBJECT_TYPES else 0
     except KeyError as error:

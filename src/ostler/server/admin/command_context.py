@@ -53,7 +53,7 @@ class ManagerCommandContext(CommandContext):
     def __init__(self, manager: QueueManager) -> None:
         self._manager = manager
         self._is_pipelined = False
-        self._owed_lsn = 0  # behind the last change of a pipelined target
+        self._owed_lsn = 0  # of the last change, while pipelined
 
     def as_pipelined(self) -> CommandContext:
         other = copy(self)
@@ -72,7 +72,7 @@ class ManagerCommandContext(CommandContext):
 
     @property
     def origin(self) -> int:
-        """How commands come: an MQEVO number."""
+        """The origin of commands: an MQEVO number."""
         return MQEVO_CONSOLE
 
     def query(self, question: Callable[[Engine], Answer]) -> Answer:
@@ -84,7 +84,7 @@ class ManagerCommandContext(CommandContext):
         lsn = self._manager.change(change, self.user, self.origin)
         if self._is_pipelined:
             self._owed_lsn = max(self._owed_lsn, lsn)
-        elif lsn:  # several threads share it: each waits for its own
+        elif lsn:  # threads share this object: each waits for its own change
             self._manager.writer.wait_durable(lsn)
 
     def start_listener(self, name: str) -> None:
@@ -142,7 +142,7 @@ class ManagerCommandContext(CommandContext):
     def archive_log(self, extent: str) -> None:
         manager = self._manager
         if manager.settings.log.management != LogManagement.ARCHIVE:
-            raise CommandRefused("AMQ8101E", "The log is not managed by archiving: LogManagement in qm.ini says how.")
+            raise CommandRefused("AMQ8101E", "The log is not archived: LogManagement in qm.ini is not Archive.")
         number = extent_number(extent if extent.endswith(".LOG") else f"{extent}.LOG")
         if number < 0:
             raise CommandRefused("AMQ8101E", f"{extent} is not the name of an extent, such as S0000001.LOG.")
@@ -355,7 +355,7 @@ class UserCommandContext(ServerCommandContext):
 
 
 def altered_at(definition: Definition) -> int:
-    """When an object was last changed, in seconds since 1970; 0 when it does not say."""
+    """Return the time of an object's last change, in seconds since 1970; 0 when unknown."""
     text = f"{definition.attributes.get('ALTDATE', '')} {definition.attributes.get('ALTTIME', '')}"
     try:
         return calendar.timegm(time.strptime(text, "%Y-%m-%d %H.%M.%S"))

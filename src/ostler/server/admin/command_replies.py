@@ -1,7 +1,7 @@
-"""Replies of the command server on their way to the reply queue.
+"""Delivery of the command server's replies to the reply queue.
 
-A reply queue that is full is waited for a while, as long as somebody reads it. What cannot be delivered goes to the
-dead-letter queue, unless the command said that it may be discarded; then no further replies are made.
+A full reply queue is retried for a while, as long as an application has it open for input. A reply that cannot be
+delivered goes to the dead-letter queue, or is discarded with MQRO_DISCARD_MSG; then no further replies are sent.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ from ostler.server.queue_manager import QueueManager
 from ostler.server.rate_limited_log import printable
 
 _ROOM_TRIES: Final = 3
-_FULL_SECONDS: Final = 5.0  # for one reply, while somebody reads
-# For all replies to a command, and a little more for each that was taken: other commands wait behind this one.
-_PATIENCE_SECONDS: Final = 30.0
-_PATIENCE_PER_REPLY_SECONDS: Final = 0.002
+_FULL_SECONDS: Final = 5.0  # for one reply, while an application reads the queue
+# For all replies to a command, and a little more for each reply sent: other commands wait behind this one.
+_WAIT_SECONDS_MAX: Final = 30.0
+_WAIT_PER_REPLY_SECONDS: Final = 0.002
 _FULL_PAUSE_SECONDS: Final = 0.01
 
 
 class RequestDescriptor:
-    """What the descriptor of a command says that replies depend on."""
+    """The fields of a command's message descriptor that replies depend on."""
 
     def __init__(self, descriptor: bytes) -> None:
         self.bytes = descriptor
@@ -114,7 +114,7 @@ class Replies:
         self._sent = 0
 
     def send(self, reply: bytes) -> bool:
-        """Send one reply. False: no more can be sent."""
+        """Send one reply. Returns False when no more can be sent."""
         request = self._request
         completion = struct.unpack_from("<i", reply, 24)[0]
         wanted = request.is_request or request.report & (MQRO_NAN if completion == MQCC_FAILED else MQRO_PAN)
@@ -123,10 +123,10 @@ class Replies:
         md = self._descriptor(completion)
         reason = self._put(md, reply)
         if reason in (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR):
-            self._put(md, _too_long(reply, reason))
+            self._put(md, _too_long_reply(reply, reason))
             return False
         if reason and reason not in WARNINGS:
-            self._undeliverable(md, reply, reason)
+            self._handle_undeliverable(md, reply, reason)
             return False
         return True
 
@@ -159,17 +159,17 @@ class Replies:
         return bytes(md.buffer)
 
     def _put(self, md: bytes, reply: bytes) -> int:
-        """Put a reply, waiting for room on the queue and in the log: 0, a warning or the reason."""
+        """Put a reply, waiting for room on the queue and in the log. Returns 0, a warning or the reason."""
         tries = 0
-        limit_seconds = min(self._waited_seconds + _FULL_SECONDS, self._patience_seconds)
+        limit_seconds = min(self._waited_seconds + _FULL_SECONDS, self._wait_seconds_max)
         while True:
             reason, lsn, log_is_full, is_read = self._put_once(md, reply)
             if log_is_full and reason == MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
                 tries += 1
                 self._manager.make_room()
                 continue
-            is_patient = is_read and self._waited_seconds < limit_seconds
-            if reason == MQRC_Q_FULL and is_patient and not self._stopping.is_set():
+            may_wait = is_read and self._waited_seconds < limit_seconds
+            if reason == MQRC_Q_FULL and may_wait and not self._stopping.is_set():
                 self._pause()
                 continue
             if lsn:
@@ -178,8 +178,8 @@ class Replies:
             return reason
 
     @property
-    def _patience_seconds(self) -> float:
-        return _PATIENCE_SECONDS + self._sent * _PATIENCE_PER_REPLY_SECONDS
+    def _wait_seconds_max(self) -> float:
+        return _WAIT_SECONDS_MAX + self._sent * _WAIT_PER_REPLY_SECONDS
 
     def _pause(self) -> None:
         began = time.monotonic()
@@ -187,7 +187,7 @@ class Replies:
         self._waited_seconds += time.monotonic() - began
 
     def _put_once(self, md: bytes, reply: bytes) -> tuple[int, int, bool, bool]:
-        """One try: the reason, the LSN behind it, whether the log is full, whether somebody reads the queue."""
+        """Try once. Returns the reason, the LSN, whether the log is full, and whether the queue is open for input."""
         manager = self._manager
         engine = manager.engine
         connection = self._connection
@@ -197,7 +197,7 @@ class Replies:
             manager.clock.update(engine)
             engine.journal_full = False
             try:
-                handle = self._opened(engine)
+                handle = self._open_reply_queue(engine)
             except MQError as error:
                 return error.reason, 0, engine.journal_full, False
             reason = putting.put(engine, connection, handle, md, MQPMO_NO_SYNCPOINT, b"", reply, None)
@@ -206,8 +206,8 @@ class Replies:
             is_read = queue is not None and queue.inputs > 0
             return reason, connection.after_lsn, engine.journal_full, is_read
 
-    def _opened(self, engine: Engine) -> Handle:
-        """The reply queue, opened in the name of the user who gave the command: nobody writes where he may not."""
+    def _open_reply_queue(self, engine: Engine) -> Handle:
+        """Return the reply queue, opened with the authority of the user who sent the command."""
         if self._handle is None:
             options = MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY | MQOO_FAIL_IF_QUIESCING
             request = OpenRequest(MQOT_Q, self._request.reply_queue, options)
@@ -216,31 +216,33 @@ class Replies:
             self._handle = open_object(engine, self._connection, request)
         return self._handle
 
-    def _undeliverable(self, md: bytes, reply: bytes, reason: int) -> None:
+    def _handle_undeliverable(self, md: bytes, reply: bytes, reason: int) -> None:
         request = self._request
         manager = self._manager
         engine = manager.engine
         with manager.lock:
             manager.clock.update(engine)
             if not request.may_be_discarded:
-                item = Outgoing(request.reply_queue, request.reply_manager, self._stamped(engine, md), reply, True)
+                item = Outgoing(
+                    request.reply_queue, request.reply_manager, self._with_message_id(engine, md), reply, True
+                )
                 put_on_dead_letter_queue(engine, item, reason, None)
             original = Message(request.bytes, b"", self._body, 0)
             send_own_messages(engine, on_exception(engine, original, reason), None)
             manager.wake()
 
-    def _stamped(self, engine: Engine, md: bytes) -> bytes:
-        """A descriptor with what a put would have filled in."""
-        stamped = Md(bytearray(md))
+    def _with_message_id(self, engine: Engine, md: bytes) -> bytes:
+        """Return the descriptor with the message id that a put would have set."""
+        completed = Md(bytearray(md))
         if not self._request.report & MQRO_PASS_MSG_ID:
-            stamped.msg_id = engine.new_id()
-        return bytes(stamped.buffer)
+            completed.msg_id = engine.new_id()
+        return bytes(completed.buffer)
 
 
-def bury(manager: QueueManager, request: RequestDescriptor, body: bytes, reason: int, text: str) -> None:
-    """A command that is not to be done goes to the dead-letter queue, if there is one.
+def dead_letter_command(manager: QueueManager, request: RequestDescriptor, body: bytes, reason: int, text: str) -> None:
+    """Put a command that is not to be run on the dead-letter queue, if there is one.
 
-    The error log has `text`, with {who} and {became} filled in.
+    `text` is written to the error log, with {who} and {became} filled in.
     """
     engine = manager.engine
     with manager.lock:
@@ -254,7 +256,7 @@ def bury(manager: QueueManager, request: RequestDescriptor, body: bytes, reason:
     manager.note(text.format(who=who, became=became))
 
 
-def _too_long(reply: bytes, reason: int) -> bytes:
-    """What is sent in place of a reply that the reply queue does not take."""
+def _too_long_reply(reply: bytes, reason: int) -> bytes:
+    """Return the failure reply that replaces a reply that is too long for the reply queue."""
     head = struct.unpack_from("<9i", reply)
     return struct.pack("<9i", head[0], MQCFH_STRUC_LENGTH, *head[2:5], MQCFC_LAST, MQCC_FAILED, reason, 0)

@@ -1,9 +1,9 @@
-"""The command server: it takes PCF commands off SYSTEM.ADMIN.COMMAND.QUEUE and sends the replies.
+"""The command server: it gets PCF commands from SYSTEM.ADMIN.COMMAND.QUEUE, runs them and sends the replies.
 
-One thread with a connection of its own does one command after the other, in the order in which they lie on the queue.
-It ends with the queue manager, or when it is told to. After any other error, such as a connection broken by STOP CONN,
-it connects again. A command is taken under syncpoint: one that was not finished is backed out and done again, and one
-that fails each time goes to the dead-letter queue.
+One thread with a connection of its own runs the commands in the order of the queue. It ends with the queue manager or
+with STOP CMDSERV. After any other error, such as a connection broken by STOP CONN, it connects again. A command is got
+under syncpoint: an unfinished one is backed out and run again, and one that fails each time goes to the dead-letter
+queue.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
-from ostler.server.admin.command_replies import Replies, RequestDescriptor, bury
+from ostler.server.admin.command_replies import Replies, RequestDescriptor, dead_letter_command
 from ostler.server.queue_manager import QueueManager
 from ostler.server.security.os_users import user_name
 from ostler.server.supervised_thread import SupervisedThread
 
 ContextFor = Callable[[str, int], CommandContext]
-"""The queue manager as one user may give commands to it; the number says how the commands come (MQEVO_*)."""
+"""Returns the command context of a user; the number is the commands' origin (MQEVO_*)."""
 
 APPLICATION: Final = "ostler-commands"
 _DEFAULT_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
@@ -56,20 +56,20 @@ _STOP_SECONDS: Final = 30.0
 _GET: Final = MQGMO_WAIT | MQGMO_CONVERT | MQGMO_FAIL_IF_QUIESCING | MQGMO_SYNCPOINT | MQGMO_NO_PROPERTIES
 
 
-_TRIED_OFTEN: Final = "AMQ8506E: The command {who} could not be done in several tries; it was given up and {became}."
-_A_REPORT: Final = (
-    "AMQ8506W: The message {who} on the command queue is a report, and no command; it was {became}. See which "
+_FAILED_REPEATEDLY: Final = "AMQ8506E: The command {who} failed several times; it was abandoned and {became}."
+_IS_A_REPORT: Final = (
+    "AMQ8506W: The message {who} on the command queue is a report, not a command; it was {became}. Find out which "
     "application names the command queue as its reply-to queue."
 )
 
 
 class CommandServer:
-    """Serves the command queue of a queue manager that runs."""
+    """Serves the command queue of a running queue manager."""
 
     def __init__(self, manager: QueueManager, context_for: ContextFor) -> None:
         self._manager = manager
         self._context_for = context_for
-        self._turn = threading.Lock()  # of those who start and stop it
+        self._turn = threading.Lock()  # serializes start and stop
         self._thread: SupervisedThread | None = None
         self._stopping = threading.Event()
         self._waiting: GetRequest | None = None
@@ -78,14 +78,14 @@ class CommandServer:
 
     @property
     def status(self) -> str:
-        """STARTING, RUNNING, STOPPING or STOPPED, as QMSTATUS shows it. STARTING also while it is to begin again."""
+        """STARTING, RUNNING, STOPPING or STOPPED, as in QMSTATUS. STARTING also before it connects again."""
         thread = self._thread
         if thread is None or not thread.is_alive():
             return "STOPPED"
         return "STARTING" if thread.is_pausing and self._status == "RUNNING" else self._status
 
     def start(self) -> bool:
-        """Begin to serve. False: it does already. RuntimeError when the system has no thread for it."""
+        """START CMDSERV. Returns False when it runs already. Raises RuntimeError when no thread can be started."""
         with self._turn:
             if self._thread is not None and self._thread.is_alive():
                 return False
@@ -105,7 +105,7 @@ class CommandServer:
             return True
 
     def stop(self) -> bool:
-        """Serve no more; the command under way is finished. False: it does not serve."""
+        """STOP CMDSERV, after the current command. Returns False when it is not running."""
         with self._turn:
             thread = self._thread
             if thread is None or not thread.is_alive():
@@ -124,22 +124,22 @@ class CommandServer:
     # -- the thread ----------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        """Serve until it is told to stop, with a connection that goes whatever happens."""
+        """Serve until stopped, and disconnect in any case."""
         try:
             self._serve()
         finally:
             if not self._stopping.is_set():
                 self._status = "STARTING"
             self._waiting = None
-            self._leave()
+            self._disconnect()
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None and self._manager.running:
             self._manager.disconnect(connection, commit_work=False)
 
     def _serve(self) -> None:
-        """Do command after command until it is told to stop."""
+        """Connect, and run one command after the other until stopped."""
         manager = self._manager
         user = user_name(os.getuid())
         self._connection = connection = manager.connect(user, APPLICATION, MQAT_QMGR)
@@ -148,7 +148,7 @@ class CommandServer:
         while not self._stopping.is_set():
             request = self._next(connection, handle)
             if request is not None:
-                self._do(connection, request)
+                self._run_command(connection, request)
 
     def _open(self) -> Handle:
         manager = self._manager
@@ -165,7 +165,7 @@ class CommandServer:
             )
 
     def _next(self, connection: Connection, handle: Handle) -> GetRequest | None:
-        """The next command, once there is one; None when there will be none."""
+        """Wait for the next command. Returns None when the server is stopping."""
         manager = self._manager
         request = getting.new_request(connection, handle, _GET, 0, NULL_ID, NULL_ID, _LENGTH_MAX)
         request.wait_ms = -1
@@ -195,22 +195,24 @@ class CommandServer:
         manager.writer.wait_durable_throttled(request.after_lsn)
         return request
 
-    def _do(self, connection: Connection, request: GetRequest) -> None:
-        """Do one command and send its replies; then the command is done with for good."""
+    def _run_command(self, connection: Connection, request: GetRequest) -> None:
+        """Run one command and send its replies, then commit."""
         descriptor = RequestDescriptor(request.md)
         if descriptor.is_report:
-            # The queue manager makes them, in the name of whoever a message says it is from: they are no commands.
-            bury(self._manager, descriptor, request.body, MQRC_MSG_TYPE_ERROR, _A_REPORT)
+            # The queue manager makes reports in the name of the user in a message: they must not be run as commands.
+            dead_letter_command(self._manager, descriptor, request.body, MQRC_MSG_TYPE_ERROR, _IS_A_REPORT)
             self._commit(connection)
             return
         if descriptor.backout_count >= _TRIES_MAX:
-            bury(self._manager, descriptor, request.body, MQRC_BACKOUT_THRESHOLD_REACHED, _TRIED_OFTEN)
+            dead_letter_command(
+                self._manager, descriptor, request.body, MQRC_BACKOUT_THRESHOLD_REACHED, _FAILED_REPEATEDLY
+            )
             self._commit(connection)
             return
-        target = self._context_for(descriptor.user, MQEVO_MSG)
-        replies = Replies(self._manager, connection, descriptor, request.body, reply_ccsid(target), self._stopping)
+        context = self._context_for(descriptor.user, MQEVO_MSG)
+        replies = Replies(self._manager, connection, descriptor, request.body, reply_ccsid(context), self._stopping)
         try:
-            for reply in answer(target, request.body, descriptor.ccsid, descriptor.is_big_endian, descriptor.format):
+            for reply in answer(context, request.body, descriptor.ccsid, descriptor.is_big_endian, descriptor.format):
                 if not replies.send(reply):
                     break
         finally:

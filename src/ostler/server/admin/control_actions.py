@@ -1,7 +1,7 @@
-"""What commands ask of a running queue manager over its local socket: status, end, media images, applications.
+"""The actions behind control commands: status, end, media images, trusted applications.
 
-Each action is a generator of dictionaries. Those with "line" are for people to read, in order; the last one has what a
-program needs. Whoever is not the owner of the queue manager is refused.
+Answers with "line" are for people to read, in order; the last answer is for programs. Callers that are not the owner of
+the queue manager are refused.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import base64
 import fnmatch
 import re
 import time
-from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from ostler.engine.core import QUIESCING, STOPPING
 from ostler.model.attributes import ObjectType, Shown, find
@@ -23,19 +22,17 @@ from ostler.model.constants import (
 )
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument, texts_argument
 from ostler.server.daemon import FOR_EVER, MODES, QUIESCE, Daemon, EndRequest
 from ostler.server.queue_manager import QueueManager
 from ostler.server.storage.media_recovery import record_all_images, record_image, recover_queue
 from ostler.server.trusted_applications import Application, ApplicationRefused
 
-Arguments = dict[str, object]
-Answers = Iterator[dict[str, object]]
-
-# By then the main thread has taken a request to end, so that whoever looks next sees the state.
-_TAKEN_SECONDS: Final = 2.0
+# By then the main thread has taken the request to end, so that the next status shows it.
+_END_TAKEN_SECONDS: Final = 2.0
 _WAIT_SECONDS_MAX: Final = 86_400.0
 _QUEUE_TYPES: Final = frozenset({"all", "*", "queue", "q", "qlocal", "ql"})
-# Their definitions are in the catalogue, which every checkpoint writes anew; there is nothing to record.
+# Their definitions are in the catalogue, which every checkpoint writes; there is no image to record.
 _OTHER_TYPES: Final = frozenset(
     {"authinfo", "catalog", "ctlg", "channel", "chl", "clntconn", "comminfo", "listener", "lstr", "namelist", "nl"}
     | {"process", "prcs", "qalias", "qa", "qmgr", "qmodel", "qm", "qremote", "qr", "service", "srvc"}
@@ -44,21 +41,8 @@ _OTHER_TYPES: Final = frozenset(
 _PATTERN: Final = re.compile(r"[A-Za-z0-9._/%*]{1,48}")
 
 
-class Caller(Protocol):
-    """Who asks, as the kernel knows it."""
-
-    @property
-    def user(self) -> str: ...
-
-    @property
-    def is_owner(self) -> bool: ...
-
-
-Action = Callable[[Arguments, Caller], Answers]
-
-
 def control_actions(manager: QueueManager, daemon: Daemon) -> dict[str, Action]:
-    """The actions of a queue manager that is a process of its own, by name."""
+    """Return the actions of a queue manager that is a process of its own, by name."""
     actions = ControlActions(manager, daemon)
     return {
         "status": actions.status,
@@ -79,7 +63,7 @@ class ControlActions:
     # -- life ------------------------------------------------------------------------
 
     def status(self, arguments: Arguments, caller: Caller) -> Answers:
-        """How the queue manager is."""
+        """The status of the queue manager."""
         _check_owner(caller, "ask for the status")
         manager = self._manager
         record = self._daemon.record
@@ -108,32 +92,32 @@ class ControlActions:
         }
 
     def end(self, arguments: Arguments, caller: Caller) -> Answers:
-        """Have the queue manager end. The answer says that it will; when the instance lock is free it has."""
+        """endmqm: begin the end of the queue manager. It has ended when the instance lock is free."""
         _check_owner(caller, "end the queue manager")
-        mode = _text(arguments, "mode", QUIESCE)
+        mode = text_argument(arguments, "mode", QUIESCE)
         if mode not in MODES:
-            raise MQError(MQRC_OPTIONS_ERROR, f"{mode!r} is no way to end; there are {', '.join(MODES)}.")
+            raise MQError(MQRC_OPTIONS_ERROR, f"{mode!r} is not a mode of ending; use one of {', '.join(MODES)}.")
         wait_seconds = _seconds(arguments)
         self._daemon.ask_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
-        self._daemon.is_ending.wait(_TAKEN_SECONDS)
+        self._daemon.is_ending.wait(_END_TAKEN_SECONDS)
         yield {"line": f"The end ({mode}) of queue manager {self._manager.name} has begun."}
         yield {"accepted": True}
 
     def definitions(self, arguments: Arguments, caller: Caller) -> Answers:
-        """Everything that is defined, as the log has it but for secrets, which are starred."""
+        """All definitions as the log has them, with passwords masked."""
         _check_owner(caller, "read all definitions")
         manager = self._manager
         with manager.lock:
             engine = manager.engine
-            # A definition never changes: it can be read without the lock.
+            # Definitions are immutable: they can be read without the lock.
             kept = [engine.manager, *(each for kind in ObjectType for each in engine.of_type(kind).values())]
         for definition in {id(each): each for each in kept}.values():
-            yield {"definition": base64.b64encode(_starred(definition).encode()).decode()}
+            yield {"definition": base64.b64encode(_mask_passwords(definition).encode()).decode()}
 
     # -- media recovery --------------------------------------------------------------
 
     def record_image(self, arguments: Arguments, caller: Caller) -> Answers:
-        """rcdmqimg: images of the queues that a name or a pattern matches."""
+        """rcdmqimg: record media images of the queues that match a name or pattern."""
         _check_owner(caller, "record media images")
         manager = self._manager
         names = self._queues(arguments)
@@ -142,7 +126,7 @@ class ControlActions:
             recorded = record_all_images(manager)
         else:
             for name in names:
-                self._check_whole(name)
+                self._check_undamaged(name)
             recorded = [record_image(manager, name) for name in names]
             if recorded:
                 manager.checkpoint()
@@ -156,7 +140,7 @@ class ControlActions:
             log = manager.log.status()
         yield {"processed": processed, "restart_extent": log.restart_extent, "media_extent": log.media_extent}
 
-    def _check_whole(self, name: str) -> None:
+    def _check_undamaged(self, name: str) -> None:
         with self._manager.lock:
             queue = self._manager.engine.queues.get(name)
             damage = queue.damaged if queue is not None else ""
@@ -164,7 +148,7 @@ class ControlActions:
             raise MQError(MQRC_OBJECT_DAMAGED, f"Queue {name} is damaged: {damage}. Recover it with rcrmqobj.")
 
     def recover_object(self, arguments: Arguments, caller: Caller) -> Answers:
-        """rcrmqobj: rebuild the queues that a name or a pattern matches. A pattern means only the damaged ones."""
+        """rcrmqobj: rebuild the queues that match a name or pattern. A pattern matches only damaged queues."""
         _check_owner(caller, "recover objects")
         manager = self._manager
         names = self._queues(arguments)
@@ -177,12 +161,12 @@ class ControlActions:
         yield {"processed": len(names)}
 
     def _queues(self, arguments: Arguments) -> list[str]:
-        kind = _text(arguments, "type", "all").lower()
+        kind = text_argument(arguments, "type", "all").lower()
         pattern = _pattern(arguments)
         if kind in _OTHER_TYPES:
             return []
         if kind not in _QUEUE_TYPES:
-            raise MQError(MQRC_OPTIONS_ERROR, f"{kind!r} is no type of object.")
+            raise MQError(MQRC_OPTIONS_ERROR, f"{kind!r} is not a type of object.")
         manager = self._manager
         with manager.lock:
             kept = [queue.name for queue in manager.engine.queues.values() if not queue.is_temporary]
@@ -197,11 +181,13 @@ class ControlActions:
     # -- applications ----------------------------------------------------------------
 
     def run_trusted(self, arguments: Arguments, caller: Caller) -> Answers:
-        """Load an application into this process, and unless told otherwise wait for its end."""
+        """Load a trusted application into this process, and wait for its end unless asked not to."""
         _check_owner(caller, "load applications into the queue manager's process")
         try:
             application = Application(
-                _text(arguments, "target", ""), _texts(arguments, "path"), _texts(arguments, "arguments")
+                text_argument(arguments, "target", ""),
+                texts_argument(arguments, "path"),
+                texts_argument(arguments, "arguments"),
             )
         except ApplicationRefused as refused:
             raise MQError(MQRC_OPTIONS_ERROR, str(refused)) from refused
@@ -215,15 +201,15 @@ class ControlActions:
             yield {"status": 0}
             return
         while not application.wait(1.0):
-            # Something to send now and then, so that a caller who is gone is noticed.
+            # An empty answer now and then, so that a caller that is gone is noticed.
             yield {"waiting": True}
         if application.failure:
             yield {"failure": application.failure}
         yield {"status": application.status}
 
 
-def _starred(definition: Definition) -> Definition:
-    """A definition with asterisks in place of passwords."""
+def _mask_passwords(definition: Definition) -> Definition:
+    """Return a definition with asterisks in place of passwords."""
     attributes = dict(definition.attributes)
     for name, value in definition.attributes.items():
         attribute = find(definition.object_type, name)
@@ -237,25 +223,8 @@ def _check_owner(caller: Caller, what: str) -> None:
         raise MQError(MQRC_NOT_AUTHORIZED, f"User {caller.user} may not {what}: only the owner of the files may.")
 
 
-def _text(arguments: Arguments, name: str, default: str) -> str:
-    value = arguments.get(name, default)
-    if not isinstance(value, str):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be text.")
-    return value
-
-
-def _texts(arguments: Arguments, name: str) -> list[str]:
-    value = arguments.get(name, [])
-    if not isinstance(value, list):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be a list.")
-    texts = [each for each in value if isinstance(each, str)]
-    if len(texts) != len(value):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be a list of texts.")
-    return texts
-
-
 def _seconds(arguments: Arguments) -> float:
-    """How long a quiesce may wait. A negative number stands for as long as it takes."""
+    """Return the seconds that a quiesce may wait. A negative argument means without limit."""
     value = arguments.get("wait_seconds", 0)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise MQError(MQRC_OPTIONS_ERROR, "wait_seconds has to be a number.")
@@ -263,7 +232,7 @@ def _seconds(arguments: Arguments) -> float:
 
 
 def _pattern(arguments: Arguments) -> str:
-    pattern = _text(arguments, "name", "*")
+    pattern = text_argument(arguments, "name", "*")
     if not _PATTERN.fullmatch(pattern):
         raise MQError(MQRC_OPTIONS_ERROR, f"{pattern[:48]!r} is neither a name nor a pattern of names.")
     return pattern

@@ -1,12 +1,11 @@
-"""Commands run on threads of their own: they may wait for the disk, the reactor may not."""
+"""Runs actions on threads of their own: they may wait for the disk, the reactor may not."""
 
 from __future__ import annotations
 
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -19,6 +18,7 @@ from ostler.model.constants import (
     MQRC_UNEXPECTED_ERROR,
 )
 from ostler.model.errors import MQError
+from ostler.server.admin.actions import Action, Answers, Arguments, Caller
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_limits import OUT_HIGH_BYTES
 from ostler.server.net.reactor import Reactor
@@ -26,26 +26,13 @@ from ostler.wire.frames import COMMAND, OUTPUT, REPLY, frame
 from ostler.wire.replies import failure_frame
 from ostler.wire.segments import frames_of
 
-Arguments = dict[str, object]
-Answers = Iterator[dict[str, object]]
-
 _COMMANDS_MAX: Final = 64  # at a time
-_BREATH_SECONDS: Final = 0.002
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Who asks, as the kernel knows it."""
-
-    user: str
-    uid: int
-    is_owner: bool
-
-
-Action = Callable[[Arguments, Identity], Answers]
+_PAUSE_SECONDS: Final = 0.002
 
 
 class CommandExecutor:
+    """Runs the actions that COMMAND frames on the local socket ask for, and sends their answers."""
+
     def __init__(self, reactor: Reactor, actions: dict[str, Action], note: Callable[[str], None]) -> None:
         self._reactor = reactor
         self._actions = actions
@@ -53,7 +40,7 @@ class CommandExecutor:
         self._running = 0
 
     def submit(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
-        """Start what a COMMAND asks for. On the reactor's thread."""
+        """Start the action of a COMMAND frame. Call it on the reactor's thread."""
         try:
             arguments = self._arguments(link, payload)
             name = arguments.get("action")
@@ -65,9 +52,9 @@ class CommandExecutor:
         except MQError as error:
             link.send(failure_frame(COMMAND, conversation, request, MQCC_FAILED, error.reason, error.detail))
             return
-        identity = Identity(link.user, int(link.uid), bool(link.is_owner))
+        caller = Caller(link.user, int(link.uid), bool(link.is_owner))
         self._running += 1
-        run = partial(self._run, link, conversation, request, action, arguments, identity)
+        run = partial(self._run, link, conversation, request, action, arguments, caller)
         try:
             threading.Thread(target=run, name=f"ostler-command-{name}", daemon=True).start()
         except RuntimeError as error:
@@ -83,7 +70,7 @@ class CommandExecutor:
         except (ValueError, RecursionError):
             raise MQError(MQRC_UNEXPECTED_ERROR, "A command is not JSON.") from None
         if not isinstance(found, dict):
-            raise MQError(MQRC_UNEXPECTED_ERROR, "A command is no JSON object.")
+            raise MQError(MQRC_UNEXPECTED_ERROR, "A command is not a JSON object.")
         return found
 
     def _run(
@@ -93,11 +80,11 @@ class CommandExecutor:
         request: int,
         action: Action,
         arguments: Arguments,
-        identity: Identity,
+        caller: Caller,
     ) -> None:
         answers: Answers = iter(())
         try:
-            answers = action(arguments, identity)
+            answers = action(arguments, caller)
             for answer in answers:
                 payload = json.dumps(answer).encode()
                 for piece in frames_of(OUTPUT, conversation, request, payload, link.segment_bytes):
@@ -122,9 +109,9 @@ class CommandExecutor:
         self._running -= 1
 
     def _send(self, link: ServerLink, data: bytes) -> None:
-        """Have something sent, and wait while too much is unsent."""
+        """Have a frame sent by the reactor, after waiting while too much is unsent."""
         while link.unsent_bytes() > OUT_HIGH_BYTES and link.state < CLOSING:
-            time.sleep(_BREATH_SECONDS)
+            time.sleep(_PAUSE_SECONDS)
         self._reactor.post(partial(link.send, data))
 
 
