@@ -15,7 +15,8 @@ from tests.cli.conftest import SMALL_LOG, Command
 import ostler as package
 from ostler.client.aio.async_queue import put_parts
 from ostler.client.api.connection import Connection
-from ostler.client.api.dead_letters import as_dead_letter, dead_letter
+from ostler.client.api.dead_letter_header import add_header
+from ostler.client.api.dead_letters import as_dead_letter
 from ostler.client.api.message import Message
 from ostler.client.session.runtime import run
 from ostler.engine.open import OpenRequest
@@ -45,7 +46,7 @@ def bury(connection: Connection, body: str, queue: str, reason: int, persistent:
     message = Message(body, persistent=persistent, properties={"colour": "blue"})
     md, block, data = put_parts(message)
     session = connection.inner.session
-    md, data = dead_letter(md, data, queue, session, reason)
+    md, data = add_header(md, data, queue, session, reason)
     put = run(session.put1(OpenRequest(mq.MQOT_Q, "DEAD", 0), md, mq.MQPMO_SYNCPOINT, block, data))
     return put.md[48:72]
 

@@ -24,7 +24,8 @@ from ostler.cli.samples.output import described, printable, shown_header, text_o
 from ostler.cli.samples.progress import Progress
 from ostler.cli.samples.samples import REFUSED, USAGE, run_program
 from ostler.client.api.connection import Connection
-from ostler.client.api.dead_letters import DeadLetter, DeadLetterQueue, Outcome, reason_number
+from ostler.client.api.dead_letter_header import reason_number
+from ostler.client.api.dead_letters import DeadLetter, DeadLetterQueue, DeadLetterResult
 from ostler.server.config.directories import QueueManagerDirectory, data_root
 
 _DESCRIPTION: Final = """Work with dead letters: messages that could not be delivered, on the dead-letter queue with a
@@ -231,7 +232,7 @@ def _change(
     arguments: argparse.Namespace,
     verb: str,
     done: str,
-    act: Callable[[DeadLetterQueue, list[bytes], Callable[[int], None]], Outcome],
+    act: Callable[[DeadLetterQueue, list[bytes], Callable[[int], None]], DeadLetterResult],
 ) -> int:
     """Count the letters, ask if somebody is there to ask, then act on exactly those that were counted."""
     connection, dead = _open(arguments)
@@ -271,7 +272,9 @@ def _agrees(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _say(arguments: argparse.Namespace, dead: DeadLetterQueue, done: str, chosen: int, outcome: Outcome) -> None:
+def _say(
+    arguments: argparse.Namespace, dead: DeadLetterQueue, done: str, chosen: int, outcome: DeadLetterResult
+) -> None:
     if arguments.is_json:
         said = {"queue": dead.name, "chosen": chosen, "done": outcome.done, "refused": len(outcome.refused)}
         print(json.dumps(said))

@@ -10,15 +10,8 @@ import pytest
 import ostler
 from ostler.client.aio.async_queue import put_parts
 from ostler.client.api.connection import Connection
-from ostler.client.api.dead_letters import (
-    DeadLetterHeader,
-    DeadLetterQueue,
-    as_dead_letter,
-    dead_letter,
-    reason_name,
-    reason_number,
-    without_header,
-)
+from ostler.client.api.dead_letter_header import DeadLetterHeader, add_header, reason_name, reason_number, remove_header
+from ostler.client.api.dead_letters import DeadLetterQueue, as_dead_letter
 from ostler.client.api.message import Message, MessageFields
 from ostler.client.session.runtime import run
 from ostler.engine.open import OpenRequest
@@ -65,7 +58,7 @@ def bury(
     """Put a message on DEAD as an application does that gives it up."""
     session = connection.inner.session
     md, block, body = put_parts(message)
-    md, body = dead_letter(md, body, queue, session, reason)
+    md, body = add_header(md, body, queue, session, reason)
     if manager is not None:
         changed = bytearray(body)
         MQDLH.patch(changed, "DestQMgrName", manager)
@@ -182,7 +175,7 @@ def test_what_is_no_dead_letter_is_left_as_it_is(message: Message) -> None:
     assert letter.header is None
     assert letter.original() is message
     with pytest.raises(MQError) as refused:
-        without_header(message.packed(), message.data)
+        remove_header(message.packed(), message.data)
     assert refused.value.reason == mq.MQRC_DLH_ERROR
 
 
@@ -207,7 +200,7 @@ def test_those_that_cannot_go_back_stay_and_say_why(connection: Connection) -> N
     connection.put("DEAD", "no header")
     dead = DeadLetterQueue(connection)
     told: list[int] = []
-    outcome = dead.retry(tokens(dead), tell=told.append)
+    outcome = dead.retry(tokens(dead), on_progress=told.append)
     small = len(range(5, BODIES, 10))
     assert outcome.done == BODIES - small + 2 == told[-1]
     reasons = [error.reason for error in outcome.refused.values()]

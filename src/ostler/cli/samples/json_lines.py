@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ostler.client.api.dead_letters import DeadLetterHeader, as_dead_letter
+from ostler.client.api.dead_letter_header import DeadLetterHeader
+from ostler.client.api.dead_letters import as_dead_letter
 from ostler.client.api.message import Message
 from ostler.client.api.property_types import PropertyValue
 

@@ -18,7 +18,8 @@ from typing import BinaryIO, Final
 from ostler.cli.samples.bodies import shown_properties
 from ostler.cli.samples.connection import UsageError
 from ostler.cli.samples.json_lines import json_of
-from ostler.client.api.dead_letters import DeadLetterHeader, as_dead_letter
+from ostler.client.api.dead_letter_header import DeadLetterHeader
+from ostler.client.api.dead_letters import as_dead_letter
 from ostler.client.api.message import Message
 from ostler.model.errors import MQError
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.aio.async_queue import AsyncQueue
-from ostler.client.api.dead_letters import dead_letter
+from ostler.client.api.dead_letter_header import add_header
 from ostler.client.api.get_options import to_message
 from ostler.client.api.message import Message
 from ostler.client.session.session import BackoutRules, GetOptions, OpenQueue, Session, StoredMessage
@@ -160,7 +160,7 @@ async def move_poison(session: Session, handle: OpenQueue, taken: StoredMessage,
             f"A message of {rules.queue} was backed out {rules.threshold} times and can go nowhere. "
             "Name a queue in BOQNAME, or a dead-letter queue in DEADQ of the queue manager.",
         )
-    md, body = dead_letter(taken.md, taken.body, rules.queue, session, MQRC_BACKOUT_THRESHOLD_REACHED)
+    md, body = add_header(taken.md, taken.body, rules.queue, session, MQRC_BACKOUT_THRESHOLD_REACHED)
     await _pass_on(session, handle, dead, md, taken.property_block, body)
 
 
