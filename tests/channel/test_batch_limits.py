@@ -13,32 +13,32 @@ from ostler.model import constants as mq
 def test_each_refusal_halves_a_batch_down_to_one_message() -> None:
     limits = BatchLimits()
     assert limits.find("A") is None
-    assert limits.refused("A", 50)
+    assert limits.lower("A", 50)
     sizes = []
     for _ in range(7):
         limit = limits.find("A")
         assert limit is not None
         sizes.append(int(limit.messages))
-        assert not limits.refused("A", limit.messages), "it is no news any more"
+        assert not limits.lower("A", limit.messages), "it is no news any more"
     assert sizes == [25, 12, 6, 3, 1, 1, 1]
     assert limits.find("B") is None
 
 
 def test_a_single_message_that_does_not_fit_is_no_reason_for_smaller_batches() -> None:
     limits = BatchLimits()
-    assert not limits.refused("A", 1)
+    assert not limits.lower("A", 1)
     assert limits.find("A") is None
 
 
 def test_what_is_refused_counts_not_what_would_be_allowed() -> None:
     limit = BatchLimit(40)
-    limit.refused(8)
+    limit.lower(8)
     assert limit.messages == 4
 
 
 def batches_until_it_grows(limit: BatchLimit) -> int:
     count = 1
-    while not limit.confirmed(limit.messages):
+    while not limit.count_success(limit.messages):
         count += 1
     return count
 
@@ -47,26 +47,26 @@ def test_larger_ones_are_tried_after_a_while_which_gets_longer() -> None:
     limit = BatchLimit(10)
     first = batches_until_it_grows(limit)
     assert limit.messages == 20
-    limit.refused(20)
+    limit.lower(20)
     assert limit.messages == 10
     assert batches_until_it_grows(limit) > first
 
 
 def test_batches_that_are_not_full_say_nothing() -> None:
     limit = BatchLimit(10)
-    assert not any(limit.confirmed(9) for _ in range(1000))
+    assert not any(limit.count_success(9) for _ in range(1000))
 
 
 def test_forgotten_when_it_is_as_large_as_agreed() -> None:
     limits = BatchLimits()
-    limits.refused("A", 8)
+    limits.lower("A", 8)
     confirmed = 0
     while limits.find("A") is not None:
-        limits.confirmed("A", 4, 8)
+        limits.count_success("A", 4, 8)
         confirmed += 1
         assert confirmed < 1000
     assert confirmed > 1
-    limits.confirmed("A", 4, 8)
+    limits.count_success("A", 4, 8)
     assert limits.find("A") is None
 
 

@@ -230,12 +230,12 @@ def test_batches_are_full_by_number_or_length(made: SenderBatch, is_full: bool) 
 
 def test_figures_of_a_channel() -> None:
     counters = ChannelCounters()
-    counters.message(5, 100, True)
-    counters.message(6, 50, False)
+    counters.count_message(5, 100, True)
+    counters.count_message(6, 50, False)
     assert (counters.messages, counters.persistent) == (2, 1)
     assert (counters.plain_bytes, counters.persistent_bytes, counters.last_message_ms) == (150, 100, 6)
     first = batch(3, 10)
     first.confirm_ms = 1000
-    counters.confirmed(first, 1008)
-    counters.committed(1, False)
+    counters.count_confirmed(first, 1008)
+    counters.count_batch(1, False)
     assert (counters.batches, counters.full_batches, counters.batch_messages, counters.confirm_ms) == (2, 1, 4, 8)

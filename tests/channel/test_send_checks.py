@@ -46,7 +46,7 @@ def give_up(report: int, persistence: int, **attributes: Value) -> Undeliverable
 @pytest.mark.parametrize("usedlq", [mq.MQUSEDLQ_YES, mq.MQUSEDLQ_NO])
 def test_what_wants_to_be_discarded_is_and_is_told_so(usedlq: int) -> None:
     done = give_up(mq.MQRO_DISCARD_MSG, 1, USEDLQ=usedlq)
-    assert done.is_done
+    assert done.is_handled
     assert done.text == (
         "AMQ9544W: Channel TO.THERE has discarded a message that it cannot send: MQRC_MSG_TOO_BIG_FOR_CHANNEL (2218)."
     )
@@ -54,13 +54,13 @@ def test_what_wants_to_be_discarded_is_and_is_told_so(usedlq: int) -> None:
 
 def test_without_a_dead_letter_queue_a_persistent_message_ends_the_channel() -> None:
     done = give_up(0, 1)
-    assert not done.is_done
+    assert not done.is_handled
     assert "no dead-letter queue takes it. Raise MAXMSGL at both ends, or take it off WAY" in done.text
 
 
 def test_what_is_not_persistent_does_not() -> None:
     done = give_up(0, 0)
-    assert done.is_done
+    assert done.is_handled
     assert "has discarded" in done.text
 
 

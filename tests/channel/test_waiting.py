@@ -198,4 +198,4 @@ def test_batchhb_breaks_a_channel_whose_partner_is_gone() -> None:
     assert way.sending.state == sending.BATCH_HEARTBEAT
     way.time_passes(600)
     assert way.sending.state == sending.ENDED
-    assert "was not heard of within BATCHHB" in way.sender.text
+    assert "did not answer within BATCHHB" in way.sender.text

@@ -1,1 +1,1 @@
-"""Message channels: what moves messages from one queue manager to another. No sockets, no clock, no threads."""
+"""Message channels between queue managers, sans-IO: no sockets, no clock, no threads."""

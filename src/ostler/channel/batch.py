@@ -1,4 +1,4 @@
-"""A batch that is being sent, and what went over a channel so far."""
+"""A batch of a sending end, and the counters of a channel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ostler.wire.channel_frames import luwid_of
 
 @final
 class SenderBatch:
-    """Messages that are committed together."""
+    """Messages that are sent and committed together."""
 
     def __init__(self, number: i64, unit: UnitOfWork, first: i64, now_ms: i64, size: i64, bytes_max: i64) -> None:
-        """It is full with so many messages, or so many bytes unless that is 0."""
+        """Make a batch that is full with `size` messages (BATCHSZ) or `bytes_max` bytes (BATCHLIM; 0: no limit)."""
         self.number: i64 = number
         self.unit = unit
         self.first: i64 = first
@@ -40,7 +40,7 @@ class SenderBatch:
         return self.messages >= self._size or (self._bytes_max > 0 and self.bytes >= self._bytes_max)
 
     def left_ms(self, now_ms: i64, interval_ms: i64) -> i64:
-        """How long others may still come, if it is not full before. Not longer because the clock was set back."""
+        """Return the rest of BATCHINT. A clock that was set back does not lengthen it."""
         left: i64 = self.began_ms + interval_ms - now_ms
         return left if 0 < left <= interval_ms else 0
 
@@ -49,7 +49,7 @@ class SenderBatch:
 
 
 def prepare_batch(engine: Engine, records: SyncRecords, batch: SenderBatch, channel: str, partner: str) -> i64:
-    """Prepare a batch with the channel's record; the LSN behind which it is. MQError when the log has no room."""
+    """Prepare a batch together with the sync record of its channel, and return its LSN. MQError if the log is full."""
     engine.unique += 1
     batch.luwid = luwid_of(engine.unique)
     record = records.find(SENDING, channel).successor()
@@ -64,25 +64,25 @@ def prepare_batch(engine: Engine, records: SyncRecords, batch: SenderBatch, chan
 
 @final
 class ChannelCounters:
-    """What went over a channel since it was started."""
+    """Counts the traffic of one end of a channel since it was started."""
 
     def __init__(self) -> None:
         self.messages: i64 = 0
-        self.persistent: i64 = 0  # of the messages
+        self.persistent: i64 = 0  # messages that are persistent
         self.batches: i64 = 0
-        self.full_batches: i64 = 0  # of the batches
+        self.full_batches: i64 = 0  # batches that were full
         self.last_message_ms: i64 = 0
-        self.plain_bytes: i64 = 0  # before they were compressed
-        self.persistent_bytes: i64 = 0  # of the plain ones
+        self.plain_bytes: i64 = 0  # before compression
+        self.persistent_bytes: i64 = 0  # of persistent messages, before compression
         self.sent_bytes: i64 = 0
         self.key_resets: i64 = 0
         self.key_reset_ms: i64 = 0
-        self.confirm_ms: i64 = 0  # lately, from the question to the answer
+        self.confirm_ms: i64 = 0  # recent average time from CONFIRM to its reply
         self.batch_messages: i64 = 0  # in all batches
-        self.put_retries: i64 = 0  # messages that could not be put at once
+        self.put_retries: i64 = 0  # messages whose first put failed
 
-    def message(self, now_ms: i64, size_bytes: i64, is_persistent: bool) -> None:
-        """A message goes over, or has come."""
+    def count_message(self, now_ms: i64, size_bytes: i64, is_persistent: bool) -> None:
+        """Count a message that is sent or received."""
         self.messages += 1
         self.last_message_ms = now_ms
         self.plain_bytes += size_bytes
@@ -90,20 +90,20 @@ class ChannelCounters:
             self.persistent += 1
             self.persistent_bytes += size_bytes
 
-    def confirmed(self, batch: SenderBatch, now_ms: i64) -> None:
-        """The partner has committed a batch."""
+    def count_confirmed(self, batch: SenderBatch, now_ms: i64) -> None:
+        """Count a batch that the partner has committed."""
         took_ms: i64 = now_ms - batch.confirm_ms
         self.confirm_ms = (self.confirm_ms * 3 + took_ms) // 4 if self.batches else took_ms
-        self.committed(batch.messages, batch.is_full())
+        self.count_batch(batch.messages, batch.is_full())
 
-    def committed(self, messages: i64, is_full: bool) -> None:
-        """A batch is committed."""
+    def count_batch(self, messages: i64, is_full: bool) -> None:
+        """Count a committed batch."""
         self.batches += 1
         self.batch_messages += messages
         if is_full:
             self.full_batches += 1
 
-    def on_key_reset(self, now_ms: i64) -> None:
-        """TLS has begun anew."""
+    def count_key_reset(self, now_ms: i64) -> None:
+        """Count a TLS key reset (SSLRKEYC)."""
         self.key_resets += 1
         self.key_reset_ms = now_ms

@@ -1,9 +1,9 @@
-"""Smaller batches for a partner whose log cannot take those that were agreed upon.
+"""Smaller batches for a partner whose log has no room for batches of the negotiated size.
 
-A partner that refuses a batch because its log is full gets half of it next time, and then half of that, down to single
-messages; and no batch is sent ahead of the one before it. When batches of that size have gone well for a while, twice
-as many messages are tried. Each further refusal makes that while longer, since each costs a retry of the channel.
-What is known here is forgotten when the queue manager ends.
+A partner that refuses a batch because its log is full gets a batch half that size next time, then half of that, down to
+single messages; and no batch is sent before the previous one is confirmed. After a number of successful batches the
+limit doubles. Each further refusal raises that number, since each costs a retry of the channel. The limits are lost
+when the queue manager ends.
 """
 
 from __future__ import annotations
@@ -12,68 +12,70 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-_PATIENCE: Final = 16  # batches that go well before larger ones are tried
-_MORE_PATIENCE: Final = 4  # times as many after each refusal
-_PATIENCE_MAX: Final = 1_000_000
+_SUCCESSES: Final = 16  # batches at the limit before it is doubled
+_SUCCESSES_FACTOR: Final = 4  # for each further refusal
+_SUCCESSES_MAX: Final = 1_000_000
 
 
 @final
 class BatchLimit:
+    """The limit of one channel."""
+
     def __init__(self, messages: i64) -> None:
         self.messages: i64 = messages
-        self._patience: i64 = _PATIENCE
-        self._went_well: i64 = 0
+        self._successes_needed: i64 = _SUCCESSES
+        self._successes: i64 = 0
 
-    def refused(self, messages: i64) -> None:
-        """A batch of so many messages was too large again."""
+    def lower(self, messages: i64) -> None:
+        """Halve the limit, because a batch of `messages` messages was refused."""
         self.messages = max(1, min(self.messages, messages) // 2)
-        self._patience = min(_PATIENCE_MAX, self._patience * _MORE_PATIENCE)
-        self._went_well = 0
+        self._successes_needed = min(_SUCCESSES_MAX, self._successes_needed * _SUCCESSES_FACTOR)
+        self._successes = 0
 
-    def confirmed(self, messages: i64) -> bool:
-        """A batch of so many messages went well. Whether larger ones are tried from now on."""
+    def count_success(self, messages: i64) -> bool:
+        """Count a confirmed batch of `messages` messages. Return True if the limit was raised."""
         if messages < self.messages:
-            return False  # it says nothing about larger ones
-        self._went_well += 1
-        if self._went_well < self._patience:
+            return False  # it was smaller than the limit
+        self._successes += 1
+        if self._successes < self._successes_needed:
             return False
-        self._went_well = 0
+        self._successes = 0
         self.messages *= 2
         return True
 
 
 @final
 class BatchLimits:
-    """Those of all channels of a queue manager."""
+    """The limits of all channels of a queue manager, by channel name."""
 
     def __init__(self) -> None:
         self._limits: dict[str, BatchLimit] = {}
 
     def find(self, channel: str) -> BatchLimit | None:
-        """None: batches may be as large as both ends have agreed."""
+        """Return the limit of a channel, or None if batches may have the negotiated size."""
         return self._limits.get(channel)
 
-    def refused(self, channel: str, messages: i64) -> bool:
-        """The partner has no room for a batch of so many messages. Whether that is news."""
+    def lower(self, channel: str, messages: i64) -> bool:
+        """Lower the limit after the refusal of a batch of `messages` messages. Return True for the first refusal."""
         limit = self._limits.get(channel)
         if limit is not None:
-            limit.refused(messages)
+            limit.lower(messages)
             return False
         if messages < 2:
-            return False  # there is nothing smaller
+            return False  # no smaller batch is possible
         self._limits[channel] = BatchLimit(messages // 2)
         return True
 
-    def confirmed(self, channel: str, messages: i64, agreed: i64) -> None:
-        """A batch of so many messages went well; there is no limit any more when it is as large as was agreed upon."""
+    def count_success(self, channel: str, messages: i64, negotiated: i64) -> None:
+        """Count a confirmed batch, and drop the limit once it has reached the negotiated size."""
         limit = self._limits.get(channel)
-        if limit is not None and limit.confirmed(messages) and limit.messages >= agreed:
+        if limit is not None and limit.count_success(messages) and limit.messages >= negotiated:
             del self._limits[channel]
 
 
 def too_large_text(channel: str, partner: str, messages: i64) -> str:
-    """What the operator is told of the first refusal."""
+    """Return the operator message for the first refusal."""
     return (
         f"AMQ9509W: Channel {channel}: the log of {partner} has no room for a batch of {messages} messages. "
-        "Smaller ones are tried. Give that log more files, or lower BATCHSZ or BATCHLIM."
+        "Smaller batches are sent. Give that log more files, or lower BATCHSZ or BATCHLIM."
     )

@@ -1,12 +1,12 @@
-"""How a channel makes messages smaller on their way: COMPMSG and COMPHDR.
+"""Compression of messages (COMPMSG) and message headers (COMPHDR) on a channel.
 
-    method              what is sent
-    RLE, SYSTEM         pieces: the length of plain bytes, these, the length of a run, the byte that is repeated
+    method              format
+    RLE, SYSTEM         pieces: the length of plain bytes, these bytes, the length of a run, the repeated byte
     ZLIBFAST, ZLIBHIGH  a zlib stream
     LZ4FAST, LZ4HIGH    the length of the data, then an LZ4 block
 
-Lengths are little-endian numbers of 7 bits a byte, the high bit saying that more follow; that of an LZ4 block has
-4 bytes. What comes from a partner may be anything: nothing is expanded beyond what the caller allows.
+Lengths are little-endian numbers of 7 bits a byte, with the high bit set if more bytes follow; the length of an LZ4
+block has 4 bytes. Data from a partner is untrusted: it is never expanded beyond the limit that the caller gives.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ostler.model.constants import (
 )
 from ostler.wire.frames import MalformedFrame
 
-# The words of COMPMSG and COMPHDR.
+# The keywords of COMPMSG and COMPHDR.
 METHODS: Final[dict[str, int]] = {
     "NONE": MQCOMPRESS_NONE,
     "RLE": MQCOMPRESS_RLE,
@@ -43,24 +43,24 @@ METHODS: Final[dict[str, int]] = {
     "ANY": MQCOMPRESS_ANY,
 }
 
-# Shorter data is not worth the work: a descriptor alone takes more.
-WORTHWHILE_BYTES: Final = 64
+# Shorter data is sent as it is: a descriptor alone is longer.
+COMPRESS_BYTES_MIN: Final = 64
 
 _LEVEL_FAST: Final = 1
 _LEVEL_HIGH: Final = 9
 _LZ4_LENGTH_BYTES: Final = 4
-_LZ4_RATIO_MAX: Final = 255  # a byte of a block stands for no more than this
-# A run costs four bytes or so, and ends the plain bytes before it: shorter ones than eight are not worth it.
-_EQUAL: Final = bytes(7)  # as many neighbours that do not differ
+_LZ4_RATIO_MAX: Final = 255  # bytes that one byte of a block can expand to
+# A run costs about four bytes and ends the plain bytes before it, so runs of less than eight bytes do not pay.
+_EQUAL: Final = bytes(7)  # the differences of eight equal bytes
 _MORE_EQUAL: Final = re.compile(rb"\0*")
-_DIFFERENCES_BYTES: Final = 32_768  # at a time: numbers that stay in the processor's cache
+_DIFFERENCES_BYTES: Final = 32_768  # at a time: numbers of this size stay in the processor's cache
 _LENGTH_BITS_MAX: Final = 35
 
 
 def choose(wanted: tuple[str, ...], offered: tuple[str, ...]) -> int:
-    """The method for a channel: the first that the sending end wants and the other end offers, or none at all.
+    """Return the method for a channel: the first of the sending end's list that the receiving end offers, or none.
 
-    Both are values of COMPMSG or of COMPHDR. ANY offers everything.
+    Both are values of COMPMSG or of COMPHDR. ANY offers every method.
     """
     offers_any = "ANY" in offered
     for word in wanted:
@@ -72,7 +72,7 @@ def choose(wanted: tuple[str, ...], offered: tuple[str, ...]) -> int:
 
 
 def _first_of(offered: tuple[str, ...]) -> int:
-    """Both ends take what comes: the first real method of the other end's list, or the quickest."""
+    """Return the method if the sending end has ANY: the first method of the other end's list, or the fastest one."""
     for word in offered:
         if word != "ANY" and word in METHODS:
             return METHODS[word]
@@ -80,15 +80,15 @@ def _first_of(offered: tuple[str, ...]) -> int:
 
 
 def compress_if_smaller(method: i64, data: bytes) -> bytes | None:
-    """The data compressed, or None when that does not make it smaller: then it is sent as it is."""
-    if method == MQCOMPRESS_NONE or len(data) < WORTHWHILE_BYTES:
+    """Return the compressed data, or None if that is not smaller; the data is then sent as it is."""
+    if method == MQCOMPRESS_NONE or len(data) < COMPRESS_BYTES_MIN:
         return None
     made = compress(method, data)
     return made if len(made) < len(data) else None
 
 
 def compress(method: i64, data: bytes) -> bytes:
-    """The data made smaller, or larger when it cannot be. ValueError for a method there is not."""
+    """Return the compressed data, which may be longer than the data. ValueError for an unknown method."""
     if method == MQCOMPRESS_NONE:
         return data
     if method == MQCOMPRESS_RLE or method == MQCOMPRESS_SYSTEM:
@@ -108,7 +108,7 @@ def compress(method: i64, data: bytes) -> bytes:
 
 
 def expand(method: i64, data: bytes, bytes_max: i64) -> bytes:
-    """What `compress` was given. Raises MalformedFrame for what it has not made, or what has more than `bytes_max`."""
+    """Reverse `compress`. MalformedFrame if the data is not its output, or expands to more than `bytes_max` bytes."""
     if method == MQCOMPRESS_NONE:
         if len(data) > bytes_max:
             raise _too_long(bytes_max)
@@ -123,16 +123,16 @@ def expand(method: i64, data: bytes, bytes_max: i64) -> bytes:
 
 
 def _too_long(bytes_max: i64) -> MalformedFrame:
-    return MalformedFrame(f"compressed data has more than the {bytes_max} bytes that are allowed")
+    return MalformedFrame(f"compressed data expands to more than the allowed {bytes_max} bytes")
 
 
 def _expand_zlib(data: bytes, bytes_max: i64) -> bytes:
     stream = zlib.decompressobj()
     try:
-        # One more than allowed: to see that there is more, and because no limit at all is written as zero.
+        # One byte more than allowed, to detect longer data, and because zero would mean no limit.
         expanded = stream.decompress(data, bytes_max + 1)
     except zlib.error as error:
-        raise MalformedFrame(f"compressed data is no zlib stream: {error}") from None
+        raise MalformedFrame(f"compressed data is not a zlib stream: {error}") from None
     if len(expanded) > bytes_max:
         raise _too_long(bytes_max)
     if not stream.eof or stream.unused_data:
@@ -151,9 +151,9 @@ def _expand_lz4(data: bytes, bytes_max: i64) -> bytes:
     try:
         expanded: bytes = lz4.block.decompress(memoryview(data)[_LZ4_LENGTH_BYTES:], uncompressed_size=length)
     except (lz4.block.LZ4BlockError, ValueError) as error:
-        raise MalformedFrame(f"compressed data is no LZ4 block: {error}") from None
+        raise MalformedFrame(f"compressed data is not an LZ4 block: {error}") from None
     if len(expanded) != length:
-        raise MalformedFrame(f"an LZ4 block holds {len(expanded)} bytes and says {length}")
+        raise MalformedFrame(f"an LZ4 block holds {len(expanded)} bytes, but declares {length}")
     return expanded
 
 
@@ -182,7 +182,7 @@ def _compress_runs(data: bytes) -> bytes:
 
 
 def _differences(data: bytes) -> bytes:
-    """For each byte but the last a zero if the next one is the same. By long numbers, not byte by byte."""
+    """Return, for each byte but the last, its difference (XOR) from the next byte; computed with long integers."""
     parts: list[bytes] = []
     for at in range(0, len(data) - 1, _DIFFERENCES_BYTES):
         piece = data[at : at + _DIFFERENCES_BYTES + 1]
@@ -226,12 +226,12 @@ def _expand_runs(data: bytes, bytes_max: i64) -> bytes:
 
 
 def _read_length(data: bytes, at: i64) -> tuple[i64, i64]:
-    """A length, and where it ends."""
+    """Return a length and the offset behind it."""
     length: i64 = 0
     shift: i64 = 0
     while True:
         if at >= len(data) or shift >= _LENGTH_BITS_MAX:
-            raise MalformedFrame("a length in run-length encoded data has no end")
+            raise MalformedFrame("a length in run-length encoded data is not terminated")
         byte: i64 = data[at]
         at += 1
         length |= (byte & 0x7F) << shift

@@ -1,4 +1,4 @@
-"""CONVERT(YES): the sending end of a channel converts messages for a partner that cannot."""
+"""CONVERT(YES): the sending end of a channel converts message data for its partner."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.constants import MQFMT_NONE
 from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 
-_LONGEST: Final = 1 << 28
+_LENGTH_MAX: Final = 1 << 28
 
 
 @final
 class ConvertedMessage:
-    """A transmission message for a partner: with its data converted, or as it was and why."""
+    """A transmission queue message with converted data, or unchanged with the reason of the failure."""
 
     def __init__(self, body: bytes, reason: i64) -> None:
         self.body = body
@@ -28,29 +28,29 @@ class ConvertedMessage:
 
 
 def convert_for_partner(engine: Engine, body: bytes, encoding: i64, ccsid: i64) -> ConvertedMessage:
-    """The transmission message with its data in another encoding. Data without a format is nobody's to convert."""
-    has_encoding: i64 = i64(read_i32_le(body, XQH_MD_AT + ENCODING_AT))
-    has_ccsid: i64 = i64(read_i32_le(body, XQH_MD_AT + CCSID_AT))
-    described = format_of(body)
-    if ccsid == 0 or (has_encoding == encoding and has_ccsid == ccsid) or described == MQFMT_NONE:
+    """Convert the data of a transmission queue message. Data without a format (MQFMT_NONE) is not converted."""
+    encoding_before: i64 = i64(read_i32_le(body, XQH_MD_AT + ENCODING_AT))
+    ccsid_before: i64 = i64(read_i32_le(body, XQH_MD_AT + CCSID_AT))
+    data_format = format_of(body)
+    if ccsid == 0 or (encoding_before == encoding and ccsid_before == ccsid) or data_format == MQFMT_NONE:
         return ConvertedMessage(body, 0)
-    made = convert_message(
-        described, body[XQH_BYTES:], has_encoding, has_ccsid, encoding, ccsid, _LONGEST, False, engine.ccsid
+    converted = convert_message(
+        data_format, body[XQH_BYTES:], encoding_before, ccsid_before, encoding, ccsid, _LENGTH_MAX, False, engine.ccsid
     )
-    if made.reason != 0:
-        return ConvertedMessage(body, made.reason)
-    head = patch_i32(body[:XQH_BYTES], XQH_MD_AT + ENCODING_AT, made.encoding)
-    return ConvertedMessage(patch_i32(head, XQH_MD_AT + CCSID_AT, made.ccsid) + made.body, 0)
+    if converted.reason != 0:
+        return ConvertedMessage(body, converted.reason)
+    head = patch_i32(body[:XQH_BYTES], XQH_MD_AT + ENCODING_AT, converted.encoding)
+    return ConvertedMessage(patch_i32(head, XQH_MD_AT + CCSID_AT, converted.ccsid) + converted.body, 0)
 
 
 def report_conversion_error(engine: Engine, reason: i64, body: bytes, channel: str, transmission_queue: str) -> None:
-    """An event says which data a channel could not convert."""
-    described = format_of(body).decode("latin-1").rstrip()
+    """Send the event Channel Conversion Error."""
+    data_format = format_of(body).decode("latin-1").rstrip()
     send_own_messages(
-        engine, on_channel_conversion_error(engine, reason, channel, described, transmission_queue, ""), None
+        engine, on_channel_conversion_error(engine, reason, channel, data_format, transmission_queue, ""), None
     )
 
 
 def format_of(body: bytes) -> bytes:
-    """The format of the data that travels in a transmission message."""
+    """Return the format of the data in a transmission queue message."""
     return body[XQH_MD_AT + FORMAT_AT : XQH_MD_AT + FORMAT_AT + 8]

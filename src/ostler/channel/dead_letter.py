@@ -1,12 +1,12 @@
-"""What becomes of a message that a channel cannot deliver: the dead-letter queue, or nothing; and who is told.
+"""Dead-lettering of messages that a channel cannot deliver.
 
-    message asks for    USEDLQ, DEADQ       NPMSPEED, persistence      what is done
-    MQRO_DISCARD_MSG    any                 any                        discarded
-    -                   YES, takes it       any                        put on the dead-letter queue
-    -                   NO or not taken     FAST, non-persistent       discarded
-    -                   NO or not taken     others                     nothing: the channel cannot go on
+    report options      USEDLQ, put to DEADQ   NPMSPEED, persistence   action
+    MQRO_DISCARD_MSG    any                    any                     discarded
+    -                   YES, succeeds          any                     put on the dead-letter queue
+    -                   NO, or fails           FAST, non-persistent    discarded
+    -                   NO, or fails           other                   none: the channel ends
 
-The report of an exception that the message may ask for goes out with the first three.
+The first three actions also send the exception report, if the message asks for one.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ NOT_DONE: Final = 0
 DEAD_LETTERED: Final = 1
 DISCARDED: Final = 2
 
-# Reasons that say nothing about the message: the channel ends, and the message is sent again.
-_NOT_OF_THE_MESSAGE: Final = (
+# Reasons that have another cause than the message: the channel ends, and the message is sent again.
+_UNRELATED_REASONS: Final = (
     MQRC_BACKED_OUT,
     MQRC_CONNECTION_BROKEN,
     MQRC_CONNECTION_QUIESCING,
@@ -68,17 +68,17 @@ _PRIORITY_MAX: Final = 9
 
 @final
 class DeadLetterCandidate:
-    """A message, with a version 2 descriptor, and the address it was for."""
+    """A message that could not be delivered, with a version 2 descriptor, and its destination."""
 
     def __init__(self, queue_name: str, manager_name: str, md: bytes, body: bytes) -> None:
         self.queue_name = queue_name
         self.manager_name = manager_name
-        self.md = _deliverable(md)
+        self.md = _with_valid_fields(md)
         self.body = body
 
 
-def _deliverable(md: bytes) -> bytes:
-    """The partner may send any number as priority and persistence: a queue takes only what it can place."""
+def _with_valid_fields(md: bytes) -> bytes:
+    """Return the descriptor with valid priority and persistence: the partner may send any numbers."""
     priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
     if priority < 0:
         md = patch_i32(md, PRIORITY_AT, 0)
@@ -86,7 +86,7 @@ def _deliverable(md: bytes) -> bytes:
         md = patch_i32(md, PRIORITY_AT, _PRIORITY_MAX)
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence != 0 and persistence != 1:
-        md = patch_i32(md, PERSISTENCE_AT, 1)  # nobody says that it may be lost
+        md = patch_i32(md, PERSISTENCE_AT, 1)  # persistent, since the message does not allow its loss
     return md
 
 
@@ -98,17 +98,17 @@ def dead_letter_or_discard(
     reason: i64,
     unit: UnitOfWork | None,
 ) -> tuple[i64, i64]:
-    """As the table says: 0 and what was done, or why nothing was."""
-    if reason in _NOT_OF_THE_MESSAGE:
+    """Handle a message by the table above. Return 0 and the action, or the reason for which nothing was done."""
+    if reason in _UNRELATED_REASONS:
         return reason, NOT_DONE
     done: i64 = DISCARDED
     if not i64(read_i32_le(item.md, REPORT_AT)) & MQRO_DISCARD_MSG:
         refused: i64 = reason
         if engine.dead_letter_queue and (channel is None or channel.attributes.get("USEDLQ") != MQUSEDLQ_NO):
-            refused = _to_dead_letter_queue(engine, connection, item, reason, unit)
+            refused = _put_on_dead_letter_queue(engine, connection, item, reason, unit)
         if refused == 0:
             done = DEAD_LETTERED
-        elif refused in _NOT_OF_THE_MESSAGE or not _may_be_lost(channel, item):
+        elif refused in _UNRELATED_REASONS or not _may_be_lost(channel, item):
             return refused, NOT_DONE
     message = Message(item.md, b"", item.body, 0)
     send_own_messages(engine, reports.on_exception(engine, message, reason), unit)
@@ -120,10 +120,10 @@ def _may_be_lost(channel: Definition | None, item: DeadLetterCandidate) -> bool:
     return is_fast and read_i32_le(item.md, PERSISTENCE_AT) == 0
 
 
-def _to_dead_letter_queue(
+def _put_on_dead_letter_queue(
     engine: Engine, connection: Connection, item: DeadLetterCandidate, reason: i64, unit: UnitOfWork | None
 ) -> i64:
-    """Put a message on the dead-letter queue, if the channel's user may: 0, or why it cannot be put there."""
+    """Put a message on the dead-letter queue with the authority of the channel's user. Return 0 or the reason code."""
     request = OpenRequest(MQOT_Q, engine.dead_letter_queue, MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT)
     try:
         handle = open_object(engine, connection, request)
@@ -132,15 +132,15 @@ def _to_dead_letter_queue(
     try:
         outgoing = reports.Outgoing(item.queue_name, item.manager_name, item.md, item.body, True)
         md, body = reports.dead_letter(engine, outgoing, reason)
-        return _place(engine, connection, handle, md, body, unit)
+        return _enqueue(engine, connection, handle, md, body, unit)
     finally:
         close_object(engine, connection, handle, 0)
 
 
-def _place(
+def _enqueue(
     engine: Engine, connection: Connection, handle: Handle, md: bytes, body: bytes, unit: UnitOfWork | None
 ) -> i64:
-    """Not a put: what may be wrong with the descriptor is why the message comes here."""
+    """Enqueue without the checks of MQPUT, since an invalid descriptor may be the reason for the dead-lettering."""
     queue = handle.queue
     if queue is None:
         return MQRC_OBJECT_TYPE_ERROR

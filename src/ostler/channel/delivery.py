@@ -1,9 +1,9 @@
-"""The last step of a channel: from a transmission queue message of the partner to a put on the queue it is for.
+"""Delivery by a receiving MCA: puts messages from the partner's transmission queue on their target queues.
 
-The message is as it lay on the partner's transmission queue: MQXQH, with the descriptor it was put with, and its data.
-It is put as MQ's receiving end does it: with all its context, under the name the header gives, which may lead to
-another transmission queue and so to a third queue manager. What cannot be put goes to the dead-letter queue, or is
-discarded, with the reports that it asks for.
+A message has the form it had on the partner's transmission queue: MQXQH with the original descriptor, then the data. It
+is put with all its context (MQPMO_SET_ALL_CONTEXT) under the names in the header, which may resolve to another
+transmission queue and so to a third queue manager. A message that cannot be put is dead-lettered or discarded, with
+the reports that it asks for.
 """
 
 from __future__ import annotations
@@ -91,18 +91,18 @@ _FORMAT_IN_BODY: Final = _MD_AT + FORMAT_AT
 _FORMAT_END: Final = _MD_AT + PRIORITY_AT
 
 _HANDLES_MAX: Final = 64
-# Where the queue manager keeps what it remembers: partners have no say in that.
+# The queue manager keeps its own state on these queues: partners may not put there.
 _OWN_QUEUES: Final = (SYNC_QUEUE, RETAINED_QUEUE)
-_OPENING: Final = MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT
-_OUTSIDE: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_NO_SYNCPOINT
-_WITHIN: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_SYNCPOINT
+_OPEN_OPTIONS: Final = MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT
+_PUT_OUTSIDE_SYNCPOINT: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_NO_SYNCPOINT
+_PUT_IN_SYNCPOINT: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_SYNCPOINT
 
-_RETRIED: Final = (MQRC_Q_FULL, MQRC_PUT_INHIBITED, MQRC_PAGESET_FULL, MQRC_Q_SPACE_NOT_AVAILABLE)
-_FLAGS: Final = (
+_RETRYABLE_REASONS: Final = (MQRC_Q_FULL, MQRC_PUT_INHIBITED, MQRC_PAGESET_FULL, MQRC_Q_SPACE_NOT_AVAILABLE)
+_VALID_FLAGS: Final = (
     MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
 )
 
-# The options that have the queue manager itself send reports.
+# The report options that this queue manager acts on.
 _REPORTS: Final = (
     MQRO_EXCEPTION_WITH_FULL_DATA
     | MQRO_EXPIRATION_WITH_FULL_DATA
@@ -113,57 +113,57 @@ _REPORTS: Final = (
 
 
 def has_header(body: bytes) -> bool:
-    """Whether a message begins with a transmission header and the descriptor that belongs into it."""
+    """Return True if a message begins with MQXQH and the version 1 descriptor in it."""
     return len(body) >= XQH_BYTES and body[:8] == _HEADER_START and body[_MD_AT : _MD_AT + 8] == _MD_1_START
 
 
 def queue_of(body: bytes) -> str:
-    """The queue that a transmission message is for."""
+    """Return the target queue of a transmission queue message."""
     return field_text(body[_QUEUE_AT:_MANAGER_AT])
 
 
 def may_retry(reason: i64) -> bool:
-    """Whether a put that failed for this reason may succeed a little later, so that MRRTY applies."""
-    return reason in _RETRIED
+    """Return True if a put that failed with this reason may succeed later, so that MRRTY applies."""
+    return reason in _RETRYABLE_REASONS
 
 
 @final
 class InboundDelivery:
-    """Puts what comes over one channel. The queues it puts to stay open until `close`."""
+    """Puts the messages of one channel. The queues it puts to stay open until `close`."""
 
     def __init__(self, engine: Engine, connection: Connection, channel: Definition) -> None:
         self.engine = engine
         self.connection = connection
         self.channel = channel
         self.by_context: bool = channel.attributes.get("PUTAUT") in (MQPA_CONTEXT, MQPA_ALTERNATE_OR_MCA)
-        self.disposal: i64 = NOT_DONE  # what `dead_letter` did last: DEAD_LETTERED or DISCARDED
+        self.disposal: i64 = NOT_DONE  # the last action of `dead_letter`: DEAD_LETTERED or DISCARDED
         self._handles: dict[bytes, Handle] = {}  # by queue, queue manager and, with PUTAUT(CTX), user
-        self._version: i64 = engine.definitions_version  # of the definitions that the names were resolved with
+        self._version: i64 = engine.definitions_version  # of the definitions that the open handles were resolved with
         self._refusal: i64 = 0
-        self.refusal_text: str = ""  # which authority was missing, when the last put was refused with 2035
-        # Who may do everything may have reports sent everywhere.
+        self.refusal_text: str = ""  # names the missing authority if the last put failed with MQRC_NOT_AUTHORIZED
+        # A privileged user may have reports sent to any queue.
         self._checks_reports: bool = engine.guard is not None and not connection.is_privileged
 
     def put(self, body: bytes, expiry: i64, unit: UnitOfWork | None) -> i64:
-        """Put a message: 0, or the reason why it was refused, and then nothing has changed.
+        """Put a message. Return 0, or the reason code without any change.
 
-        `expiry` is what is left of its life in tenths of a second, -1 without end. Without a unit of work it is put
-        outside syncpoint; `connection.after_lsn` then says when the put may be called done.
+        `expiry` is the remaining time of the message in tenths of a second, -1 if it is unlimited. Without a unit of
+        work the message is put outside syncpoint, and the put is durable at `connection.after_lsn`.
         """
         self.connection.after_lsn = 0
         if not has_header(body):
             return MQRC_XQH_ERROR
         try:
-            md, data = _unwrapped(body, expiry)
+            md, data = _remove_header(body, expiry)
         except MQError as error:
             return error.reason
-        if self._checks_reports and i64(read_i32_le(md, REPORT_AT)) & _REPORTS and not self._may_have_reports(md):
+        if self._checks_reports and i64(read_i32_le(md, REPORT_AT)) & _REPORTS and not self._may_send_reports(md):
             return MQRC_NOT_AUTHORIZED
         key = body[_QUEUE_AT:_MD_AT]
         if self.by_context:
             key += body[_USER_AT:_USER_END]
         if self._version != self.engine.definitions_version:
-            self.close()  # names may lead elsewhere now
+            self.close()  # names may resolve differently now
         handle = self._handles.get(key)
         if handle is not None:
             reason: i64 = self._put(handle, md, data, unit)
@@ -178,20 +178,20 @@ class InboundDelivery:
         connection = self.connection
         before = connection.unit_of_work
         connection.unit_of_work = unit
-        options: i64 = _OUTSIDE if unit is None else _WITHIN
+        options: i64 = _PUT_OUTSIDE_SYNCPOINT if unit is None else _PUT_IN_SYNCPOINT
         try:
             reason: i64 = put(self.engine, connection, handle, md, options, b"", data, None)
         except MQError as error:
             reason = error.reason
         finally:
             connection.unit_of_work = before
-        if reason == 0 or reason == MQRC_BACKED_OUT:  # which is a warning for a commit only
+        if reason == 0 or reason == MQRC_BACKED_OUT:  # the latter is a warning only for MQCMIT
             return reason
         return 0 if reason in WARNINGS else reason
 
     def _open(self, key: bytes, body: bytes) -> Handle | None:
-        """Open the queue that a message is for. None: `_refusal` says why not."""
-        request = OpenRequest(MQOT_Q, queue_of(body), _OPENING)
+        """Open the target queue of a message. Return None, with the reason code in `_refusal`, if that fails."""
+        request = OpenRequest(MQOT_Q, queue_of(body), _OPEN_OPTIONS)
         request.manager_name = field_text(body[_MANAGER_AT:_MD_AT])
         if self.by_context:
             request.options |= MQOO_ALTERNATE_USER_AUTHORITY
@@ -199,12 +199,12 @@ class InboundDelivery:
         if len(self._handles) >= _HANDLES_MAX:
             oldest = next(iter(self._handles))
             close_object(self.engine, self.connection, self._handles.pop(oldest), 0)
-        request.may_make_queue = False  # nobody would know its name
+        request.may_make_queue = False  # the partner would never learn the name of a dynamic queue
         try:
             handle = self._try_open(request)
             if handle.queue is not None and handle.queue.name in _OWN_QUEUES:
                 close_object(self.engine, self.connection, handle, 0)
-                raise MQError(MQRC_NOT_AUTHORIZED, f"Nobody else's word counts on {handle.queue.name}.")
+                raise MQError(MQRC_NOT_AUTHORIZED, f"Partners may not put to {handle.queue.name}.")
         except MQError as error:
             self._refusal = error.reason
             self.refusal_text = error.detail
@@ -222,27 +222,27 @@ class InboundDelivery:
         return open_object(self.engine, self.connection, request)
 
     def dead_letter(self, body: bytes, expiry: i64, reason: i64, unit: UnitOfWork | None) -> i64:
-        """Have done with a message that `put` refused for this reason: 0, or why the channel cannot go on.
+        """Dead-letter or discard a message whose `put` failed. Return 0, or the reason code that ends the channel.
 
-        It goes to the dead-letter queue, unless its report options or the channel say that it is to be discarded; the
-        report of the exception goes out, if it asks for one. `disposal` says which it was.
+        `dead_letter.py` describes the choice; `disposal` is the action. An exception report is sent if the message asks
+        for one.
         """
         self.connection.after_lsn = 0
         self.disposal = NOT_DONE
         if not has_header(body):
             return reason
-        item = _undelivered(body, expiry)
+        item = _candidate(body, expiry)
         report: i64 = i64(read_i32_le(item.md, REPORT_AT))
-        if self._checks_reports and report & _REPORTS and not self._may_have_reports(item.md):
+        if self._checks_reports and report & _REPORTS and not self._may_send_reports(item.md):
             item.md = patch_i32(item.md, REPORT_AT, report & MQRO_DISCARD_MSG)
         refused, self.disposal = dead_letter_or_discard(self.engine, self.connection, self.channel, item, reason, unit)
         return refused
 
-    def _may_have_reports(self, md: bytes) -> bool:
-        """Whether reports on a message may go to its reply-to queue.
+    def _may_send_reports(self, md: bytes) -> bool:
+        """Return True if reports on a message may go to its reply-to queue.
 
-        They are put with the authority of the user in the descriptor, which the partner chooses: where it names an
-        administrator, the channel's own user must be allowed to put them there.
+        Reports are put with the authority of the user in the descriptor, which the partner chooses. If that is an
+        administrator, the channel's own user must have authority to put to the reply-to queue.
         """
         engine, guard = self.engine, self.engine.guard
         queue = field_text(md[REPLY_QUEUE_AT:REPLY_MANAGER_AT])
@@ -255,12 +255,14 @@ class InboundDelivery:
         try:
             close_object(engine, self.connection, open_object(engine, self.connection, request), 0)
         except MQError as error:
-            self.refusal_text = f"{error.detail} It asks for reports there in the name of {user}, an administrator."
+            self.refusal_text = (
+                f"{error.detail} The message asks for reports there in the name of {user}, an administrator."
+            )
             return False
         return True
 
     def close(self) -> None:
-        """Close the queues, so that others may delete them; the next put opens its queue again."""
+        """Close the queues, so that they may be deleted. The next put opens its queue again."""
         for handle in self._handles.values():
             close_object(self.engine, self.connection, handle, 0)
         self._handles.clear()
@@ -268,7 +270,7 @@ class InboundDelivery:
 
 
 def mca_user_advice(channel: str, address: str = "") -> str:
-    """The commands that say as whom a receiving channel puts messages, as advice for the error log."""
+    """Return the commands that set the user of a receiving MCA, as advice for the error log."""
     where = f" ADDRESS('{address}')" if address else ""
     return (
         f"SET CHLAUTH({channel}) TYPE(QMGRMAP) QMNAME('...'){where} USERSRC(MAP) MCAUSER('...') names a user for it; "
@@ -286,43 +288,43 @@ def dead_letter_unsent(
     channel: Definition | None = None,
     transmission_queue: str = "",
 ) -> tuple[i64, i64]:
-    """Have done with a message that cannot be sent: 0 and what was done (DEAD_LETTERED, DISCARDED), or why nothing was.
+    """Dead-letter or discard a message that cannot be sent. Return 0 and the action, or the reason code.
 
-    `md` and `body` are as they were got from the transmission queue. Without a transmission header the message is
-    dead-lettered as it is; with one, as what it was before.
+    `md` and `body` are those of the transmission queue message. A message with a transmission header is dead-lettered
+    in its original form, without the header.
     """
     connection.after_lsn = 0
     if has_header(body):
-        item = _undelivered(body, i64(read_i32_le(md, EXPIRY_AT)))
+        item = _candidate(body, i64(read_i32_le(md, EXPIRY_AT)))
     else:
         item = DeadLetterCandidate(transmission_queue, engine.name, md, body)
     return dead_letter_or_discard(engine, connection, channel, item, reason, unit)
 
 
-def _undelivered(body: bytes, expiry: i64) -> DeadLetterCandidate:
-    """A message as it goes on the dead-letter queue. An extension that makes no sense stays in front of the data."""
+def _candidate(body: bytes, expiry: i64) -> DeadLetterCandidate:
+    """Return a message as it goes on the dead-letter queue. An invalid MQMDE stays in front of the data."""
     queue_name = queue_of(body)
     manager_name = field_text(body[_MANAGER_AT:_MD_AT])
     try:
-        md, data = _unwrapped(body, expiry)
-        if _is_sensible(md):
+        md, data = _remove_header(body, expiry)
+        if _has_valid_extension(md):
             return DeadLetterCandidate(queue_name, manager_name, md, data)
     except MQError:
         pass
     return DeadLetterCandidate(queue_name, manager_name, _descriptor(body, expiry), body[XQH_BYTES:])
 
 
-def _is_sensible(md: bytes) -> bool:
+def _has_valid_extension(md: bytes) -> bool:
     return (
-        i64(read_i32_le(md, FLAGS_AT)) & ~_FLAGS == 0
+        i64(read_i32_le(md, FLAGS_AT)) & ~_VALID_FLAGS == 0
         and read_i32_le(md, SEQUENCE_NUMBER_AT) >= 1
         and read_i32_le(md, OFFSET_AT) >= 0
         and read_i32_le(md, ORIGINAL_LENGTH_AT) >= -1
     )
 
 
-def _unwrapped(body: bytes, expiry: i64) -> tuple[bytes, bytes]:
-    """The version 2 descriptor of a message and its data, without header and extension. MQError: it is no extension."""
+def _remove_header(body: bytes, expiry: i64) -> tuple[bytes, bytes]:
+    """Return the version 2 descriptor and the data, without MQXQH and MQMDE. MQError if the MQMDE is invalid."""
     md = _descriptor(body, expiry)
     data = body[XQH_BYTES:]
     if body[_FORMAT_IN_BODY:_FORMAT_END] == MQFMT_MD_EXTENSION:
@@ -336,7 +338,7 @@ def _descriptor(body: bytes, expiry: i64) -> bytes:
     writer = BytesWriter()
     writer.write(_MD_2_START)
     writer.write(body[_MD_AT + 8 : _EXPIRY_IN_BODY])
-    write_i32_le(writer, i32(expiry) if expiry != 0 else 1)  # what is just about to expire has not yet
+    write_i32_le(writer, i32(expiry) if expiry != 0 else 1)  # it has not expired yet
     writer.write(body[_EXPIRY_IN_BODY + 4 : XQH_BYTES])
     writer.write(PLAIN_TAIL)
     return writer.getvalue()

@@ -1,6 +1,6 @@
-"""After a cut: what became of the batches that were under way, by what the partner committed last.
+"""Resynchronization: resolves in-doubt batches by the LUWID that the partner committed last.
 
-When the two cannot meet again, people say what became of them (RESOLVE CHANNEL).
+If the partner cannot be reached any more, an operator resolves them (RESOLVE CHANNEL).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ostler.wire.channel_frames import ChannelHello
 
 
 def describe_position(engine: Engine, records: SyncRecords, hello: ChannelHello) -> None:
-    """What a sending end says of itself: what was committed last, and what is in doubt."""
+    """Fill in the position of a sending end: the sequence number and LUWID committed last, and the in-doubt batches."""
     record = records.find(SENDING, hello.channel)
     hello.sequence = record.sequence
     hello.luwid = record.luwid
@@ -22,54 +22,57 @@ def describe_position(engine: Engine, records: SyncRecords, hello: ChannelHello)
 
 
 def resynchronize(engine: Engine, records: SyncRecords, name: str, agreed: ChannelHello) -> str:
-    """Commit what the partner has, and back out what it has not. A text when that does not fit together."""
-    doubts = batches_in_doubt(engine, name)
-    for batch in doubts:
+    """Commit the in-doubt batches that the partner has, and back out the others.
+
+    Return an operator message if the positions of both ends do not match.
+    """
+    in_doubt = batches_in_doubt(engine, name)
+    for batch in in_doubt:
         if batch.partner != agreed.queue_manager:
             return (
                 f"AMQ9526E: Channel {name} is in doubt with queue manager {batch.partner}, and {agreed.queue_manager} "
                 f"has answered. Have CONNAME lead to {batch.partner}, or RESOLVE CHANNEL({name}) at {engine.name}."
             )
-    if doubts and resolve_up_to(engine, records, name, agreed.luwid) < 0:
+    if in_doubt and resolve_up_to(engine, records, name, agreed.luwid) < 0:
         return (
-            f"AMQ9526E: Channel {name} is in doubt about {len(doubts)} batches, and {agreed.queue_manager} "
+            f"AMQ9526E: Channel {name} is in doubt about {len(in_doubt)} batches, and {agreed.queue_manager} "
             f"knows none of them. See what arrived there; RESOLVE CHANNEL({name}) and RESET it at {engine.name}."
         )
     record = records.find(SENDING, name)
     if record.sequence != agreed.sequence:
         return (
             f"AMQ9526E: Message sequence number error for channel {name}: {agreed.queue_manager} has "
-            f"{agreed.sequence}, {engine.name} {record.sequence}. See that no message is missing or there twice, "
+            f"{agreed.sequence}, {engine.name} {record.sequence}. See that no message is missing or duplicated, "
             f"then RESET CHANNEL({name}) at {engine.name}."
         )
     return ""
 
 
 def resolve_up_to(engine: Engine, records: SyncRecords, name: str, luwid: bytes) -> int:
-    """Commit the batches in doubt up to one, which the partner has committed last; back out those behind it.
+    """Commit the in-doubt batches up to the one with this LUWID, and back out those after it.
 
-    The partner may as well have none of them: then it knows the batch before the first. How many are committed;
-    -1 when the partner's batch is none of these, and nothing was done.
+    The LUWID of the batch before the first one in doubt backs out all. Return the number of committed batches, or -1
+    without any change if the LUWID is unknown.
     """
-    doubts = batches_in_doubt(engine, name)
+    in_doubt = batches_in_doubt(engine, name)
     committed = 0 if luwid == records.find(SENDING, name).luwid else -1
-    for index, batch in enumerate(doubts):
+    for index, batch in enumerate(in_doubt):
         if batch.luwid == luwid:
             committed = index + 1
     if committed >= 0:
-        _settle(engine, records, doubts, committed)
+        _resolve(engine, records, in_doubt, committed)
     return committed
 
 
 def resolve_all(engine: Engine, records: SyncRecords, name: str, is_commit: bool) -> None:
-    """Commit all batches in doubt, or back them out."""
-    doubts = batches_in_doubt(engine, name)
-    _settle(engine, records, doubts, len(doubts) if is_commit else 0)
+    """Commit or back out all in-doubt batches."""
+    in_doubt = batches_in_doubt(engine, name)
+    _resolve(engine, records, in_doubt, len(in_doubt) if is_commit else 0)
 
 
-def _settle(engine: Engine, records: SyncRecords, doubts: list[InDoubtBatch], committed: int) -> None:
-    """Commit so many of the batches in doubt, the oldest ones, and back out the others."""
-    for batch in doubts[:committed]:
+def _resolve(engine: Engine, records: SyncRecords, in_doubt: list[InDoubtBatch], committed: int) -> None:
+    """Commit the oldest `committed` batches, and back out the others."""
+    for batch in in_doubt[:committed]:
         commit_batch(engine, records, batch)
-    for batch in reversed(doubts[committed:]):
+    for batch in reversed(in_doubt[committed:]):
         back_out_unit(engine, batch.unit)

@@ -1,4 +1,4 @@
-"""Messages as frames: compressed as agreed, in several frames when they are long, and none before its time."""
+"""Writes messages as frames: compressed as negotiated, and cut into segments if they are long."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ostler.wire.channel_frames import (
 from ostler.wire.frames import CHANNEL_MESSAGE, HEADER_BYTES
 from ostler.wire.segments import OutgoingPayload, frames_of
 
-BACKLOG_BYTES: Final = 256 * 1024  # more than this unsent: no further messages are got
-_NUMBERS: Final = 0x7FFFFFFF
+BACKLOG_BYTES: Final = 256 * 1024  # with more unsent bytes than this no further messages are got
+_REQUEST_MASK: Final = 0x7FFFFFFF
 
 
 @final
@@ -37,12 +37,12 @@ class MessageWriter:
         self._header_method: i64 = method_of(agreed.header_methods)
         self._method: i64 = method_of(agreed.message_methods)
         self._compresses: bool = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
-        self._numbers: i64 = 0
+        self._request: i64 = 0
         self._large: OutgoingPayload | None = None
-        self._fast_lsn: i64 = 0  # what messages outside batches have to wait for in the log
+        self._fast_lsn: i64 = 0  # the LSN that messages outside batches wait for
 
     def write_in_batch(self, body: bytes, batch: i64, sequence: i64, expiry: i64) -> i64:
-        """Send a message of a batch, which may be long; its length as it travels. `feed` until it is not busy."""
+        """Send a message of a batch, and return its length on the wire. Call `feed` until it is not busy."""
         flags: i64 = IN_BATCH
         header: i64 = XQH_BYTES
         if self._compresses:
@@ -50,20 +50,20 @@ class MessageWriter:
             body = packed.body
             flags |= packed.flags
             header = packed.header_bytes
-        self._numbers = (self._numbers + 1) & _NUMBERS
+        self._request = (self._request + 1) & _REQUEST_MASK
         if HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body) <= self._segment_bytes:
-            self._port.send(message_frame(self._numbers, batch, flags, sequence, expiry, header, body))
+            self._port.send(message_frame(self._request, batch, flags, sequence, expiry, header, body))
         else:
             start = message_head(batch, flags, sequence, expiry, header)
-            self._large = OutgoingPayload(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+            self._large = OutgoingPayload(CHANNEL_MESSAGE, 0, self._request, start, body)
             self.feed()
         return len(body)
 
     def write_alone(self, body: bytes, expiry: i64, visible_lsn: i64) -> i64:
-        """Send a message outside batches; its length as it travels.
+        """Send a message outside batches (NPMSPEED(FAST)), and return its length on the wire.
 
-        It must not be seen elsewhere while a crash here could take back that it was ever put; and those behind it
-        must not overtake it.
+        It is sent once its own put is durable, so that a crash cannot undo a put that the partner has already seen;
+        later messages do not overtake it.
         """
         flags: i64 = 0
         header: i64 = XQH_BYTES
@@ -72,18 +72,18 @@ class MessageWriter:
             body = packed.body
             flags = packed.flags
             header = packed.header_bytes
-        self._numbers = (self._numbers + 1) & _NUMBERS
+        self._request = (self._request + 1) & _REQUEST_MASK
         if visible_lsn > self._fast_lsn:
             self._fast_lsn = visible_lsn
         if HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body) <= self._segment_bytes:
-            self._send_alone(message_frame(self._numbers, 0, flags, 0, expiry, header, body))
+            self._send_alone(message_frame(self._request, 0, flags, 0, expiry, header, body))
             return len(body)
         start = message_head(0, flags, 0, expiry, header)
         if self._fast_lsn > 0:
-            for data in frames_of(CHANNEL_MESSAGE, 0, self._numbers, start + body, self._segment_bytes):
+            for data in frames_of(CHANNEL_MESSAGE, 0, self._request, start + body, self._segment_bytes):
                 self._send_alone(data)
         else:
-            self._large = OutgoingPayload(CHANNEL_MESSAGE, 0, self._numbers, start, body)
+            self._large = OutgoingPayload(CHANNEL_MESSAGE, 0, self._request, start, body)
             self.feed()
         return len(body)
 
@@ -93,7 +93,7 @@ class MessageWriter:
             return pack(body, self._header_method, self._method)
         began_us: i64 = self._port.now_us()
         packed = pack(body, self._header_method, self._method)
-        monitor.packed(began_us, len(body), len(packed.body))
+        monitor.on_packed(began_us, len(body), len(packed.body))
         return packed
 
     def _send_alone(self, data: bytes) -> None:
@@ -103,11 +103,11 @@ class MessageWriter:
             self._port.send(data)
 
     def is_busy(self) -> bool:
-        """Whether a long message is on its way, behind which nothing may be sent yet."""
+        """Return True while a long message is being sent; nothing else may be sent until it is complete."""
         return self._large is not None
 
     def feed(self) -> None:
-        """Send more of a long message, as far as there is room."""
+        """Send more of a long message, as far as the backlog allows."""
         large = self._large
         while large is not None and self._port.backlog_bytes() <= BACKLOG_BYTES:
             self._port.send(large.next_frame(self._segment_bytes - HEADER_BYTES))
@@ -116,5 +116,5 @@ class MessageWriter:
                 large = None
 
     def drop(self) -> None:
-        """Nothing more is sent."""
+        """Drop the rest of a long message."""
         self._large = None

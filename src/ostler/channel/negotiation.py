@@ -1,4 +1,4 @@
-"""What both ends of a channel keep to: from two definitions to one agreement."""
+"""Negotiation: from the definitions of both ends to the values that a channel runs with."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from ostler.model.errors import MQError
 from ostler.wire.channel_frames import WINDOW_MAX, ChannelHello
 from ostler.wire.frames import MESSAGE_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, MalformedFrame
 
-# Batches that are under way at a time, where the partner agrees. One is what MQ has.
+# The most batches in flight at a time, if the partner agrees. MQ has one.
 WINDOW: Final = 8
-_METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
+_METHOD_NAMES: Final = {number: word for word, number in METHODS.items()}
 _NATIVE: Final = 546  # MQENC_NATIVE of little-endian machines
 
 
 @final
 class ChannelSettings:
-    """The attributes of a message channel that its ends work by."""
+    """The attributes of a message channel definition that its ends use."""
 
     def __init__(self, channel: Definition) -> None:
         self.name = channel.name
@@ -46,14 +46,14 @@ class ChannelSettings:
         self.message_bytes_max: i64 = number_of(channel, "MAXMSGL", 0) or MESSAGE_BYTES_MAX
         self.retry_count: i64 = number_of(channel, "MRRTY", 0)
         self.retry_ms: i64 = number_of(channel, "MRTMR", 0)
-        self.header_methods = words_of(channel, "COMPHDR")
-        self.message_methods = words_of(channel, "COMPMSG")
+        self.header_methods = keywords_of(channel, "COMPHDR")
+        self.message_methods = keywords_of(channel, "COMPMSG")
         self.transmission_queue = text_of(channel, "XMITQ")
         self.window: i64 = WINDOW
 
 
 def propose(settings: ChannelSettings, queue_manager: str, ccsid: i64, purpose: i64) -> ChannelHello:
-    """What the end that connects says first, but for where it stands."""
+    """Return the hello of the end that connects, without its position (see `in_doubt.describe_position`)."""
     hello = ChannelHello()
     hello.purpose = purpose
     hello.channel = settings.name
@@ -72,7 +72,7 @@ def propose(settings: ChannelSettings, queue_manager: str, ccsid: i64, purpose: 
 
 
 def negotiate(hello: ChannelHello, settings: ChannelSettings, queue_manager: str, ccsid: i64) -> ChannelHello:
-    """What becomes of a proposal here. MQError when the two definitions do not go together."""
+    """Return the reply to a proposal. MQError if the two definitions do not match."""
     if hello.sequence_wrap != settings.sequence_wrap:
         raise MQError(
             MQRCCF_SEQ_NUMBER_WRAP_ERROR,
@@ -91,41 +91,41 @@ def negotiate(hello: ChannelHello, settings: ChannelSettings, queue_manager: str
     agreed.message_bytes_max = min(hello.message_bytes_max, settings.message_bytes_max)
     agreed.batch_size = max(1, min(hello.batch_size, settings.batch_size))
     agreed.window = max(1, min(hello.window, settings.window, WINDOW_MAX))
-    # As MQ has it, the longer of both intervals counts; and what one end wants safe is safe.
+    # As in MQ, the longer heartbeat interval applies; and NPMSPEED(NORMAL) of either end applies to both.
     agreed.heartbeat_seconds = max(hello.heartbeat_seconds, settings.heartbeat_seconds)
     agreed.is_fast = hello.is_fast and settings.is_fast
-    agreed.header_methods = [choose(_words(hello.header_methods), settings.header_methods)]
-    agreed.message_methods = [choose(_words(hello.message_methods), settings.message_methods)]
+    agreed.header_methods = [choose(_method_names(hello.header_methods), settings.header_methods)]
+    agreed.message_methods = [choose(_method_names(hello.message_methods), settings.message_methods)]
     return agreed
 
 
 def check_agreement(agreed: ChannelHello, settings: ChannelSettings) -> None:
-    """MalformedFrame when a partner agrees to what nobody proposed."""
-    methods = propose(settings, "", 0, agreed.purpose)
+    """MalformedFrame if the reply of a partner does not match the proposal."""
+    proposed = propose(settings, "", 0, agreed.purpose)
     if (
         agreed.channel != settings.name
         or not valid_name(agreed.queue_manager)
-        or not 1 <= agreed.version <= methods.version
+        or not 1 <= agreed.version <= proposed.version
         or agreed.sequence_wrap != settings.sequence_wrap
         or not SEGMENT_BYTES_MIN <= agreed.segment_bytes <= SEGMENT_BYTES_MAX
         or not 1 <= agreed.batch_size <= settings.batch_size
         or not 1 <= agreed.window <= settings.window
         or agreed.message_bytes_max > settings.message_bytes_max
         or (agreed.is_fast and not settings.is_fast)
-        or not _is_one_of(agreed.header_methods, methods.header_methods)
-        or not _is_one_of(agreed.message_methods, methods.message_methods)
+        or not _is_one_of(agreed.header_methods, proposed.header_methods)
+        or not _is_one_of(agreed.message_methods, proposed.message_methods)
     ):
-        raise MalformedFrame("the partner agrees to what was not proposed")
+        raise MalformedFrame("the partner agrees to values that were not proposed")
 
 
 def _is_one_of(agreed: list[int], proposed: list[int]) -> bool:
-    if len(agreed) != 1 or agreed[0] == MQCOMPRESS_ANY or agreed[0] not in _METHOD_WORDS:
+    if len(agreed) != 1 or agreed[0] == MQCOMPRESS_ANY or agreed[0] not in _METHOD_NAMES:
         return False
     return agreed[0] == MQCOMPRESS_NONE or agreed[0] in proposed or MQCOMPRESS_ANY in proposed
 
 
 def method_of(methods: list[int]) -> i64:
-    """The one way of compressing that was agreed upon."""
+    """Return the negotiated compression method."""
     return methods[0] if methods else MQCOMPRESS_NONE
 
 
@@ -143,11 +143,11 @@ def text_of(definition: Definition, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def words_of(definition: Definition, name: str) -> tuple[str, ...]:
-    """The words of a list, such as COMPMSG."""
+def keywords_of(definition: Definition, name: str) -> tuple[str, ...]:
+    """Return the keywords of a list attribute such as COMPMSG."""
     value = definition.attributes.get(name)
     return value if isinstance(value, tuple) else ("NONE",)
 
 
-def _words(methods: list[int]) -> tuple[str, ...]:
-    return tuple([_METHOD_WORDS[method] for method in methods if method in _METHOD_WORDS])
+def _method_names(methods: list[int]) -> tuple[str, ...]:
+    return tuple([_METHOD_NAMES[method] for method in methods if method in _METHOD_NAMES])

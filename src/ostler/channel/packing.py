@@ -1,4 +1,4 @@
-"""Header and data of a message as they travel: each compressed, if that was agreed upon and makes it smaller."""
+"""Packing of a message for the wire: header and data are compressed separately, if that makes them smaller."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ostler.wire.frames import MalformedFrame
 
 @final
 class PackedMessage:
+    """A message as it is sent. `header_bytes` is the length of the header in `body`."""
+
     def __init__(self, body: bytes, header_bytes: i64, flags: i64) -> None:
         self.body = body
         self.header_bytes: i64 = header_bytes
@@ -21,7 +23,7 @@ class PackedMessage:
 
 
 def pack(body: bytes, header_method: i64, method: i64) -> PackedMessage:
-    """A message from a transmission queue, made smaller."""
+    """Compress a transmission queue message with the negotiated methods."""
     head = body[:XQH_BYTES]
     data = body[XQH_BYTES:]
     flags: i64 = 0
@@ -39,7 +41,7 @@ def pack(body: bytes, header_method: i64, method: i64) -> PackedMessage:
 def unpack(
     buffer: bytes, at: i64, end: i64, flags: i64, header: i64, header_method: i64, method: i64, longest: i64
 ) -> bytes:
-    """A message as it was on the transmission queue. MalformedFrame for what cannot be one, or is too long."""
+    """Return the transmission queue message. MalformedFrame if it is invalid, or has more than `longest` data bytes."""
     used: i64 = flags >> METHOD_SHIFT
     if not flags & HEADER_COMPRESSED and used == MQCOMPRESS_NONE:
         body = buffer[at:end]
@@ -50,10 +52,10 @@ def unpack(
             head = expand(header_method, head, XQH_BYTES)
         if used != MQCOMPRESS_NONE:
             if used != method:
-                raise MalformedFrame("a message is compressed in a way that was not agreed upon")
+                raise MalformedFrame("a message is compressed with a method that was not negotiated")
             data = expand(used, data, longest)
         body = head + data
         header = len(head)
     if header != XQH_BYTES or body[:4] != b"XQH " or len(body) - XQH_BYTES > longest:
-        raise MalformedFrame("a message without the header of transmission queues, or too long for the channel")
+        raise MalformedFrame("a message has no MQXQH, or is too long for the channel")
     return body

@@ -1,6 +1,6 @@
-"""What an end of a channel needs of the world: a way to its partner, a clock to be woken by, and log space.
+"""The port of a channel end: its connection with the partner, timers and log space.
 
-The server gives one over a socket; a simulation gives one over a network of its own making.
+The server implements it over a socket, the simulation of the tests over a simulated network.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ class EndReason(Enum):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ChannelPort(metaclass=ABCMeta):
-    """One connection with the partner. All is called by the one owner of the engine."""
+    """One connection with the partner. The owner of the engine makes all calls."""
 
     @abstractmethod
     def send(self, data: bytes) -> None:
-        """Send a frame behind all that was sent before."""
+        """Send a frame after all frames that were sent before."""
 
     @abstractmethod
     def send_after(self, lsn: i64, data: bytes) -> None:
-        """Send a frame when the log is durable up to an LSN. Those with the same LSN keep their order."""
+        """Send a frame once the log is durable up to an LSN. Frames with the same LSN keep their order."""
 
     @abstractmethod
     def backlog_bytes(self) -> i64:
-        """What was sent and is still on this side. `pump` is called when it has become little again."""
+        """Return the bytes that are not yet sent. `pump` is called when they have become few."""
 
     @abstractmethod
     def schedule_pump(self) -> None:
@@ -41,40 +41,40 @@ class ChannelPort(metaclass=ABCMeta):
 
     @abstractmethod
     def set_timer(self, milliseconds: i64) -> None:
-        """Have `tick` called after that time. Only the last wish counts."""
+        """Have `on_timer` called after this time. There is one timer: a later call replaces an earlier one."""
 
     @abstractmethod
     def pause(self, is_paused: bool) -> None:
-        """Hand over no more frames until told otherwise. The partner's silence does not count meanwhile."""
+        """Stop or resume the delivery of frames. The silence of the partner is not measured while it is stopped."""
 
     @abstractmethod
     def make_room(self) -> None:
-        """The log is full: have room made, and `room_tried` called when that was tried."""
+        """Have space made in a full log. `on_room_made` is called afterwards, whether that succeeded or not."""
 
     @abstractmethod
     def rekey(self) -> None:
-        """All that was sent before goes out as it is; what follows goes under a new TLS handshake."""
+        """Start a new TLS handshake. Frames sent before use the old keys, later ones the new keys."""
 
     @abstractmethod
     def traffic_bytes(self) -> i64:
-        """Bytes sent and received since the last TLS handshake; 0 without TLS."""
+        """Return the bytes sent and received since the last TLS handshake; 0 without TLS."""
 
     @abstractmethod
     def silence_ms(self) -> i64:
-        """How long nothing has come from the partner."""
+        """Return the time since the last data from the partner."""
 
     def now_us(self) -> i64:
-        """A clock for differences; only those who watch a channel look at it (`monitoring.py`)."""
+        """Return a monotonic time for differences; only `monitoring.py` reads it."""
         return 0
 
     @abstractmethod
     def finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
-        """This end is over: close the connection when all is sent. `text` is for the operator, with an AMQ number."""
+        """End the channel: close the connection when all is sent. `text` is an operator message with an AMQ number."""
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """Something for the operator that does not end the channel."""
+        """Write an operator message that does not end the channel."""
 
     @abstractmethod
     def notify_changed(self) -> None:
-        """The end is in another state: others may want to know."""
+        """Report that the state of the end has changed."""

@@ -1,10 +1,10 @@
-"""The receiving end of a message channel: from the partner to queues, in batches.
+"""The receiving end of a message channel: receives from the partner and puts to queues in batches.
 
-Messages of a batch are put within a unit of work of their own, which is committed together with the channel's record
-when the partner asks for it; the answer goes out when the log has that. A message that cannot be put is tried again
-(MRRTY, MRTMR) while everything behind it waits, and then goes to the dead-letter queue. Meanwhile nothing is read, so
-heartbeats are not answered: the partner is told that this end waits, and again at each heartbeat interval. When the
-connection breaks, what was not committed is backed out: the partner still has it.
+The messages of a batch are put within one unit of work, which is committed together with the sync record of the channel
+when CONFIRM arrives; the reply is sent once that is durable. A message that cannot be put is put again (MRRTY, MRTMR)
+while all messages behind it wait, and is then dead-lettered. Nothing is read meanwhile, so heartbeats are not answered:
+this end reports to the partner that it waits, and repeats that at each heartbeat interval. When the connection breaks,
+uncommitted batches are backed out: the partner still has them.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ from ostler.wire.frames import (
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replies import decode_reason, reason_payload
 
+# States of a receiving end. `states.py` has those of the whole channel.
 RUNNING: Final = 1
-PAUSED: Final = 2  # a message waits to be tried again
+PAUSED: Final = 2  # waits for a message retry or for log space
 ENDED: Final = 5
 
 _ROOM_TRIES: Final = 3
@@ -68,6 +69,8 @@ _PERSISTENCE_AT: Final = XQH_MD_AT + PERSISTENCE_AT
 
 @final
 class ReceiverBatch:
+    """A batch that is not committed yet."""
+
     def __init__(self, unit: UnitOfWork) -> None:
         self.unit = unit
         self.messages: i64 = 0
@@ -76,7 +79,7 @@ class ReceiverBatch:
 
 @final
 class PendingPut:
-    """A message that could not be put yet."""
+    """A message that is being put, with the number of failed attempts."""
 
     def __init__(self, body: bytes, expiry: i64, batch: ReceiverBatch | None) -> None:
         self.body = body
@@ -87,7 +90,7 @@ class PendingPut:
 
 @final
 class ReceivingEnd:
-    """The owner gives it frames and wakes it."""
+    """The owner passes in frames and timer events."""
 
     def __init__(
         self,
@@ -111,25 +114,25 @@ class ReceivingEnd:
         self.monitor: ChannelMonitor | None = None
         self.is_stopping = False
         self.sequence: i64 = 0
-        self._last_sequence: i64 = 0  # what was committed last, as this end knows it
+        self._last_sequence: i64 = 0  # of the batch that this end committed last
         self._last_luwid: bytes = NO_LUWID
-        self.batches: dict[int, ReceiverBatch] = {}  # those that are not committed, in their order
-        self._newest: i64 = 0  # the number of the batch that messages come for
-        self._stuck: PendingPut | None = None
-        self._confirm: Confirm | None = None  # that waits for log space
+        self.batches: dict[int, ReceiverBatch] = {}  # uncommitted ones by number, in their order
+        self._newest: i64 = 0  # the number of the batch that is being received
+        self._pending: PendingPut | None = None  # waits for its retry or for log space
+        self._confirm: Confirm | None = None  # waits for log space
         self._room_tries: i64 = 0
-        self._wants_room = False  # in the log: nothing is tried again until it was tried to make some
-        self._left_ms: i64 = 0  # until what had to wait is tried again
-        self._is_watching = False  # `tick` will come to see whether messages still do
+        self._waits_for_log = False  # nothing is retried until log space was made or not
+        self._left_ms: i64 = 0  # until the message retry
+        self._has_idle_timer = False  # `on_timer` closes the queues of an idle channel
         self._header_method: i64 = MQCOMPRESS_NONE
         self._method: i64 = MQCOMPRESS_NONE
         self._is_compressed = False
 
     def welcome(self, request: i64, hello: ChannelHello) -> None:
-        """Take a partner on. MQError when the two do not go together; nothing was said then."""
+        """Accept the hello of a partner. MQError, before anything is sent, if the definitions do not match."""
         agreed = negotiate(hello, self.settings, self.engine.name, self.engine.ccsid)
         if agreed.batch_size > self.engine.uncommitted_max:
-            agreed.batch_size = self.engine.uncommitted_max  # MAXUMSGS: a longer batch could never be put
+            agreed.batch_size = self.engine.uncommitted_max  # MAXUMSGS limits the unit of work
         record = self.records.find(RECEIVING, self.settings.name, hello.queue_manager)
         if hello.is_reset:
             record = record.successor()
@@ -145,14 +148,14 @@ class ReceivingEnd:
         self._is_compressed = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
         agreed.sequence = record.sequence
         agreed.luwid = record.luwid
-        # What was committed last must be durable before the partner throws its messages away.
+        # The last commit must be durable before the partner discards the messages of that batch.
         self.port.send_after(self.engine.journal.end_lsn(), welcome_frame(request, agreed))
         self.port.notify_changed()
 
-    # -- what comes from the partner -----------------------------------------------------------------------------------
+    # -- frames of the partner -----------------------------------------------------------------------------------------
 
     def receive_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
-        """A frame came, whole. MalformedFrame when no correct partner would send it now."""
+        """Handle one complete frame. MalformedFrame if it is invalid in this state."""
         if self.state == ENDED:
             return
         if self.connection.broken:
@@ -167,18 +170,18 @@ class ReceivingEnd:
             self._finish(EndReason.NORMAL, 0, "")
         elif type == CHANNEL_REKEY:
             if self.batches:
-                raise MalformedFrame("new keys within a batch")
+                raise MalformedFrame("a key reset within a batch")
             self.port.send(frame(CHANNEL_REKEY | REPLY, 0, request))
             self.port.rekey()
-            self.counters.on_key_reset(self.engine.now_ms)
+            self.counters.count_key_reset(self.engine.now_ms)
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
-            # Under a number of our own: what a partner says is not what this queue manager says.
+            # Under a message number of this queue manager, since the partner's text may claim any number.
             self._finish(
                 EndReason.RETRYABLE, reason, f"AMQ9999E: Channel {self.settings.name}: {self.partner} ended: {text}"
             )
         elif type != HEARTBEAT | REPLY:
-            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+            raise MalformedFrame(f"a frame of type {type} is not expected now")
 
     def _message(self, buffer: bytes, start: i64, end: i64) -> None:
         if end - start < MESSAGE_FIXED_BYTES:
@@ -196,8 +199,8 @@ class ReceivingEnd:
         began_us: i64 = self.port.now_us() if monitor is not None else 0
         body = unpack(buffer, at, end, flags, header, self._header_method, self._method, longest)
         if monitor is not None and self._is_compressed:
-            monitor.packed(began_us, len(body), end - at)
-        self.counters.message(self.engine.now_ms, len(body), read_i32_le(body, _PERSISTENCE_AT) == 1)
+            monitor.on_packed(began_us, len(body), end - at)
+        self.counters.count_message(self.engine.now_ms, len(body), read_i32_le(body, _PERSISTENCE_AT) == 1)
         self.counters.sent_bytes += end - at
         if flags & IN_BATCH:
             batch = self._batch(number, sequence)
@@ -206,16 +209,16 @@ class ReceivingEnd:
         elif self.agreed.is_fast:
             self._put(PendingPut(body, expiry, None))
         else:
-            raise MalformedFrame("a message outside batches, which was not agreed upon")
+            raise MalformedFrame("a message outside batches, which was not negotiated")
 
     def _batch(self, number: i64, sequence: i64) -> ReceiverBatch | None:
-        """The batch of a message, begun with its first one. None: the number is wrong, and the channel has ended."""
+        """Return the batch of a message. None: its sequence number was wrong, and the channel has ended."""
         expected: i64 = next_sequence(self.sequence, self.settings.sequence_wrap)
         if sequence != expected:
             name = self.settings.name
             text = (
-                f"AMQ9526E: Message sequence number error for channel {name}: {sequence} came, {expected} is next. "
-                f"See that no message is missing or there twice, then RESET CHANNEL({name}) at {self.partner}."
+                f"AMQ9526E: Message sequence number error for channel {name}: {sequence} was received, {expected} is "
+                f"next. See that no message is missing or duplicated, then RESET CHANNEL({name}) at {self.partner}."
             )
             self._reject(0, text)
             return None
@@ -223,7 +226,7 @@ class ReceivingEnd:
         batch = self.batches.get(number)
         if batch is None:
             if len(self.batches) >= self.agreed.window:
-                raise MalformedFrame("more batches at a time than were agreed upon")
+                raise MalformedFrame("more batches at a time than were negotiated")
             batch = ReceiverBatch(self.engine.new_unit_of_work())
             self.batches[number] = batch
             self._newest = number
@@ -232,31 +235,31 @@ class ReceivingEnd:
         batch.messages += 1
         batch.last = sequence
         if batch.messages > self.agreed.batch_size:
-            raise MalformedFrame("a batch has more messages than were agreed upon")
+            raise MalformedFrame("a batch has more messages than were negotiated")
         return batch
 
     # -- putting -------------------------------------------------------------------------------------------------------
 
     def _put(self, message: PendingPut) -> None:
-        """Put a message, now or later."""
+        """Put a message, or keep it for a later attempt."""
         engine = self.engine
         batch = message.batch
         if batch is not None and batch.unit.state != ACTIVE:
-            self._backed_out()
+            self._on_backed_out()
             return
         engine.journal_full = False
         unit = batch.unit if batch is not None else None
         reason: i64 = self.delivery.put(message.body, message.expiry, unit)
         if reason == 0:
-            self._stuck = None
-            self._go_on()
-            if not self._is_watching:
-                self._is_watching = True
+            self._pending = None
+            self._resume()
+            if not self._has_idle_timer:
+                self._has_idle_timer = True
                 self.port.set_timer(_IDLE_MS)
             return
         if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
-            self._stuck = message
-            self._wait_for_room()
+            self._pending = message
+            self._wait_for_log_space()
             return
         self._room_tries = 0
         if (
@@ -272,24 +275,24 @@ class ReceivingEnd:
             if message.tries == 0:
                 self.counters.put_retries += 1
             message.tries += 1
-            self._stuck = message
+            self._pending = message
             self._wait()
             self._left_ms = self.settings.retry_ms
-            self._rest()
+            self._set_wait_timer()
             return
-        self._stuck = None
-        self._not_delivered(message, reason, unit)
+        self._pending = None
+        self._dead_letter(message, reason, unit)
 
-    def _not_delivered(self, message: PendingPut, reason: i64, unit: UnitOfWork | None) -> None:
+    def _dead_letter(self, message: PendingPut, reason: i64, unit: UnitOfWork | None) -> None:
         name = self.settings.name
-        gone: i64 = self.delivery.dead_letter(message.body, message.expiry, reason, unit)
+        failed: i64 = self.delivery.dead_letter(message.body, message.expiry, reason, unit)
         why = f"{describe(reason).name} ({reason})"
         queue = queue_of(message.body)
         if reason == MQRC_NOT_AUTHORIZED:
             self.port.note(self._missing_authority(queue))
-        if gone == 0 and self.delivery.disposal == DISCARDED:
+        if failed == 0 and self.delivery.disposal == DISCARDED:
             self.port.note(f"AMQ9544W: Channel {name} has discarded a message for queue {queue}: {why}.")
-        elif gone == 0:
+        elif failed == 0:
             dead = self.engine.dead_letter_queue
             self.port.note(f"AMQ9544W: Channel {name} has put a message for queue {queue} on {dead}: {why}.")
         elif unit is None:
@@ -302,10 +305,10 @@ class ReceivingEnd:
             )
             self._reject(reason, text)
             return
-        self._go_on()
+        self._resume()
 
     def _missing_authority(self, queue: str) -> str:
-        """Whose authority was missing, with the commands that give it: for the error log here, not for the partner."""
+        """Return a message for the error log that names the missing authority and the commands that grant it."""
         name, own, user = self.settings.name, self.engine.name, self.connection.user
         text = f"AMQ8077W: Channel {name} must not put a message of {self.partner} on {queue}."
         if self.delivery.refusal_text:
@@ -329,17 +332,17 @@ class ReceivingEnd:
             self._send_heartbeat_reply(WAITS)
             self.port.notify_changed()
 
-    def _wait_for_room(self) -> None:
+    def _wait_for_log_space(self) -> None:
         self._room_tries += 1
-        self._wants_room = True
+        self._waits_for_log = True
         self._wait()
-        self._rest()
+        self._set_wait_timer()
         self.port.make_room()
 
-    def _rest(self) -> None:
-        """Be woken to try again, or before that to give a sign of life."""
+    def _set_wait_timer(self) -> None:
+        """Set the timer for the next attempt, or for the next heartbeat reply if that is earlier."""
         step: i64 = self.agreed.heartbeat_seconds * 1000
-        if not self._wants_room:
+        if not self._waits_for_log:
             if step == 0 or step > self._left_ms:
                 step = self._left_ms
             self._left_ms -= step
@@ -347,7 +350,7 @@ class ReceivingEnd:
         elif step > 0:
             self.port.set_timer(step)
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         self._room_tries = 0
         if self.state == PAUSED:
             self.state = RUNNING
@@ -356,83 +359,87 @@ class ReceivingEnd:
             self.port.notify_changed()
 
     def _send_heartbeat_reply(self, sign: i64) -> None:
-        """A sign of life that nobody asked for, as the reply to a heartbeat."""
+        """Send an unsolicited heartbeat reply, which reports that this end waits (WAITS) or has resumed (GOES_ON)."""
         self.port.send(frame(HEARTBEAT | REPLY, 0, sign, bytes(8)))
 
-    def _commit(self, told: Confirm) -> None:
-        batch = self.batches.get(told.batch)
-        if batch is None or told.sequence != batch.last or told.messages != batch.messages:
-            raise MalformedFrame("a batch is to be committed that did not come")
-        if next(iter(self.batches)) != told.batch:
-            raise MalformedFrame("a batch is to be committed before an earlier one")
+    def _commit(self, confirm: Confirm) -> None:
+        batch = self.batches.get(confirm.batch)
+        if batch is None or confirm.sequence != batch.last or confirm.messages != batch.messages:
+            raise MalformedFrame("CONFIRM of a batch that was not received")
+        if next(iter(self.batches)) != confirm.batch:
+            raise MalformedFrame("CONFIRM of a batch before an earlier one")
         if batch.unit.state != ACTIVE:
-            self._backed_out()
+            self._on_backed_out()
             return
         engine = self.engine
         before = self.records.find(RECEIVING, self.settings.name, self.partner)
         if before.sequence != self._last_sequence or before.luwid != self._last_luwid:
-            # Whatever way another end came about, only one of both goes on.
+            # Only one of two ends of the same channel and partner may continue.
             name = self.settings.name
-            self._reject(0, f"AMQ9514E: Channel {name}: another connection of {self.partner} has gone on meanwhile.")
+            self._reject(
+                0, f"AMQ9514E: Channel {name}: another connection of {self.partner} has committed a batch meanwhile."
+            )
             return
         record = before.successor()
-        record.sequence = told.sequence
-        record.luwid = told.luwid
+        record.sequence = confirm.sequence
+        record.luwid = confirm.luwid
         engine.journal_full = False
         try:
             check_log_space(engine)
             self.records.put(record, batch.unit)
         except MQError as error:
             if engine.journal_full and self._room_tries < _ROOM_TRIES:
-                self._confirm = told
-                self._wait_for_room()
+                self._confirm = confirm
+                self._wait_for_log_space()
                 return
             self._reject(error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
             return
         lsn: i64 = commit_unit(engine, batch.unit)
-        self.records.committed(record)
+        self.records.mark_committed(record)
         self._last_sequence = record.sequence
         self._last_luwid = record.luwid
-        del self.batches[told.batch]
-        self.counters.committed(told.messages, told.messages >= self.agreed.batch_size)
+        del self.batches[confirm.batch]
+        self.counters.count_batch(confirm.messages, confirm.messages >= self.agreed.batch_size)
         if self.monitor is not None:
-            self.monitor.batch_over(told.messages, False)
-        data = confirm_frame(CHANNEL_CONFIRM | REPLY, told.batch, told.batch, told.sequence, told.luwid, told.messages)
+            self.monitor.on_batch(confirm.messages, False)
+        number: i64 = confirm.batch
+        reply: i64 = CHANNEL_CONFIRM | REPLY
+        data = confirm_frame(reply, number, number, confirm.sequence, confirm.luwid, confirm.messages)
         self.port.send_after(lsn, data)
-        self._go_on()
+        self._resume()
 
-    # -- time and the end ----------------------------------------------------------------------------------------------
+    # -- timer and end -------------------------------------------------------------------------------------------------
 
     def on_timer(self) -> None:
-        """The time that was asked for is over."""
+        """Handle the end of the time given to `ChannelPort.set_timer`."""
         if self.state == PAUSED:
-            if self._wants_room or self._left_ms > 0:
+            if self._waits_for_log or self._left_ms > 0:
                 self._send_heartbeat_reply(WAITS)
-                self._rest()
+                self._set_wait_timer()
             else:
-                self._try_again()
+                self._retry()
             return
         if self.state == ENDED:
             return
-        self._is_watching = False
+        self._has_idle_timer = False
         if self.engine.now_ms - self.counters.last_message_ms < _IDLE_MS or self.batches:
-            self._is_watching = True
+            self._has_idle_timer = True
             self.port.set_timer(_IDLE_MS)
         else:
-            self.delivery.close()  # others may want to delete or clear the queues
+            self.delivery.close()  # so that the queues may be deleted or cleared
 
     def on_room_made(self) -> None:
-        """Room was made in the log, or could not be."""
-        if self._wants_room:
-            self._try_again()
+        """Continue after an attempt to make log space."""
+        if self._waits_for_log:
+            self._retry()
 
-    def _try_again(self) -> None:
-        """What had to wait."""
-        stuck = self._stuck
+    def _retry(self) -> None:
+        """Retry the put or the commit that waits."""
+        stuck = self._pending
         confirm = self._confirm
-        self._wants_room = False
+        self._waits_for_log = False
         self._left_ms = 0
-        self._is_watching = False
+        self._has_idle_timer = False
         if stuck is not None:
             self._put(stuck)
         elif confirm is not None:
@@ -440,25 +447,25 @@ class ReceivingEnd:
             self._commit(confirm)
 
     def pump(self) -> None:
-        """Nothing is sent from here."""
+        """Do nothing: a receiving end has no queue to send from."""
 
     def stop(self) -> None:
-        """Have the partner end after its batch."""
+        """Ask the partner to end after its current batch."""
         self.is_stopping = True
         self.port.send(frame(CHANNEL_STOP, 0, 0))
         self.port.notify_changed()
-        self._try_again()  # what waits is not waited for any more
+        self._retry()  # a pending put does not wait for its retry any more
 
     def on_connection_lost(self) -> None:
-        """The connection is gone: what was not committed never came."""
+        """Back out the uncommitted batches: the partner still has them."""
         if self.state != ENDED:
             self._release()
 
     def _release(self) -> None:
         self.state = ENDED
-        self._stuck = None
+        self._pending = None
         self._confirm = None
-        self._wants_room = False
+        self._waits_for_log = False
         self.connection.unit_of_work = None
         batches = list(self.batches.values())
         self.batches = {}
@@ -466,13 +473,16 @@ class ReceivingEnd:
             if batch.unit.state == ACTIVE:
                 back_out_unit(self.engine, batch.unit)
 
-    def _backed_out(self) -> None:
-        """Somebody has backed out a batch, to make room. The reason has the partner try a smaller one."""
+    def _on_backed_out(self) -> None:
+        """End the channel after the queue manager has backed out a batch to free log space.
+
+        The reason code makes the partner send a smaller batch.
+        """
         text = f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
         self._reject(MQRC_RESOURCE_PROBLEM, text)
 
     def _reject(self, reason: i64, text: str) -> None:
-        """Go no further, and tell the partner why."""
+        """End the channel, and send the reason to the partner."""
         self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
         self._finish(EndReason.RETRYABLE, reason, text)
 

@@ -1,4 +1,4 @@
-"""What partners say when they will not, or not any more: for operators, and whether it is worth another try."""
+"""Refusals by the partner: their operator messages, and the choice between retry and stop."""
 
 from __future__ import annotations
 
@@ -22,52 +22,52 @@ from ostler.model.constants import (
 )
 from ostler.wire.frames import MalformedFrame
 
-# What a get from the transmission queue fails with when the queue manager ends.
+# The reason codes of a get from the transmission queue while the queue manager ends.
 ENDING_REASONS: Final = (
     MQRC_CONNECTION_QUIESCING,
     MQRC_Q_MGR_QUIESCING,
     MQRC_CONNECTION_STOPPING,
     MQRC_Q_MGR_STOPPING,
 )
-# What a partner refuses a channel with that is not there, is of the wrong type, or does not go with this one.
-_FOR_PEOPLE: Final = (
+# Refusals that need an operator: the channel is not defined, has the wrong type, or does not match this one.
+_PERMANENT_REASONS: Final = (
     MQRC_UNKNOWN_CHANNEL_NAME,
     MQRC_NOT_AUTHORIZED,
     MQRC_Q_MGR_NAME_ERROR,
     MQRC_SSL_INITIALIZATION_ERROR,
     MQRC_SSL_PEER_NAME_MISMATCH,
 )
-_TEXTS_FOR_PEOPLE: Final = ("AMQ9505E", "AMQ9526E", "AMQ9547E")
+_PERMANENT_MESSAGES: Final = ("AMQ9505E", "AMQ9526E", "AMQ9547E")
 
 
 def quote_partner(partner: str, text: str) -> str:
-    """What a partner said of the end, as an operator here is told."""
+    """Return the operator message for an error message of the partner."""
     number, colon, rest = text.partition(": ")
-    # What is "here" to the partner is there: so it is said who speaks.
+    # "Here" means the partner's side in such a text, so it names the partner as its source.
     if colon and number.startswith("AMQ"):
-        return f"{number}: {partner} says: {rest}"
+        return f"{number}: {partner} reports: {rest}"
     return f"AMQ9999E: {partner} ended the channel: {text}"
 
 
 def refusal_text(channel: str, reason: i64, text: str) -> str:
-    """What a partner refused a channel with, as an operator here is told, and what to do about it."""
+    """Return the operator message for a refused channel, with advice."""
     if text.startswith("AMQ"):
         return quote_partner("The partner", text)
     if reason == MQRC_UNKNOWN_CHANNEL_NAME:
         return f"AMQ9520E: Channel {channel} is not defined at the partner. Define it there, to go with this one."
     if reason == MQRC_NOT_AUTHORIZED:
-        return f"AMQ9557E: The partner lets nobody in by channel {channel} from here: its error log says which rule."
+        return f"AMQ9557E: The partner refuses channel {channel} from here. Its error log names the rule."
     return f"AMQ9999E: The partner refused channel {channel}: {text}"
 
 
 def is_permanent(reason: i64, text: str) -> bool:
-    """Whether trying again is no use before somebody has done something."""
-    return reason in _FOR_PEOPLE or text[:8] in _TEXTS_FOR_PEOPLE
+    """Return True if a retry cannot succeed before an operator has acted."""
+    return reason in _PERMANENT_REASONS or text[:8] in _PERMANENT_MESSAGES
 
 
 @final
 class PartnerRefusal:
-    """What a partner answered a hello with that it does not like."""
+    """The refusal of a hello by the partner."""
 
     def __init__(self, end_reason: EndReason, reason: i64, text: str) -> None:
         self.end_reason = end_reason
@@ -76,7 +76,7 @@ class PartnerRefusal:
 
 
 def refusal_in(payload: bytes, channel: str) -> PartnerRefusal | None:
-    """The refusal that the reply to a hello is; None for a welcome. MalformedFrame."""
+    """Return the refusal in the reply to a hello, or None if the hello was accepted. MalformedFrame."""
     if len(payload) < 8:
         raise MalformedFrame("a reply is too short")
     if read_i32_le(payload, 0) == MQCC_OK:

@@ -1,8 +1,8 @@
-"""How often, and after how long, a channel tries again that failed: SHORTRTY, SHORTTMR, LONGRTY and LONGTMR.
+"""Retries of a failed channel: SHORTRTY, SHORTTMR, LONGRTY and LONGTMR.
 
-First come the short retries, as many as SHORTRTY says, each SHORTTMR seconds after the failure; then the long ones.
-The counts begin anew when somebody starts the channel and when messages get through, not when a partner merely answers:
-one that takes calls and then breaks off must not be called at short intervals for ever.
+Short retries come first: SHORTRTY of them, each SHORTTMR seconds after the failure. Then follow the long retries. The
+counts are reset when the channel is started and when messages get through, but not when a partner merely answers: a
+partner that accepts connections and then drops them must not be called at short intervals for ever.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ EXHAUSTED: Final = -1
 
 @final
 class RetryCounter:
-    """What is left of a channel's retries."""
+    """Counts the remaining retries of a channel."""
 
     def __init__(self, short_count: i64, short_seconds: i64, long_count: i64, long_seconds: i64) -> None:
         self._short_count: i64 = short_count
         self._short_seconds: i64 = short_seconds
         self._long_count: i64 = long_count
         self._long_seconds: i64 = long_seconds
-        self.short_left: i64 = short_count  # as SHORTRTS of CHSTATUS shows it
-        self.long_left: i64 = long_count  # as LONGRTS shows it
+        self.short_left: i64 = short_count  # SHORTRTS of DISPLAY CHSTATUS
+        self.long_left: i64 = long_count  # LONGRTS of DISPLAY CHSTATUS
 
     def next_seconds(self) -> i64:
-        """How long to wait until the next retry, which is thereby used up. EXHAUSTED (-1): there is none."""
+        """Use up one retry and return the time until it is due. EXHAUSTED (-1) if none is left."""
         if self.short_left > 0:
             self.short_left -= 1
             return self._short_seconds
@@ -37,6 +37,6 @@ class RetryCounter:
         return EXHAUSTED
 
     def reset(self) -> None:
-        """Begin the counts anew."""
+        """Reset both counts."""
         self.short_left = self._short_count
         self.long_left = self._long_count

@@ -1,4 +1,4 @@
-"""Which messages a sending end cannot send, what becomes of them, and what operators are told of it."""
+"""Checks of a sending MCA before it sends a message, and the dead-lettering of messages that fail them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from ostler.wire.channel_frames import XQH_BYTES
 
 
 def refusal_reason(md: bytes, body: bytes, longest: i64) -> i64:
-    """Why a message of a transmission queue cannot go over a channel that takes messages so long; 0 when it can."""
+    """Return the reason code for which a transmission queue message cannot be sent, or 0.
+
+    `longest` is the negotiated maximum message length (MAXMSGL).
+    """
     if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
         return MQRC_XQH_ERROR
     return MQRC_MSG_TOO_BIG_FOR_CHANNEL if len(body) - XQH_BYTES > longest else 0
@@ -28,10 +31,10 @@ def refusal_reason(md: bytes, body: bytes, longest: i64) -> i64:
 
 @final
 class Undeliverable:
-    """A message that was not sent. `is_done`: the channel goes on without it; `text` says what became of it."""
+    """The handling of a message that cannot be sent. `is_handled`: the channel continues without the message."""
 
-    def __init__(self, is_done: bool, text: str) -> None:
-        self.is_done = is_done
+    def __init__(self, is_handled: bool, text: str) -> None:
+        self.is_handled = is_handled
         self.text = text
 
 
@@ -43,12 +46,12 @@ def dead_letter_unsendable(
     reason: i64,
     unit: UnitOfWork | None,
 ) -> Undeliverable:
-    """What cannot be sent goes to the dead-letter queue here, within the unit of work that it was got in."""
+    """Dead-letter a message that cannot be sent, within the unit of work that it was got in."""
     name = settings.name
-    way = settings.transmission_queue
+    queue = settings.transmission_queue
     why = f"{describe(reason).name} ({reason})"
     refused, disposal = dead_letter_unsent(
-        engine, connection, request.md, request.body, reason, unit, settings.definition, way
+        engine, connection, request.md, request.body, reason, unit, settings.definition, queue
     )
     if refused == 0 and disposal == DISCARDED:
         return Undeliverable(True, f"AMQ9544W: Channel {name} has discarded a message that it cannot send: {why}.")
@@ -58,4 +61,4 @@ def dead_letter_unsendable(
         return Undeliverable(True, f"AMQ9544E: Channel {name} has discarded a non-persistent message: {why}.")
     advice = "Raise MAXMSGL at both ends, or take" if reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL else "Take"
     text = f"AMQ9544E: Channel {name} cannot send a message: {why}, and no dead-letter queue takes it. "
-    return Undeliverable(False, f"{text}{advice} it off {way}; then START.")
+    return Undeliverable(False, f"{text}{advice} it off {queue}; then START.")

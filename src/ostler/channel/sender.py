@@ -1,12 +1,12 @@
-"""The sending end of a message channel: from a transmission queue to the partner, in batches.
+"""The sending end of a message channel: gets from a transmission queue and sends to the partner in batches.
 
-    hello      where this end stands, and which batches it is in doubt about; the answer settles those
-    messages   persistent ones are got within the unit of work of a batch, others on their own (NPMSPEED(FAST))
-    batch end  the unit gets the channel's record and is prepared; when the log has that, the partner is asked to commit
-    confirm    the partner has committed: the unit is committed here, too
+    hello      the position of this end and its in-doubt batches; the reply of the partner resolves them
+    messages   persistent ones are got within the unit of work of a batch, others outside syncpoint (NPMSPEED(FAST))
+    batch end  the sync record is put into the unit of work, which is prepared; once that is durable, CONFIRM is sent
+    confirm    the partner has committed: the unit of work is committed here, too
 
-Further batches may be sent while the partner's word on earlier ones is still on its way; their messages say which batch
-they are of. What is prepared when the connection breaks stays so, whatever happens here, until the partner tells.
+Further batches may be sent before earlier ones are confirmed; each message carries the number of its batch. A batch
+that is prepared when the connection breaks stays in doubt until the partner reports its position.
 """
 
 from __future__ import annotations
@@ -77,26 +77,26 @@ from ostler.wire.frames import (
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replies import decode_reason, reason_payload
 
-# States of a sending end.
+# States of a sending end. `states.py` has those of the whole channel.
 NEGOTIATING: Final = 0
 RUNNING: Final = 1
-BATCH_HEARTBEAT: Final = 2  # it waits for a sign of life before it ends a batch (BATCHHB)
+BATCH_HEARTBEAT: Final = 2  # waits for a heartbeat reply before it ends a batch (BATCHHB)
 REKEYING: Final = 3
-ENDING: Final = 4  # END was said
+ENDING: Final = 4  # CHANNEL_END was sent
 ENDED: Final = 5
 
-_TURN_MESSAGES: Final = 256  # at most so many at a time, so that others get their turn
+_TURN_MESSAGES: Final = 256  # sent at most before other links get their turn
 _ENDING_MS: Final = 5_000
 _REKEYING_MS: Final = 10_000
 _SHORT_MS: Final = 16
-_SLOW_PARTNER_MS: Final = 2  # a confirmation that takes longer is worth sending ahead of
+_SLOW_PARTNER_MS: Final = 2  # with slower confirmations further batches are sent meanwhile
 _ROOM_TRIES: Final = 3
-_LONGEST: Final = MESSAGE_BYTES_MAX + 65_536
+_MESSAGE_BYTES_MAX: Final = MESSAGE_BYTES_MAX + 65_536
 
 
 @final
 class SendingEnd:
-    """The owner gives it frames, wakes it, and calls `pump` when messages may have come or room was made."""
+    """The owner passes in frames and timer events, and calls `pump` when messages or buffer space may be available."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class SendingEnd:
         handle: Handle,
         port: ChannelPort,
     ) -> None:
-        """`handle` has the transmission queue open for input, exclusively."""
+        """`handle` has the transmission queue open with MQOO_INPUT_EXCLUSIVE."""
         self.engine = engine
         self.records = records
         self.settings = settings
@@ -119,54 +119,54 @@ class SendingEnd:
         self.partner: str = ""
         self.counters = ChannelCounters()
         self.monitor: ChannelMonitor | None = None
-        self.waker: object = None  # what the engine wakes when a message came
+        self.waker: object = None  # woken by the engine when a message arrives
         self.key_reset_bytes: i64 = 0  # SSLRKEYC
         self.is_stopping = False
-        self.sequence: i64 = 0  # of the last message that was sent in a batch
+        self.sequence: i64 = 0  # of the last message sent in a batch
         self.current: SenderBatch | None = None
         self.in_flight: list[SenderBatch] = []
         assert handle.queue is not None
         self._queue: Queue = handle.queue
         self._request: GetRequest | None = None
         self._writer = MessageWriter(port, self.agreed)
-        self._batch_size: i64 = 1  # as agreed, or less while the partner's log has no room for that
+        self._batch_size: i64 = 1  # as negotiated, or less while the partner's log has no space for that
         self._window: i64 = 1
         self._batches: i64 = 0
         self._last_work_ms: i64 = engine.now_ms
         self._room_tries: i64 = 0
-        self._is_sent_away = False  # the partner asked for the end
-        self._wants_room = False  # in the log: nothing is got until it was tried to make some
-        self._partner_waits = False  # and reads nothing, as it has said
+        self._is_ended_by_partner = False
+        self._waits_for_log = False  # no message is got until log space was made or not
+        self._partner_waits = False  # it has reported that it reads nothing for now
         self._options: i64 = 0
 
-    def watch(self, monitor: ChannelMonitor) -> None:
-        """Measure from now on what only those want who watch."""
+    def start_monitoring(self, monitor: ChannelMonitor) -> None:
+        """Measure from now on for MONCHL and STATCHL."""
         self.monitor = monitor
         self._writer.monitor = monitor
         monitor.begin(self._queue)
 
-    # -- the beginning -------------------------------------------------------------------------------------------------
+    # -- negotiation ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Say hello: as the end that connected, or to a requester that did."""
+        """Send the hello: to the partner that was called, or to a requester that has called."""
         hello = propose(self.settings, self.engine.name, self.engine.ccsid, SENDS)
         describe_position(self.engine, self.records, hello)
         if hello.is_reset:
-            # The partner resets itself by this: a crash must not take the wish back here alone.
+            # The partner resets itself by this hello, so the reset must be durable here first.
             self.port.send_after(self.engine.journal.end_lsn(), hello_frame(hello))
         else:
             self.port.send(hello_frame(hello))
 
     def on_welcome(self, agreed: ChannelHello) -> None:
-        """The partner has said what is agreed, and what it committed last."""
+        """Start to run with the negotiated values, after resolving in-doubt batches by the partner's position."""
         self.agreed = agreed
         self.partner = agreed.queue_manager
         self._writer = MessageWriter(self.port, agreed)
         self._options = MQGMO_FAIL_IF_QUIESCING | MQGMO_PROPERTIES_FORCE_MQRFH2
         self._options |= MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else MQGMO_SYNCPOINT
-        wrong = resynchronize(self.engine, self.records, self.settings.name, agreed)
-        if wrong:
-            self._fail(EndReason.PERMANENT, 0, wrong)
+        mismatch = resynchronize(self.engine, self.records, self.settings.name, agreed)
+        if mismatch:
+            self._fail(EndReason.PERMANENT, 0, mismatch)
             return
         record = self.records.find(SENDING, self.settings.name)
         if record.is_reset:
@@ -174,16 +174,16 @@ class SendingEnd:
             fresh.sequence = record.sequence
             self.records.write(fresh)
         self.sequence = record.sequence
-        self._size_batches()
+        self._set_batch_size()
         self.state = RUNNING
         self._last_work_ms = self.engine.now_ms
         self.port.notify_changed()
         self.pump()
 
-    # -- what comes from the partner -----------------------------------------------------------------------------------
+    # -- frames of the partner -----------------------------------------------------------------------------------------
 
     def receive_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
-        """A frame came, whole. MalformedFrame when no correct partner would send it now."""
+        """Handle one complete frame. MalformedFrame if it is invalid in this state."""
         if self.state == ENDED:
             return
         if type == CHANNEL_CONFIRM | REPLY:
@@ -191,31 +191,31 @@ class SendingEnd:
         elif type == HEARTBEAT | REPLY:
             self._on_heartbeat_reply(request)
         elif type == CHANNEL_STOP:
-            self._is_sent_away = True
+            self._is_ended_by_partner = True
             self.stop()
         elif type == CHANNEL_END | REPLY and self.state == ENDING:
             self._end()
         elif type == CHANNEL_REKEY | REPLY and self.state == REKEYING:
-            self.counters.on_key_reset(self.engine.now_ms)
+            self.counters.count_key_reset(self.engine.now_ms)
             self.state = RUNNING
             self.pump()
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
             if reason == MQRC_RESOURCE_PROBLEM:
-                self._too_large()
+                self._lower_batch_limit()
             end_reason = EndReason.PERMANENT if is_permanent(0, text) else EndReason.RETRYABLE
             self._finish(end_reason, reason, quote_partner(self.partner or "The partner", text))
         elif type == CHANNEL_HELLO | REPLY and self.state == NEGOTIATING:
             self._on_hello_reply(buffer[start:end])
         else:
-            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+            raise MalformedFrame(f"a frame of type {type} is not expected now")
 
     def _on_heartbeat_reply(self, request: i64) -> None:
         if request == WAITS or request == GOES_ON:
             self._partner_waits = request == WAITS
             return
         if request == TIMED and self.monitor is not None:
-            self.monitor.answered()
+            self.monitor.on_heartbeat_reply()
         if self.state == BATCH_HEARTBEAT:
             self.state = RUNNING
             self._end_batch()
@@ -230,40 +230,40 @@ class SendingEnd:
         check_agreement(agreed, self.settings)
         self.on_welcome(agreed)
 
-    def _on_confirm(self, told: Confirm) -> None:
+    def _on_confirm(self, confirm: Confirm) -> None:
         if not self.in_flight:
-            raise MalformedFrame("a confirmation that nobody asked for")
+            raise MalformedFrame("a confirmation without a batch in flight")
         batch = self.in_flight.pop(0)
-        if told.luwid != batch.luwid or told.sequence != batch.last:
+        if confirm.luwid != batch.luwid or confirm.sequence != batch.last:
             raise MalformedFrame("a confirmation of another batch")
         commit_batch(self.engine, self.records, batch.as_in_doubt(self.settings.name, self.partner))
-        self.counters.confirmed(batch, self.engine.now_ms)
+        self.counters.count_confirmed(batch, self.engine.now_ms)
         if self._batch_size < self.agreed.batch_size:
-            self.records.batch_limits.confirmed(self.settings.name, batch.messages, self.agreed.batch_size)
-            self._size_batches()
+            self.records.batch_limits.count_success(self.settings.name, batch.messages, self.agreed.batch_size)
+            self._set_batch_size()
         if self.monitor is not None:
-            self.monitor.batch_over(batch.messages, not self.in_flight)
+            self.monitor.on_batch(batch.messages, not self.in_flight)
         self._last_work_ms = self.engine.now_ms
         self.pump()
-        self._watch_idleness()
+        self._set_idle_timer()
 
-    # -- from the queue to the partner ---------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------------------------------
 
     def pump(self) -> None:
-        """Send what there is to send, as far as there is room for it."""
-        if self.state != RUNNING or self._wants_room:
+        """Send messages as far as the buffers and the batch allow."""
+        if self.state != RUNNING or self._waits_for_log:
             return
         if self.connection.broken:
             self._fail(EndReason.RETRYABLE, 0, f"AMQ9509E: The connection of channel {self.settings.name} was ended.")
             return
-        self._feed()
+        self._continue_message()
         left: i64 = _TURN_MESSAGES
-        while self.state == RUNNING and not self._wants_room and not self._writer.is_busy():
+        while self.state == RUNNING and not self._waits_for_log and not self._writer.is_busy():
             if self.port.backlog_bytes() > BACKLOG_BYTES:
-                return  # called again when there is less
+                return  # called again when it is shorter
             key_bytes: i64 = self.key_reset_bytes
             if self.is_stopping or (key_bytes > 0 and self.port.traffic_bytes() >= key_bytes):
-                self._wind_up()
+                self._end_or_rekey()
                 return
             if not self._may_get():
                 return
@@ -275,37 +275,38 @@ class SendingEnd:
                 return
 
     def _may_get(self) -> bool:
-        """Whether the next message may be got now: within the batch that is open, or as the first of another."""
+        """Return True if the next message may be got now: in the open batch, or as the first one of a new batch."""
         request = self._request
-        under_way: i64 = len(self.in_flight)
-        if self.current is not None or under_way == 0 or (request is not None and request.done):
+        in_flight: i64 = len(self.in_flight)
+        if self.current is not None or in_flight == 0 or (request is not None and request.done):
             return True
         queue = self._queue
         first: i64 = queue.slots.first()
         if first != NONE and self.agreed.is_fast and not queue.slots.flags[first] & PERSISTENT:
             return True
-        # What comes while the partner answers makes one batch, unless there is enough for one already or it is far.
-        return under_way < self._window and (self._is_far() or (first != NONE and queue.depth >= self._batch_size))
+        # Messages that arrive before the confirmation form one batch, unless they fill one or the partner is slow.
+        has_full_batch: bool = first != NONE and queue.depth >= self._batch_size
+        return in_flight < self._window and (has_full_batch or self._is_partner_slow())
 
-    def _is_far(self) -> bool:
+    def _is_partner_slow(self) -> bool:
         return self.counters.confirm_ms > _SLOW_PARTNER_MS
 
     def _get(self) -> bool:
-        """Get a message and send it. False when there is none now."""
+        """Get a message and send it. Return False if none is available now."""
         request = self._request
         if request is None:
             batch = self.current
             self.connection.unit_of_work = batch.unit if batch is not None else None
-            request = GetRequest(self.connection, self.handle, self._options, _LONGEST)
+            request = GetRequest(self.connection, self.handle, self._options, _MESSAGE_BYTES_MAX)
             getting.get(self.engine, request)
-            self._adopt_unit()
+            self._start_batch()
         elif not request.done:
             return False
         else:
             self._request = None
-            self._adopt_unit()
+            self._start_batch()
         if request.reason == MQRC_NO_MSG_AVAILABLE:
-            self._nothing_there()
+            self._on_queue_empty()
             return False
         if request.reason != 0:
             self._get_failed(request.reason)
@@ -314,8 +315,8 @@ class SendingEnd:
         self._send(request)
         return True
 
-    def _adopt_unit(self) -> None:
-        """A get under syncpoint has begun a unit of work: it is a new batch's."""
+    def _start_batch(self) -> None:
+        """Start a batch if a get in syncpoint has started a unit of work."""
         unit = self.connection.unit_of_work
         if unit is not None and self.current is None:
             self._batches += 1
@@ -323,7 +324,7 @@ class SendingEnd:
             bytes_max: i64 = self.settings.batch_bytes_max
             self.current = SenderBatch(self._batches, unit, first, self.engine.now_ms, self._batch_size, bytes_max)
 
-    def _nothing_there(self) -> None:
+    def _on_queue_empty(self) -> None:
         batch = self.current
         if batch is not None:
             left: i64 = batch.left_ms(self.engine.now_ms, self.settings.batch_interval_ms)
@@ -335,36 +336,36 @@ class SendingEnd:
             self._wait()
 
     def _may_wait(self) -> bool:
-        """Whether a message that comes may be taken at once. It need not while others are on their way."""
-        under_way: i64 = len(self.in_flight)
-        return self.current is not None or under_way == 0 or (under_way < self._window and self._is_far())
+        """Return True if the end may wait for a message now, rather than for a confirmation first."""
+        in_flight: i64 = len(self.in_flight)
+        return self.current is not None or in_flight == 0 or (in_flight < self._window and self._is_partner_slow())
 
     def _wait(self) -> None:
         batch = self.current
         self.connection.unit_of_work = batch.unit if batch is not None else None
-        request = GetRequest(self.connection, self.handle, self._options | MQGMO_WAIT, _LONGEST)
+        request = GetRequest(self.connection, self.handle, self._options | MQGMO_WAIT, _MESSAGE_BYTES_MAX)
         request.wait_ms = -1
         request.waker = self.waker
         self._request = request
         if getting.get(self.engine, request):
             self.port.schedule_pump()
             return
-        self._watch_idleness()
+        self._set_idle_timer()
 
     def _idle_left_ms(self) -> i64:
-        """How long it may do nothing but wait for a message (DISCINT); -1: for ever, or it does something."""
+        """Return the rest of the disconnect interval (DISCINT); -1 if there is none, or the channel is not idle."""
         request = self._request
         interval: i64 = self.settings.disconnect_seconds * 1000
         if interval <= 0 or self.current is not None or self.in_flight or request is None or request.done:
             return -1
         return max(min(self._last_work_ms + interval - self.engine.now_ms, interval), 0)
 
-    def _watch_idleness(self) -> None:
+    def _set_idle_timer(self) -> None:
         left: i64 = self._idle_left_ms()
         if left >= 0 and self.state == RUNNING:
             self.port.set_timer(left + 1)
 
-    def _give_up_wait(self) -> None:
+    def _cancel_wait(self) -> None:
         request = self._request
         if request is not None and not request.done:
             request.waker = None
@@ -376,13 +377,13 @@ class SendingEnd:
         batch = self.current
         if reason in ENDING_REASONS:
             self.is_stopping = True
-            self._wind_up()
+            self._end_or_rekey()
         elif reason == MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
             self._end_batch()
             self.port.schedule_pump()
         elif reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
             self._room_tries += 1
-            self._wants_room = True
+            self._waits_for_log = True
             self.port.make_room()
         else:
             queue = self.settings.transmission_queue
@@ -397,21 +398,21 @@ class SendingEnd:
         self._last_work_ms = self.engine.now_ms
         refused: i64 = refusal_reason(md, body, self.agreed.message_bytes_max)
         if refused == 0 and self.settings.converts:
-            made = convert_for_partner(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
-            body = made.body
-            refused = made.reason
+            converted = convert_for_partner(self.engine, body, self.agreed.encoding, self.agreed.ccsid)
+            body = converted.body
+            refused = converted.reason
             if refused != 0:
                 report_conversion_error(
                     self.engine, refused, body, self.settings.name, self.settings.transmission_queue
                 )
         if refused != 0:
-            self._reject(request, refused, batch)
+            self._dead_letter(request, refused, batch)
             return
         expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
         counters = self.counters
-        counters.message(self.engine.now_ms, len(body), is_persistent)
+        counters.count_message(self.engine.now_ms, len(body), is_persistent)
         if self.monitor is not None:
-            self.monitor.sends(self.current is None and not self.in_flight)
+            self.monitor.on_send(self.current is None and not self.in_flight)
         if batch is None:
             counters.sent_bytes += self._writer.write_alone(body, expiry, request.after_lsn)
             return
@@ -421,8 +422,8 @@ class SendingEnd:
         if batch.is_full():
             self._end_batch()
 
-    def _feed(self) -> None:
-        """Send more of a long message; when all of it is sent, its batch may be full."""
+    def _continue_message(self) -> None:
+        """Send more of a long message. Its batch may be full once all of it is sent."""
         if not self._writer.is_busy():
             return
         self._writer.feed()
@@ -430,27 +431,27 @@ class SendingEnd:
         if batch is not None and batch.is_full() and not self._writer.is_busy():
             self._end_batch()
 
-    def _reject(self, request: GetRequest, reason: i64, batch: SenderBatch | None) -> None:
+    def _dead_letter(self, request: GetRequest, reason: i64, batch: SenderBatch | None) -> None:
         unit = batch.unit if batch is not None else None
-        done = dead_letter_unsendable(self.engine, self.connection, self.settings, request, reason, unit)
-        if done.is_done:
-            self.port.note(done.text)
+        handling = dead_letter_unsendable(self.engine, self.connection, self.settings, request, reason, unit)
+        if handling.is_handled:
+            self.port.note(handling.text)
         else:
-            self._fail(EndReason.PERMANENT, reason, done.text)
+            self._fail(EndReason.PERMANENT, reason, handling.text)
 
     # -- batches -------------------------------------------------------------------------------------------------------
 
     def _end_batch(self) -> None:
-        """Prepare the batch, and ask the partner to commit it."""
+        """Prepare the batch and send CONFIRM."""
         batch = self.current
         if batch is None or self._writer.is_busy() or self.state != RUNNING:
             return
         request = self._request
         if request is not None and request.done:
-            self.port.schedule_pump()  # a message has come into the batch, and is sent before it ends
+            self.port.schedule_pump()  # the batch has got another message, which is sent first
             return
         if batch.unit.state != ACTIVE:
-            # The log was full, or somebody ended the connection: its messages are on their queue again.
+            # The log was full, or the connection was stopped: its messages are back on the queue.
             self._fail(EndReason.RETRYABLE, 0, f"AMQ9509E: A batch of channel {self.settings.name} was backed out.")
             return
         quiet: i64 = self.settings.batch_heartbeat_ms
@@ -459,9 +460,9 @@ class SendingEnd:
             self.port.send(frame(HEARTBEAT, 0, ASKS_FOR_LIFE))
             self.port.set_timer(quiet)
             return
-        self._give_up_wait()
+        self._cancel_wait()
         engine = self.engine
-        if batch.messages == 0:  # all of it went to the dead-letter queue
+        if batch.messages == 0:  # all its messages were dead-lettered
             self.current = None
             self.connection.unit_of_work = None
             commit_unit(engine, batch.unit)
@@ -471,7 +472,7 @@ class SendingEnd:
         except MQError as error:
             if engine.journal_full and self._room_tries < _ROOM_TRIES:
                 self._room_tries += 1
-                self._wants_room = True
+                self._waits_for_log = True
                 self.port.make_room()
                 return
             self._fail(EndReason.RETRYABLE, error.reason, f"AMQ9509E: Channel {self.settings.name}: {error.detail}")
@@ -483,27 +484,27 @@ class SendingEnd:
         data = confirm_frame(CHANNEL_CONFIRM, batch.number, batch.number, batch.last, batch.luwid, batch.messages)
         self.port.send_after(lsn, data)
 
-    def _size_batches(self) -> None:
-        """How large batches are, and how many are under way, by what the partner's log has taken lately."""
+    def _set_batch_size(self) -> None:
+        """Set the batch size and the number of batches in flight by the space in the partner's log."""
         limit = self.records.batch_limits.find(self.settings.name)
         size: i64 = self.agreed.batch_size
         self._batch_size = size if limit is None else min(size, limit.messages)
         self._window = self.agreed.window if limit is None else 1
 
-    def _too_large(self) -> None:
-        """The partner's log had no room for what is under way."""
+    def _lower_batch_limit(self) -> None:
+        """Send smaller batches from now on: the partner's log had no space for those in flight."""
         batch = self.current
         tried: i64 = batch.messages if batch is not None else 0
         for other in self.in_flight:
             tried = max(tried, other.messages)
-        if tried > 0 and self.records.batch_limits.refused(self.settings.name, tried):
+        if tried > 0 and self.records.batch_limits.lower(self.settings.name, tried):
             self.port.note(too_large_text(self.settings.name, self.partner, tried))
 
-    def _wind_up(self) -> None:
-        """End the batch that is open, wait for those under way, and then part or begin TLS anew."""
-        self._give_up_wait()
+    def _end_or_rekey(self) -> None:
+        """End the open batch, wait until all batches are confirmed, and then end the channel or renew the TLS keys."""
+        self._cancel_wait()
         if self._request is not None:
-            self._get()  # a message had come already
+            self._get()  # a message was already got
             if self.state != RUNNING or self._writer.is_busy():
                 return
         self._end_batch()
@@ -519,29 +520,29 @@ class SendingEnd:
             self.port.rekey()
             self.port.set_timer(_REKEYING_MS)
 
-    # -- time and the end ----------------------------------------------------------------------------------------------
+    # -- timer and end -------------------------------------------------------------------------------------------------
 
     def on_timer(self) -> None:
-        """The time that was asked for is over."""
-        self._wants_room = False
+        """Handle the end of the time given to `ChannelPort.set_timer`."""
+        self._waits_for_log = False
         if self.state == ENDING:
             self._end()
             return
         if self.state == BATCH_HEARTBEAT:
             quiet: i64 = self.settings.batch_heartbeat_ms
             left: i64 = quiet if self._partner_waits else quiet - self.port.silence_ms()
-            if left > 0:  # it is alive, and answers when it has read so far; the batch can wait
+            if left > 0:  # the partner is alive, and answers once it has read up to the heartbeat
                 self.port.set_timer(left)
                 return
         if self.state == REKEYING or self.state == BATCH_HEARTBEAT:
-            what = "did not agree on new keys" if self.state == REKEYING else "was not heard of within BATCHHB"
+            what = "did not agree on new keys" if self.state == REKEYING else "did not answer within BATCHHB"
             self._fail(EndReason.RETRYABLE, 0, f"AMQ9259E: Channel {self.settings.name}: {self.partner} {what}.")
         if self.state != RUNNING:
             return
         batch = self.current
         if batch is not None:
             left = batch.left_ms(self.engine.now_ms, self.settings.batch_interval_ms)
-            if left > 0:  # timers go by another clock than messages
+            if left > 0:  # timers use another clock than messages
                 self.port.set_timer(left)
             elif not self._writer.is_busy():
                 self._end_batch()
@@ -549,16 +550,16 @@ class SendingEnd:
             self.stop()
             return
         self.pump()
-        self._watch_idleness()
+        self._set_idle_timer()
         if self.state == RUNNING and self._request is None and not self.in_flight:
-            self.port.set_timer(_SHORT_MS)  # it waits for room
+            self.port.set_timer(_SHORT_MS)  # waits for buffer space
 
     def on_room_made(self) -> None:
-        """Room was made in the log, or could not be."""
+        """Continue after an attempt to make log space."""
         self.on_timer()
 
     def stop(self) -> None:
-        """End after the batch."""
+        """End the channel after the current batch."""
         self.is_stopping = True
         self.port.notify_changed()
         if self.state == NEGOTIATING:
@@ -567,21 +568,21 @@ class SendingEnd:
             self.pump()
 
     def _end(self) -> None:
-        """Both have said all. Who was sent away tries again later; who had nothing more to do does not."""
-        if self._is_sent_away:
-            text = f"AMQ9558E: Channel {self.settings.name} was ended by {self.partner}: it stopped there."
+        """Finish after CHANNEL_END. The channel retries if the partner has stopped it."""
+        if self._is_ended_by_partner:
+            text = f"AMQ9558E: Channel {self.settings.name} was ended by {self.partner}, where it was stopped."
             self._finish(EndReason.RETRYABLE, 0, text)
         else:
             self._finish(EndReason.NORMAL, 0, "")
 
     def on_connection_lost(self) -> None:
-        """The connection is gone: what was not prepared goes back to its queue."""
+        """Back out the batch that is not prepared; its messages go back to the queue."""
         if self.state != ENDED:
             self._release()
 
     def _release(self) -> None:
         self.state = ENDED
-        self._give_up_wait()
+        self._cancel_wait()
         self._request = None
         self._writer.drop()
         batch = self.current
@@ -592,7 +593,7 @@ class SendingEnd:
             back_out_unit(self.engine, unit)
 
     def _fail(self, end_reason: EndReason, reason: i64, text: str) -> None:
-        """Go no further, and tell the partner why."""
+        """End the channel, and send the reason to the partner."""
         if self.state != ENDED:
             self.port.send(frame(FAREWELL, 0, 0, reason_payload(reason, text)))
             self._finish(end_reason, reason, text)

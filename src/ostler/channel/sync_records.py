@@ -1,11 +1,11 @@
-"""Where channels stand: records on SYSTEM.CHANNEL.SYNCQ, one persistent message each.
+"""Synchronization records of channels: persistent messages on SYSTEM.CHANNEL.SYNCQ.
 
-A sending end and a receiving end each keep the number and the LUWID of the last batch that was committed. The new
-record is put within the unit of work of its batch, so that both are committed or neither is; the old one goes
-afterwards. A crash in between leaves two, of which the later counts. What people want of a channel is kept the same
-way.
+Each end of a channel keeps the sequence number and the LUWID of the batch that it committed last. A new record is put
+within the unit of work of its batch, so that both are committed or neither is; the old record is removed afterwards. A
+crash in between leaves two records, of which the later is valid. The desired state of a channel (START, STOP) is kept
+in the same way.
 
-A batch that is in doubt is a prepared unit of work whose identifier says which channel it is of.
+An in-doubt batch is a prepared unit of work whose XID names its channel.
 """
 
 from __future__ import annotations
@@ -60,18 +60,20 @@ _DESIRED_STATES: Final = {each.value: each for each in DesiredState}
 
 @final
 class SyncRecord:
+    """The position of one end of a channel, or the desired state of a channel."""
+
     def __init__(self, kind: i64, channel: str, partner: str) -> None:
         self.kind: i64 = kind
         self.channel = channel
-        self.partner = partner  # the other queue manager, of a receiving end
+        self.partner = partner  # the sending queue manager, in the record of a receiving end
         self.sequence: i64 = 0
         self.luwid: bytes = NO_LUWID
-        self.is_reset = False  # of a sending end: the partner is to be told to count from here
+        self.is_reset = False  # of a sending end: RESET CHANNEL, so the partner has to take over this sequence number
         self.desired_state = DesiredState.NONE
-        # Where it is on the queue; NONE: nowhere yet.
+        # The message on the queue; NONE: not written yet.
         self.slot: i64 = NONE
         self.seq: i64 = 0
-        self.queue_id: i64 = 0  # the queue may be deleted and defined anew
+        self.queue_id: i64 = 0  # the queue may have been deleted and redefined
 
     def key(self) -> tuple[int, str, str]:
         return self.kind, self.channel, self.partner
@@ -89,12 +91,12 @@ class SyncRecord:
         return writer.getvalue()
 
     def successor(self) -> SyncRecord:
-        """A record of the same channel that is yet to be filled in."""
+        """Return an empty record of the same kind, channel and partner."""
         return SyncRecord(self.kind, self.channel, self.partner)
 
 
 def decode_record(body: bytes) -> SyncRecord | None:
-    """None for a message that is no such record."""
+    """Return the record in a message, or None if the message is not a record."""
     if len(body) != _BODY_BYTES or read_i32_le(body, 0) != _VERSION:
         return None
     kind: i64 = i64(read_i32_le(body, 4))
@@ -112,21 +114,21 @@ def decode_record(body: bytes) -> SyncRecord | None:
 
 @final
 class SyncRecords:
-    """All records of a queue manager; and what its channels have learnt of their partners since it started."""
+    """The records of a queue manager, and the batch limits of its channels."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.batch_limits = BatchLimits()
         self._records: dict[tuple[int, str, str], SyncRecord] = {}
 
-    def need(self, channels: i64) -> None:
-        """So many channels run: while there are any the records are neither cleared nor deleted under them."""
+    def protect(self, channels: i64) -> None:
+        """Protect the queue from CLEAR and DELETE while `channels`, the number of connected channels, is not 0."""
         queue = self.engine.queues.get(SYNC_QUEUE)
         if queue is not None:
             queue.is_needed = channels > 0
 
     def load(self) -> None:
-        """Read what is on the queue, after a start. Of two records of the same end the later counts."""
+        """Read the queue after a start. The later of two records of the same end is valid."""
         queue = self.engine.queues.get(SYNC_QUEUE)
         if queue is None:
             return
@@ -142,7 +144,7 @@ class SyncRecords:
             message.md[FORMAT_AT : FORMAT_AT + 8] != _FORMAT
             or read_i32_le(message.md, MESSAGE_TYPE_AT) != MQMT_DATAGRAM
         ):
-            return  # somebody else's, such as a report on what looks like a record
+            return  # another message, such as a report on a record
         record = decode_record(message.body)
         if record is None:
             return
@@ -158,7 +160,7 @@ class SyncRecords:
         self._records[record.key()] = record
 
     def find(self, kind: i64, channel: str, partner: str = "") -> SyncRecord:
-        """The record of an end; a new one, which is nowhere yet, when it has none."""
+        """Return the record of an end, or a new one that is not written yet."""
         found = self._records.get((kind, channel, partner))
         return found if found is not None else SyncRecord(kind, channel, partner)
 
@@ -169,7 +171,7 @@ class SyncRecords:
         return list(self._records.values())
 
     def put(self, record: SyncRecord, unit: UnitOfWork) -> None:
-        """Put a new record within a unit of work. MQError when the queue does not take it."""
+        """Put a new record within a unit of work. MQError if the put fails."""
         queue = self._queue()
         body = record.encode()
         reason: i64 = check_admission(self.engine, queue, len(body), True)
@@ -181,8 +183,8 @@ class SyncRecords:
         record.slot = unit.entries[-1].slot
         record.queue_id = queue.queue_id
 
-    def committed(self, record: SyncRecord) -> None:
-        """The unit of work of a record is committed: it counts, and the one before it goes."""
+    def mark_committed(self, record: SyncRecord) -> None:
+        """Make a record valid whose unit of work is committed, and remove its predecessor."""
         key = record.key()
         earlier = self._records.get(key)
         self._records[key] = record
@@ -192,7 +194,7 @@ class SyncRecords:
                 self._remove(queue, earlier)
 
     def write(self, record: SyncRecord) -> i64:
-        """Put a record that counts at once; the LSN behind which it is durable. MQError when it cannot be."""
+        """Put and commit a record, and return the LSN at which it is durable. MQError if that fails."""
         unit = self.engine.new_unit_of_work()
         try:
             self.put(record, unit)
@@ -200,10 +202,11 @@ class SyncRecords:
             self.engine.units_of_work.pop(unit.number, None)
             raise
         lsn: i64 = commit_unit(self.engine, unit)
-        self.committed(record)
+        self.mark_committed(record)
         return lsn
 
-    def forget(self, kind: i64, channel: str, partner: str = "") -> None:
+    def delete(self, kind: i64, channel: str, partner: str = "") -> None:
+        """Remove a record, if there is one."""
         record = self._records.pop((kind, channel, partner), None)
         queue = self.engine.queues.get(SYNC_QUEUE)
         if record is not None and queue is not None:
@@ -212,18 +215,18 @@ class SyncRecords:
     def _queue(self) -> Queue:
         queue = self.engine.queues.get(SYNC_QUEUE)
         if queue is None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {SYNC_QUEUE}, where channels keep their state.")
+            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"Queue {SYNC_QUEUE}, with the state of channels, is missing.")
         return queue
 
     def _remove(self, queue: Queue, record: SyncRecord) -> None:
-        """Take a record off its queue, unless somebody else did."""
+        """Take a record off its queue, unless an application has done so."""
         slot: i64 = record.slot
         if slot == NONE or record.queue_id != queue.queue_id:
             return
         if queue.slots.seqs[slot] != record.seq or queue.slots.state(slot) != AVAILABLE:
             return
         if self.engine.journal.reserve_bytes() < _ORPHANS_MAX * 4096:
-            return  # the next start finds two, and knows which counts
+            return  # the next start finds two records, and uses the later
         self.engine.journal.append(GET, get_head(0, queue.queue_id, record.seq), b"", b"")
         queue.unlink(slot)
         queue.depth -= 1
@@ -233,14 +236,14 @@ class SyncRecords:
 
 @final
 class InDoubtBatch:
-    """A batch that was sent, and of which it is not known whether the partner has committed it."""
+    """A batch that was sent and prepared, but not yet confirmed by the partner."""
 
     def __init__(
         self, unit: UnitOfWork, channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64
     ) -> None:
         self.unit = unit
         self.channel = channel
-        self.partner = partner  # the queue manager that it was sent to
+        self.partner = partner  # the receiving queue manager
         self.luwid = luwid
         self.first: i64 = first
         self.last: i64 = last
@@ -248,7 +251,7 @@ class InDoubtBatch:
 
 
 def batch_xid(channel: str, partner: str, luwid: bytes, first: i64, last: i64, messages: i64) -> bytes:
-    """The identifier under which the unit of work of a batch is prepared."""
+    """Return the XID for the prepared unit of work of a batch."""
     writer = BytesWriter()
     writer.write(_XID_MAGIC)
     writer.write(channel.encode("latin-1", "replace")[:20].ljust(20))
@@ -261,7 +264,7 @@ def batch_xid(channel: str, partner: str, luwid: bytes, first: i64, last: i64, m
 
 
 def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubtBatch]:
-    """The prepared batches of a channel, or of all of them, in the order in which they were sent."""
+    """Return the in-doubt batches of a channel, or of all channels, in the order in which they were sent."""
     found: list[InDoubtBatch] = []
     for number in sorted(engine.units_of_work):
         unit = engine.units_of_work[number]
@@ -287,7 +290,7 @@ def batches_in_doubt(engine: Engine, channel: str = "") -> list[InDoubtBatch]:
 
 
 def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i64:
-    """The partner has the batch: its messages are gone for good, and its record counts."""
+    """Commit a batch that the partner has committed, and return the LSN."""
     record = records.find(SENDING, batch.channel).successor()
     record.sequence = batch.last
     record.luwid = batch.luwid
@@ -297,11 +300,11 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i
             record.seq = entry.seq
             record.queue_id = entry.queue.queue_id
     lsn: i64 = commit_unit(engine, batch.unit)
-    records.committed(record)
+    records.mark_committed(record)
     return lsn
 
 
 def check_log_space(engine: Engine) -> None:
-    """MQError when the log has no room for what ends a batch."""
+    """MQError if the log has no space for the records that end a batch."""
     if engine.lacks_log_space(4 * 4096):
         raise MQError(MQRC_RESOURCE_PROBLEM, "The log is full.")

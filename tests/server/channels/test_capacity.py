@@ -177,7 +177,7 @@ def test_a_caller_does_not_wait_but_is_refused(route: Routes) -> None:
     limit(route.there, MANY, 1)
     first.run()
     second.start().until("RETRYING")
-    assert "AMQ9513E: The partner says: Maximum number of channels reached" in noted(second, route.here, "AMQ9513E")
+    assert "AMQ9513E: The partner reports: Maximum number of channels reached" in noted(second, route.here, "AMQ9513E")
     assert "MaxActiveChannels" in noted(second, route.there, "AMQ9513E")
     (event,) = told(route.there)
     assert event.header.reason == mq.MQRC_CHANNEL_NOT_AVAILABLE
@@ -201,7 +201,7 @@ def test_a_requester_does_not_wait_either(route: Routes) -> None:
     limit(route.there, MANY, MANY)
     limit(route.here, MANY, 1)
     route.there.mqsc(f"START CHANNEL({second.channel})")
-    assert "AMQ9513E" in second.until_noted("The partner says", route.there)
+    assert "AMQ9513E" in second.until_noted("The partner reports", route.there)
     assert second.state(route.there) == "INACTIVE"
     first.stop("STATUS(INACTIVE)")
     eventually(lambda: is_calm(route.here))
@@ -355,7 +355,7 @@ def test_a_partner_is_refused_until_its_old_connection_ends(route: Routes, kinds
         refusal = noted(way, route.there, "AMQ9514E")
         assert f"AdoptNewMCA={','.join(sorted(kinds.split(',')))}" in refusal
         assert "STATUS(INACTIVE)" in refusal
-        assert "The partner says" in noted(way, route.here, "AMQ9514E")
+        assert "The partner reports" in noted(way, route.here, "AMQ9514E")
         way.until("RETRYING")
         assert way.state(way.there) == "RUNNING"
         way.stop("MODE(FORCE) STATUS(INACTIVE)", route.there)

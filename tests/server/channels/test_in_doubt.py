@@ -119,7 +119,7 @@ def test_a_batch_that_is_none_of_them(route: Routes, proxy: Proxy) -> None:
     assert way.bodies(5) == [b"1", b"2", b"3", b"4", b"5"]
 
 
-@pytest.mark.parametrize(("action", "left", "danger"), [("COMMIT", 0, "lost"), ("BACKOUT", 5, "there twice")])
+@pytest.mark.parametrize(("action", "left", "danger"), [("COMMIT", 0, "lost"), ("BACKOUT", 5, "duplicated")])
 def test_all_of_them_alike_is_worth_a_warning(route: Routes, proxy: Proxy, action: str, left: int, danger: str) -> None:
     way = in_doubt(route, proxy)
     said = " ".join(way.here.mqsc(f"RESOLVE CHANNEL({way.channel}) ACTION({action})"))

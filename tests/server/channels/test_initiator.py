@@ -16,7 +16,7 @@ from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.headers import MQTM
 from ostler.model.structures.md import MQMD
-from ostler.server.channels.initiator import AGAIN_MS, DEFAULT_QUEUE, ChannelInitiator
+from ostler.server.channels.initiator import DEFAULT_QUEUE, RETRY_MS, ChannelInitiator
 from ostler.wire import frames as wire
 from ostler.wire.put_get_frames import put_payload
 
@@ -181,7 +181,7 @@ def test_whatever_is_on_the_queue_the_next_is_served(
     peer = writer(wire_bench, DEFAULT_QUEUE)
     notices = wire_bench.manager.notices
     send(wire_bench, peer, b"rubbish")
-    assert "is no trigger message" in notices[-1]
+    assert "is not a trigger message" in notices[-1]
     send(wire_bench, peer, bytes(100_000))
     ask_for(wire_bench, peer, "BAD.ONE")
     assert "KeyError" in notices[-1]
@@ -252,16 +252,16 @@ def test_a_queue_that_somebody_else_serves(
     with wire_bench.manager.lock:
         initiator.begin()
     assert initiator.status == "STARTING"
-    assert "tries again" in wire_bench.manager.notices[-1]
+    assert "and retries" in wire_bench.manager.notices[-1]
     wire_bench.manager.note("something else")
     count = len(wire_bench.manager.notices)
-    wire_bench.later(AGAIN_MS + 100)
+    wire_bench.later(RETRY_MS + 100)
     wire_bench.turn(2)
     assert initiator.status == "STARTING"
     assert len(wire_bench.manager.notices) == count  # that is known by now
     peer.sock.close()
     wire_bench.turn(3)
-    wire_bench.later(AGAIN_MS + 100)
+    wire_bench.later(RETRY_MS + 100)
     wire_bench.turn(2)
     assert initiator.status == "RUNNING"
     transmission_queue(wire_bench, "B", TRIGDATA="A.TO.B")
@@ -276,7 +276,7 @@ def test_a_try_that_is_stopped_is_over(wire_bench: WireBench, initiator: Channel
     assert initiator.status == "STARTING"
     assert stop(wire_bench, initiator)
     wire_bench.turn(3)
-    wire_bench.later(AGAIN_MS + 100)
+    wire_bench.later(RETRY_MS + 100)
     wire_bench.turn(2)
     assert initiator.status == "STOPPED"
     wire_bench.check_nothing_left()
@@ -293,7 +293,7 @@ def test_gets_that_are_not_allowed_for_a_while(
     ask_for(wire_bench, peer, "A.TO.B")
     alter(wire_bench, DEFAULT_QUEUE, GET=mq.MQQA_GET_ALLOWED)
     assert started.names == []
-    wire_bench.later(AGAIN_MS + 100)
+    wire_bench.later(RETRY_MS + 100)
     wire_bench.turn(3)
     assert initiator.status == "RUNNING"
     assert started.names == ["A.TO.B"]
@@ -319,7 +319,7 @@ def test_its_connection_is_broken(wire_bench: WireBench, initiator: ChannelIniti
     wire_bench.turn(2)
     assert initiator.status == "STARTING"
     assert any("AMQ9509E" in each and "2009" in each for each in wire_bench.manager.notices)
-    wire_bench.later(AGAIN_MS + 100)
+    wire_bench.later(RETRY_MS + 100)
     wire_bench.turn(3)
     assert initiator.status == "RUNNING"
 

@@ -40,7 +40,7 @@ def test_nobody_gets_a_place_that_there_is_not(most: int, most_active: int, acti
     limits = ChannelLimits(most, most_active)
     others = ChannelCounts(active + waiting, active)
     called = limits.limit_reached("C", others)
-    calling = limits.limit_reached("C", others, is_calling=True)
+    calling = limits.limit_reached("C", others, is_outbound=True)
     assert (called is None) == (others.current < most and others.active < most_active)
     assert (calling is None) == (others.current < most)
     if others.current < limits.lower:
@@ -50,7 +50,7 @@ def test_nobody_gets_a_place_that_there_is_not(most: int, most_active: int, acti
 
 def test_a_shortage_says_which_limit_it_is_and_what_to_do() -> None:
     limits = ChannelLimits(7, 3)
-    current = limits.limit_reached("TO.HERE", ChannelCounts(7, 1), is_calling=True)
+    current = limits.limit_reached("TO.HERE", ChannelCounts(7, 1), is_outbound=True)
     assert current is not None
     assert current[:2] == (mq.MQRQ_MAX_CHANNELS, 7)
     assert current.text.startswith("AMQ9513E: Maximum number of channels reached: TO.HERE is refused, as 7 are current")

@@ -46,7 +46,7 @@ class Caller:
         self.names = NameServer()
         self.posted: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self.connector = OutboundConnector(
-            self.posted.put, connect_seconds=connect_seconds, calls_max=calls_max, look=self.names.look
+            self.posted.put, connect_seconds=connect_seconds, calls_max=calls_max, resolve=self.names.look
         )
         self.outcomes: dict[str, str] = {}
         self.sockets: dict[str, socket.socket] = {}
@@ -126,10 +126,10 @@ def test_nothing_is_said_before_the_reactor_does(caller: Caller) -> None:
     attempt = caller.connect(f"127.0.0.1({free_port()})")
     told = caller.posted.get(timeout=SECONDS)
     assert not caller.outcomes
-    assert not attempt.is_over
+    assert not attempt.is_done
     told()
     assert caller.outcomes
-    assert attempt.is_over
+    assert attempt.is_done
 
 
 def test_the_next_address_when_one_refuses(caller: Caller, listener: socket.socket) -> None:

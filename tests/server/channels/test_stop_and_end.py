@@ -150,7 +150,7 @@ def test_a_queue_of_sync_records_that_is_cleared_and_made_anew(bench: ChannelBen
         socks.append(ours)
     for command in ("CLEAR", "DELETE"):
         assert "AMQ8148E" in mqsc(bench, f"{command} QLOCAL({SYNC_QUEUE})")
-    bench.server.channels.records.need(0)  # as if somebody had found a way
+    bench.server.channels.records.protect(0)  # as if somebody had found a way
     mqsc(bench, f"CLEAR QLOCAL({SYNC_QUEUE})")
     for ours in socks[:3]:
         assert bench.ask(ours, message(QUEUE, 2), confirm(2, luwid=luwid_of(2))) == [CONFIRM | 128]

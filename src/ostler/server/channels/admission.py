@@ -1,15 +1,15 @@
-"""Which queue managers come in: from the first words on a message channel to a user, or to a refusal.
+"""Admission of partner queue managers: from the hello on a message channel to a user or a refusal.
 
-In this order: the names that the partner gives must be names; the channel must be one between queue managers; TLS must
-be spoken as the channel asks; then the channel rule that fits best counts, which may refuse, or give another user than
-the channel's MCAUSER. Rules look at the certificate (SSLPEERMAP), at the name of the partner (QMGRMAP) and at the
-address (ADDRESSMAP). As in MQ, rules of type USERMAP and BLOCKUSER are about clients alone; so a queue manager with
-the rules that it is made with lets its partners in, but for channels whose names begin with SYSTEM.
+The checks, in this order: the names that the partner gives must be valid; the channel must be a message channel; the
+TLS session must match the channel; then the most specific CHLAUTH rule applies, which may refuse the partner or map it
+to another user than the channel's MCAUSER. Rules match the certificate (SSLPEERMAP), the name of the partner (QMGRMAP)
+and the address (ADDRESSMAP). As in MQ, USERMAP and BLOCKUSER rules apply to clients only; so a new queue manager
+admits its partners by its default rules, except on channels whose names begin with SYSTEM.
 
-Stricter than MQ, a channel without MCAUSER puts with the queue manager's own authority only where a rule with
-USERSRC(CHANNEL) says so. Where neither says anything, messages are put as `nobody`, who may do what everybody may.
+Stricter than MQ, a channel without MCAUSER puts with the queue manager's own authority only if a rule with
+USERSRC(CHANNEL) allows it. With neither, messages are put as `nobody`, who has the authorities of everybody.
 
-A partner is told only that it is not authorized; the error log says why.
+A partner learns only that it is not authorized; the error log has the cause.
 """
 
 from __future__ import annotations
@@ -41,55 +41,55 @@ if TYPE_CHECKING:
     from ostler.server.assembly import Server
 
 _CHANNEL_LENGTH_MAX: Final = 20
-_SHOWN_MAX: Final = 64
+_PRINTED_NAME_MAX: Final = 64
 
 
-class Partner:
-    """A queue manager that wants in, and what is known of it so far."""
+class PartnerRequest:
+    """A queue manager that asks for admission."""
 
     def __init__(
         self,
         link: ServerLink,
         channel: str,
         name: str,
-        then: Callable[[str], None],
-        refused: Callable[[MQError], None],
+        on_admitted: Callable[[str], None],
+        on_refused: Callable[[MQError], None],
     ) -> None:
         self.link = link
         self.channel = channel
         self.name = name
-        self.then = then
-        self.refused = refused
+        self.on_admitted = on_admitted
+        self.on_refused = on_refused
         self.host = ""
 
 
 class ChannelAdmission:
-    """Lets partners in. On the reactor's thread and under the engine's lock, but for what is said otherwise."""
+    """Admits partners. Runs on the reactor's thread and under the engine's lock, unless a method says otherwise."""
 
     def __init__(self, server: Server, admission: Admission) -> None:
-        """`admission` is that of the server's clients: both share the threads that ask others."""
+        """`admission` is that of the server's clients: both share its look-up threads."""
         self._server = server
         self._manager = server.manager
         self._admission = admission
-        self._pending: dict[ServerLink, Partner] = {}
+        self._pending: dict[ServerLink, PartnerRequest] = {}
 
     def consider(
         self,
         link: ServerLink,
         channel: str,
         partner: str,
-        then: Callable[[str], None],
-        refused: Callable[[MQError], None],
+        on_admitted: Callable[[str], None],
+        on_refused: Callable[[MQError], None],
     ) -> None:
-        """Somebody connected, and says to be queue manager `partner`: one of both is called, now or later.
+        """Decide on a link whose hello names queue manager `partner`. One of both callbacks is called, now or later.
 
-        `then` gets the user in whose name messages are put; an empty one is the queue manager itself, which may do
-        everything, and which a rule with USERSRC(CHANNEL) has allowed. Neither is called when the link is closed or
-        used otherwise meanwhile. MalformedFrame for a link that is considered already.
+        `on_admitted` gets the user whose authority messages are put with; an empty one is the queue manager itself,
+        with all authority, as a rule with USERSRC(CHANNEL) allows. Neither is called if the link is closed or used
+        otherwise meanwhile. MalformedFrame if a request of the link is already pending.
         """
         if link in self._pending:
-            raise MalformedFrame("a second word of who is there, before the first is answered")
-        wanted = Partner(link, channel, partner, then, refused)
+            raise MalformedFrame("a second hello before the first is answered")
+        wanted = PartnerRequest(link, channel, partner, on_admitted, on_refused)
         try:
             self._check_names(wanted)
             self._require(wanted)
@@ -100,67 +100,70 @@ class ChannelAdmission:
                 return
             user = self._decide(wanted)
         except MQError as error:
-            refused(error)
+            on_refused(error)
             return
-        then(user)
+        on_admitted(user)
 
     def forget(self, link: ServerLink) -> None:
-        """A link is gone; what it waits for will find that out."""
+        """Drop the pending request of a closed link; a look-up in progress is ignored later."""
         self._pending.pop(link, None)
 
     def is_considering(self, link: ServerLink) -> bool:
-        """Whether a partner on a link waits to be let in."""
+        """Return True if a request of the link is pending."""
         return link in self._pending
 
-    # -- the name of the host ------------------------------------------------------------------------------------------
+    # -- the host name -------------------------------------------------------------------------------------------------
 
-    def _ask_name(self, wanted: Partner) -> None:
-        """On a thread of the pool, without the lock."""
+    def _ask_name(self, wanted: PartnerRequest) -> None:
+        """Look up the host name, on a thread of the pool and without the lock."""
         if wanted.link.state < CLOSING:
             wanted.host = self._admission.lookups.host_name(host_of(wanted.link))
 
-    def _named(self, wanted: Partner) -> None:
+    def _named(self, wanted: PartnerRequest) -> None:
         link = wanted.link
         if self._pending.get(link) is not wanted:
             return
         del self._pending[link]
-        # It may be gone, or the peer went on as a client without waiting, and then it is nobody's message channel.
+        # The link may be closed, or the peer has connected as a client meanwhile.
         if link.state != NEW:
             return
         try:
             self._answer(wanted)
         except Exception as error:
-            # Nobody brings the queue manager down by what they say of themselves.
+            # Input of a peer must not end the queue manager.
             link.internal_error(error)
 
-    def _answer(self, wanted: Partner) -> None:
+    def _answer(self, wanted: PartnerRequest) -> None:
         try:
             user = self._decide(wanted)
         except MQError as error:
-            wanted.refused(error)
+            wanted.on_refused(error)
             return
-        wanted.then(user)
+        wanted.on_admitted(user)
 
     # -- the decision --------------------------------------------------------------------------------------------------
 
-    def _check_names(self, wanted: Partner) -> None:
-        """MQError for what cannot be a name. Nothing else is done with it, but that the operator sees it."""
+    def _check_names(self, wanted: PartnerRequest) -> None:
+        """MQError for an invalid name, which is not used for anything but the error log."""
         if not valid_name(wanted.name):
-            self._note(wanted, f"AMQ9509E: The other side says that its name is {_shown(wanted.name)}: that is none.")
-            raise MQError(MQRC_Q_MGR_NAME_ERROR, "What was given as the name of a queue manager is none.")
+            self._note(wanted, f"AMQ9509E: The partner's name {_printable(wanted.name)} is not valid.")
+            raise MQError(MQRC_Q_MGR_NAME_ERROR, "The name of the queue manager is not valid.")
         if not valid_name(wanted.channel, _CHANNEL_LENGTH_MAX):
-            self._note(wanted, f"AMQ9519E: {wanted.name} asks for channel {_shown(wanted.channel)}: that is no name.")
-            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "What was given as the name of a channel is none.")
+            self._note(
+                wanted,
+                f"AMQ9519E: {wanted.name} requests channel {_printable(wanted.channel)}: not a valid name.",
+            )
+            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "The name of the channel is not valid.")
 
-    def _require(self, wanted: Partner) -> Definition:
-        """The channel, for a link that speaks TLS as it asks. MQError."""
+    def _require(self, wanted: PartnerRequest) -> Definition:
+        """Return the channel, if its exits and TLS attributes admit the link. MQError."""
         name = wanted.channel
         found = self._manager.engine.of_type(ObjectType.CHANNEL).get(name)
         if found is None or not is_message_channel(found) or wanted.link.is_local:
-            what = "is none between queue managers" if found is not None else "is not defined here"
-            text = f"AMQ9519E: Channel {name}, which queue manager {wanted.name} asks for, {what}."
+            what = "is not a message channel" if found is not None else "is not defined here"
+            text = f"AMQ9519E: Channel {name}, which queue manager {wanted.name} requests, {what}."
             self._note(wanted, text)
-            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no message channel {name} here.")
+            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"Message channel {name} is not defined here.")
         text = check_exits(found, self._manager.settings.channels.ignores_exits)
         if text:
             self._note(wanted, text)
@@ -172,21 +175,21 @@ class ChannelAdmission:
             raise
         return found
 
-    def _decide(self, wanted: Partner) -> str:
-        """The user of a partner. MQError. The channel is looked at again: much may have happened meanwhile."""
+    def _decide(self, wanted: PartnerRequest) -> str:
+        """Return the user of a partner. The channel is checked again, since it may have changed meanwhile. MQError."""
         return self._user_by_rules(wanted, self._require(wanted))
 
     def user_of_called(self, link: ServerLink, channel: Definition, partner: str) -> str:
-        """The user for messages of a server that a requester here has called. MQError.
+        """Return the user for messages of a server that a requester here has called. MQError.
 
-        The same rules count as for a partner that connects, but for those that name hosts: CONNAME says where it is.
+        The same rules apply as to a partner that connects, except those that name hosts, since CONNAME sets the host.
         """
-        return self._user_by_rules(Partner(link, channel.name, partner, _nothing, _nothing), channel)
+        return self._user_by_rules(PartnerRequest(link, channel.name, partner, _nothing, _nothing), channel)
 
-    def _user_by_rules(self, wanted: Partner, channel: Definition) -> str:
+    def _user_by_rules(self, wanted: PartnerRequest, channel: Definition) -> str:
         user = text_of(channel, "MCAUSER")
         if not self._admission.applies_rules():
-            return user or self._unnamed(wanted)
+            return user or self._default_user(wanted)
         link = wanted.link
         tls = link.tls if link.tls is not None and link.tls.has_certificate else None
         subject = tls.peer_subject() if tls is not None else None
@@ -194,15 +197,15 @@ class ChannelAdmission:
         rules = self._manager.guard.rules
         decision = rules.decide(wanted.channel, host_of(link), wanted.host, "", subject, issuer, wanted.name)
         if decision.has_warning or decision.is_refused:
-            self._tell(wanted, decision, str(subject) if subject is not None else "")
+            self._report_blocked(wanted, decision, str(subject) if subject is not None else "")
         if decision.is_refused:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         if decision.user or user:
             return decision.user or user
-        return "" if decision.source == MQUSRC_CHANNEL else self._unnamed(wanted)
+        return "" if decision.source == MQUSRC_CHANNEL else self._default_user(wanted)
 
-    def _unnamed(self, wanted: Partner) -> str:
-        """The user of a channel for which nobody has named one. MQError where that would be an administrator."""
+    def _default_user(self, wanted: PartnerRequest) -> str:
+        """Return the user of a channel without MCAUSER and rule. MQError if that would be an administrator."""
         if self._manager.guard.is_administrator(EVERYBODY):
             self._note(
                 wanted,
@@ -213,10 +216,10 @@ class ChannelAdmission:
             raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
         return EVERYBODY
 
-    # -- telling -------------------------------------------------------------------------------------------------------
+    # -- reporting -----------------------------------------------------------------------------------------------------
 
-    def _tell(self, wanted: Partner, decision: Decision, peer: str) -> None:
-        """What a rule refuses, or would, is an event and a note."""
+    def _report_blocked(self, wanted: PartnerRequest, decision: Decision, peer: str) -> None:
+        """Send the event Channel Blocked and write to the error log, if a rule refuses or warns."""
         address = host_of(wanted.link)
         self._admission.send_blocked_event(
             decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer, wanted.name
@@ -227,17 +230,17 @@ class ChannelAdmission:
             wanted,
             f"AMQ9777E: Channel {wanted.channel}: queue manager {wanted.name} from {address} {verb} by {decision.why}. "
             f"DISPLAY CHLAUTH({wanted.channel}) MATCH(RUNCHECK) ADDRESS('{address}') QMNAME({wanted.name})"
-            f"{certificate} shows which rules count; SET CHLAUTH lets it in if it is to come in.",
+            f"{certificate} shows which rules apply; SET CHLAUTH admits it.",
         )
 
-    def _note(self, wanted: Partner, text: str) -> None:
+    def _note(self, wanted: PartnerRequest, text: str) -> None:
         self._server.note_link(wanted.link, text)
 
 
 def _nothing(_: object) -> None:
-    """For a partner that waits for no answer."""
+    """Callback of a request whose result is returned."""
 
 
-def _shown(name: str) -> str:
-    """What a stranger gives as a name, as far as it is worth a line."""
-    return repr(name[:_SHOWN_MAX])
+def _printable(name: str) -> str:
+    """Return a name from an unauthenticated peer in printable form, cut to a sensible length."""
+    return repr(name[:_PRINTED_NAME_MAX])

@@ -1,6 +1,6 @@
-"""Places for channels: those that are taken, those who are refused for want of one, and those who wait for one.
+"""Channel capacity: counts channels against MaxChannels and MaxActiveChannels, and queues those that have to wait.
 
-On the reactor's thread and under the engine's lock. What is decided, `channel_limits.py` decides.
+Runs on the reactor's thread and under the engine's lock. The rules are in `limits.py`.
 """
 
 from __future__ import annotations
@@ -33,28 +33,30 @@ from ostler.server.net.link import ServerLink
 if TYPE_CHECKING:
     from ostler.server.channels.service import ChannelService
 
-_NUMBER: Final = "AMQ9513E"
+_MESSAGE_NUMBER: Final = "AMQ9513E"
 
 
 class ChannelCapacity:
-    def __init__(self, channels: ChannelService, call: Callable[[ChannelInstance], None]) -> None:
-        """`call` has a channel connect that has waited for its place."""
+    """Slots for current and active channels, of clients and queue managers together."""
+
+    def __init__(self, channels: ChannelService, connect: Callable[[ChannelInstance], None]) -> None:
+        """`connect` starts the connection of a channel that has waited for its slot."""
         settings = channels.manager.settings.channels
         self.limits = ChannelLimits(settings.channels_max, settings.active_channels_max)
         self.adoption = McaAdoption(settings.adopt_new_mca, settings.adopt_new_mca_check)
         self._channels = channels
-        self._connect = call
+        self._connect = connect
         self._waiting: deque[ChannelInstance] = deque()
         self._is_posted = False
 
-    # -- those who come in ---------------------------------------------------------------------------------------------
+    # -- inbound channels ----------------------------------------------------------------------------------------------
 
     def check_inbound(self, name: str, link: ServerLink, *leaving: ChannelInstance | None) -> None:
-        """MQError when a queue manager that has connected cannot use a channel. `leaving` make way for it."""
+        """MQError if a limit refuses a queue manager that has connected. `leaving` instances end for it."""
         self._require(name, link, self._limit_reached(name, False, leaving))
 
     def check_client(self, channel: Definition, link: ServerLink, instances: ClientInstances) -> None:
-        """MQError when a client that has connected cannot use a channel."""
+        """MQError if a limit refuses a client that has connected."""
         name, host = channel.name, host_of(link)
         most, most_each = number_of(channel, "MAXINST", 0), number_of(channel, "MAXINSTC", 0)
         of_channel = check_instance_limits(name, host, instances.of(name), most, instances.of(name, host), most_each)
@@ -64,55 +66,55 @@ class ChannelCapacity:
         if shortage is None:
             return
         engine = self._channels.engine
-        made = channel_events.on_channel_not_available(engine, shortage.qualifier, name, host_of(link), shortage.most)
-        send_own_messages(engine, made, None)
+        event = channel_events.on_channel_not_available(engine, shortage.qualifier, name, host_of(link), shortage.most)
+        send_own_messages(engine, event, None)
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, shortage.text)
 
-    # -- those who call by themselves ----------------------------------------------------------------------------------
+    # -- outbound channels ---------------------------------------------------------------------------------------------
 
     def check_start(self, name: str, kind: str, before: ChannelInstance | None) -> None:
-        """CommandRefused when a channel cannot be started. Sending ends may wait until they can be active."""
+        """CommandRefused if a limit refuses a start. Sending ends may wait until they can be active."""
         shortage = self._limit_reached(name, kind != "RQSTR", (before,))
         if shortage is not None:
-            raise CommandRefused(_NUMBER, shortage.text.removeprefix(f"{_NUMBER}: "))
+            raise CommandRefused(_MESSAGE_NUMBER, shortage.text.removeprefix(f"{_MESSAGE_NUMBER}: "))
 
     def acquire(self, instance: ChannelInstance) -> bool:
-        """Whether a channel that is STARTING has a place among the active ones. If not, it waits for one."""
+        """Return True if a STARTING channel may become active now. Otherwise it is queued for the next free slot."""
         self._drop_cancelled()
         if not self._waiting and self._has_slot(instance):
             return True
         self._waiting.append(instance)
         self._channels.note_channel(self.limits.waiting_text(instance.name))
-        queue, address = _whereto(instance)
+        queue, address = _destination(instance)
         engine = self._channels.engine
-        made = channel_events.on_channel_not_activated(engine, instance.name, queue, address)
-        send_own_messages(engine, made, None)
-        self.release()  # others may have left a place a moment ago
+        event = channel_events.on_channel_not_activated(engine, instance.name, queue, address)
+        send_own_messages(engine, event, None)
+        self.release()  # a slot may have become free a moment ago
         return False
 
     def release(self) -> None:
-        """A channel may have ceased to be active: see who waits, as soon as that is done."""
+        """Give free slots to waiting channels, after a channel may have ceased to be active."""
         if self._waiting and not self._is_posted:
             self._is_posted = True
             self._channels.reactor.post(self._serve_waiting)
 
     def _serve_waiting(self) -> None:
-        """Those who wait take the places that are free, in their order."""
+        """Start waiting channels in their order while slots are free."""
         self._is_posted = False
         while not self._channels.is_ending:
             self._drop_cancelled()
             if not self._waiting or not self._has_slot(self._waiting[0]):
                 return
             instance = self._waiting.popleft()
-            queue, address = _whereto(instance)
+            queue, address = _destination(instance)
             engine = self._channels.engine
-            made = channel_events.on_channel_activated(engine, instance.name, queue, address)
-            send_own_messages(engine, made, None)
-            self._channels.manager.note(f"AMQ9002I: Channel '{instance.name}' is starting: it has its place now.")
+            event = channel_events.on_channel_activated(engine, instance.name, queue, address)
+            send_own_messages(engine, event, None)
+            self._channels.manager.note(f"AMQ9002I: Channel '{instance.name}' is starting: it may be active now.")
             self._connect(instance)
 
     def _drop_cancelled(self) -> None:
-        """Some of those who waited were stopped meanwhile."""
+        """Drop waiting channels that were stopped meanwhile."""
         calling = self._channels.outbound_instances
         gone = [each for each in self._waiting if each.state != STARTING or calling.get(each.name) is not each]
         for instance in gone:
@@ -124,22 +126,22 @@ class ChannelCapacity:
         return self._has_spare_slots() or self.limits.may_be_active(self.channel_counts((instance,)))
 
     def _limit_reached(
-        self, name: str, is_calling: bool, leaving: tuple[ChannelInstance | None, ...]
+        self, name: str, is_outbound: bool, leaving: tuple[ChannelInstance | None, ...]
     ) -> LimitReached | None:
         return (
             None
             if self._has_spare_slots()
-            else self.limits.limit_reached(name, self.channel_counts(leaving), is_calling)
+            else self.limits.limit_reached(name, self.channel_counts(leaving), is_outbound)
         )
 
     def _has_spare_slots(self) -> bool:
-        """Whether there is a place for one more even if all that is remembered were active: then nobody is counted."""
+        """Return True if one more channel fits even if all known channels were active; this saves the exact count."""
         channels = self._channels
-        remembered = len(channels.outbound_instances) + len(channels.inbound_instances) + len(channels.stopped)
-        return channels.server.client_channel_counts().current + remembered < self.limits.lower
+        known = len(channels.outbound_instances) + len(channels.inbound_instances) + len(channels.stopped)
+        return channels.server.client_channel_counts().current + known < self.limits.lower
 
     def channel_counts(self, leaving: tuple[ChannelInstance | None, ...] = ()) -> ChannelCounts:
-        """All channels, but for some."""
+        """Count all channels except those in `leaving`."""
         channels = self._channels
         there = [
             each
@@ -151,6 +153,6 @@ class ChannelCapacity:
         return count_channels([*(each.state for each in there), *stopped]).plus(channels.server.client_channel_counts())
 
 
-def _whereto(instance: ChannelInstance) -> tuple[str, str]:
-    """The transmission queue and the connection name, as defined: there is no connection."""
+def _destination(instance: ChannelInstance) -> tuple[str, str]:
+    """Return the transmission queue and the connection name of the definition, since there is no connection."""
     return text_of(instance.definition, "XMITQ"), text_of(instance.definition, "CONNAME")

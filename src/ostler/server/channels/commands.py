@@ -1,4 +1,7 @@
-"""START, STOP, PING, RESET and RESOLVE CHANNEL for message channels, from the threads that commands run on."""
+"""START, STOP, PING, RESET and RESOLVE CHANNEL for message channels.
+
+Commands come from other threads; the work is posted to the reactor.
+"""
 
 from __future__ import annotations
 
@@ -49,34 +52,36 @@ from ostler.wire.tls_stream import TlsFailed
 if TYPE_CHECKING:
     from ostler.server.assembly import Server
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 _PING_SECONDS: Final = 60.0
 _ASK_SECONDS: Final = 2.0
 
 
 class Ping:
-    """A question on its way to a partner and back."""
+    """A PING CHANNEL in progress."""
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         self.data = data
         self.done = threading.Event()
-        self.failure = "nothing came back"
+        self.failure = "the partner did not answer in time"
         self.attempt: ConnectAttempt | None = None
         self.agent: ChannelAgent | None = None
 
-    def not_there(self, text: str) -> None:
-        """The partner could not be reached."""
-        self.over(f"AMQ9202E: the partner is not there. {text}")
+    def on_connect_failed(self, text: str) -> None:
+        self.finish(f"AMQ9202E: the partner cannot be reached. {text}")
 
-    def over(self, failure: str) -> None:
+    def finish(self, failure: str) -> None:
+        """Set the result; an empty failure is success."""
         if not self.done.is_set():
             self.failure = failure
             self.done.set()
 
 
 class ChannelCommands:
+    """The channel commands of a server."""
+
     def __init__(self, server: Server, channels: ChannelService, tls: TlsContexts) -> None:
         self._server = server
         self._channels = channels
@@ -86,14 +91,14 @@ class ChannelCommands:
     # -- from other threads --------------------------------------------------------------------------------------------
 
     def start(self, name: str) -> None:
-        self._ask_for_good(partial(self._channels.start, name))
+        self._run_durably(partial(self._channels.start, name))
 
     def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
-        self._ask_for_good(partial(stop_channel, self._channels, name, mode, status, connection_name, queue_manager))
+        self._run_durably(partial(stop_channel, self._channels, name, mode, status, connection_name, queue_manager))
 
-    def _ask_for_good(self, question: Callable[[], None]) -> None:
-        """Have something done that counts after a crash, too."""
-        lsn = self._ask(partial(_done_at, question, self._channels.engine))
+    def _run_durably(self, task: Callable[[], None]) -> None:
+        """Run a task on the reactor's thread, and wait until its changes are durable."""
+        lsn = self._run(partial(_run_to_lsn, task, self._channels.engine))
         self._server.manager.writer.wait_durable(lsn)
 
     def status(self) -> list[ChannelStatus]:
@@ -102,39 +107,39 @@ class ChannelCommands:
             return [each for each in all_statuses(self._channels) if self._channels.find(each.name) is not None]
 
     def reset(self, name: str, sequence_number: int) -> None:
-        lsn = self._ask(partial(self._reset, name, sequence_number))
+        lsn = self._run(partial(self._reset, name, sequence_number))
         if lsn:
             self._server.manager.writer.wait_durable(lsn)
 
     def resolve(self, name: str, action: str, luwid: bytes) -> str:
-        """What the operator should know besides, or nothing."""
-        lsn, warning = self._ask(partial(self._resolve, name, action, luwid))
+        """Resolve in-doubt batches, and return a warning for the operator or an empty text."""
+        lsn, warning = self._run(partial(self._resolve, name, action, luwid))
         self._server.manager.writer.wait_durable(lsn)
         return warning
 
     def ping(self, name: str, data_bytes: int) -> None:
-        """Returns when the partner has answered. CommandRefused."""
+        """Return when the partner has answered. CommandRefused."""
         ping = Ping(name, os.urandom(data_bytes))
-        self._ask(partial(self._ping, ping))
+        self._run(partial(self._ping, ping))
         in_time = ping.done.wait(_PING_SECONDS)
-        self._ask(partial(self._hang_up, ping))
+        self._run(partial(self._end_ping, ping))
         if not in_time or ping.failure:
             why = ping.failure if ping.failure.startswith("AMQ") else f"AMQ9999E: {ping.failure.rstrip('.')}."
             number, _, text = why.partition(": ")
             raise CommandRefused(number, f"Channel {name} cannot be pinged: {text}")
 
-    def _ask(self, question: Callable[[], Answer]) -> Answer:
-        """Have something done on the reactor's thread, and wait for it. What it raises is raised here."""
-        answers: list[Answer] = []
+    def _run(self, task: Callable[[], Result]) -> Result:
+        """Run a task on the reactor's thread and return its result; its exception is raised here."""
+        results: list[Result] = []
         errors: list[Exception] = []
         done = threading.Event()
-        self._server.reactor.post(partial(_answer, question, answers, errors, done))
+        self._server.reactor.post(partial(_run_task, task, results, errors, done))
         while not done.wait(_ASK_SECONDS):
             if not self._server.is_serving():
                 raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._server.manager.name} has ended.")
         if errors:
-            raise errors.pop()  # left in a list of this frame it would lead to itself
-        return answers[0]
+            raise errors.pop()  # a list in this frame would form a reference cycle with its traceback
+        return results[0]
 
     # -- on the reactor's thread ---------------------------------------------------------------------------------------
 
@@ -144,11 +149,11 @@ class ChannelCommands:
         if channels.is_active(name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use. Stop it before it is reset.")
         if subtype_of(ObjectType.CHANNEL, definition.attributes) in SENDER_TYPES:
-            doubts = batches_in_doubt(channels.engine, name)
-            if doubts:
+            in_doubt = batches_in_doubt(channels.engine, name)
+            if in_doubt:
                 raise CommandRefused(
                     "AMQ8101E",
-                    f"Channel {name} is in doubt about {len(doubts)} batches. Start it to settle them, or RESOLVE it.",
+                    f"Channel {name} is in doubt about {len(in_doubt)} batches. START or RESOLVE it first.",
                 )
             record = channels.records.find(sync_records.SENDING, name).successor()
             record.sequence = sequence_number - 1
@@ -159,7 +164,7 @@ class ChannelCommands:
             if old.kind == sync_records.RECEIVING and old.channel == name:
                 record = old.successor()
                 record.sequence = sequence_number - 1
-                record.luwid = old.luwid  # what was committed last stays known
+                record.luwid = old.luwid  # the last committed batch stays known
                 lsn = int(channels.records.write(record))
         return lsn
 
@@ -167,17 +172,17 @@ class ChannelCommands:
         channels = self._channels
         engine, records = channels.engine, channels.records
         channels.require(name)
-        doubts = batches_in_doubt(engine, name)
-        if not doubts:
+        in_doubt = batches_in_doubt(engine, name)
+        if not in_doubt:
             raise CommandRefused("AMQ8101E", f"Channel {name} is not in doubt about any messages.")
         if channels.is_active(name):
-            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use, and resolves by itself.")
-        count = len(doubts)
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use, and resolves its batches itself.")
+        count = len(in_doubt)
         warning = ""
         if luwid:
             committed = resolve_up_to(engine, records, name, luwid)
             if committed < 0:
-                known = ", ".join(each.luwid.hex().upper() for each in doubts)
+                known = ", ".join(each.luwid.hex().upper() for each in in_doubt)
                 raise CommandRefused(
                     "AMQ8101E",
                     f"Channel {name} is not in doubt about batch {luwid.hex().upper()}, but about {known}, and the one "
@@ -193,8 +198,8 @@ class ChannelCommands:
                 done = "committed" if action == "COMMIT" else "backed out"
                 warning = (
                     f"AMQ8025W: Channel {name} was in doubt about {count} batches, and all of them were {done}. If the "
-                    f"partner has committed some only, messages are {'lost' if action == 'COMMIT' else 'there twice'}. "
-                    "ACTION(COMMIT) with LUWID, as LSTLUWID there, tells them apart."
+                    f"partner has committed some only, messages are {'lost' if action == 'COMMIT' else 'duplicated'}. "
+                    "ACTION(COMMIT) with LUWID, as LSTLUWID there, resolves each by itself."
                 )
                 channels.note_channel(warning)
         return int(engine.journal.end_lsn()), warning
@@ -205,15 +210,16 @@ class ChannelCommands:
         channels = self._channels
         definition = channels.require(ping.name)
         if channels.is_active(ping.name):
-            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {ping.name} is in use, so its partner is there.")
+            raise CommandRefused(CHANNEL_ACTIVE, f"Channel {ping.name} is in use, so its partner is reachable.")
         names = text_of(definition, "CONNAME")
         if not names:
             raise CommandRefused("AMQ8101E", f"Channel {ping.name} has no CONNAME to ping.")
+        on_connected = partial(self._on_ping_connected, ping, definition)
         ping.attempt = channels.connector.connect(
-            names, text_of(definition, "LOCLADDR"), 0, partial(self._ping_by, ping, definition), ping.not_there
+            names, text_of(definition, "LOCLADDR"), 0, on_connected, ping.on_connect_failed
         )
 
-    def _ping_by(self, ping: Ping, definition: Definition, sock: socket.socket, address: str) -> None:
+    def _on_ping_connected(self, ping: Ping, definition: Definition, sock: socket.socket, address: str) -> None:
         channels = self._channels
         link = ServerLink(channels.reactor, sock, address, False)
         agent = ChannelAgent(channels.reactor, channels, ping.name, link)
@@ -231,7 +237,7 @@ class ChannelCommands:
         hello = propose(ChannelSettings(definition), channels.engine.name, channels.engine.ccsid, PINGS)
         link.send(hello_frame(hello))
 
-    def _hang_up(self, ping: Ping) -> None:
+    def _end_ping(self, ping: Ping) -> None:
         if ping.attempt is not None:
             ping.attempt.cancel()
         if ping.agent is not None:
@@ -240,7 +246,7 @@ class ChannelCommands:
         ping.attempt = ping.agent = None
 
     def answer_ping(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
-        """Somebody pings a channel of ours. MQError when the two ends do not go together."""
+        """Result a partner that pings a channel. MQError if the definitions of both ends do not match."""
         engine = self._channels.engine
         self._channels.inbound.check_receiver(hello, definition)
         agreed = negotiate(hello, ChannelSettings(definition), engine.name, engine.ccsid)
@@ -249,48 +255,48 @@ class ChannelCommands:
         link.send(welcome_frame(request, agreed))
         agent.on_negotiated(agreed)
 
-    def ping_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
-        """A frame for an agent that pings, or is pinged."""
+    def on_ping_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
+        """Handle a frame of an agent that pings or is pinged."""
         ping = self._pings.get(agent)
         if ping is None:
             if type != CHANNEL_PING or len(payload) > PING_BYTES_MAX:
-                raise MalformedFrame(f"a frame of type {type} where it cannot be")
+                raise MalformedFrame(f"a frame of type {type} is not expected now")
             agent.link.send(frame(CHANNEL_PING | REPLY, 0, request, payload))
         elif type == CHANNEL_HELLO | REPLY:
             refusal = refusal_in(payload, ping.name)
             if refusal is not None:
-                ping.over(refusal.text)
+                ping.finish(refusal.text)
                 return
             agreed = decode_channel_hello(payload, 8)
             check_agreement(agreed, ChannelSettings(self._channels.require(ping.name)))
             agent.on_negotiated(agreed)
             agent.link.send(frame(CHANNEL_PING, 0, 1, ping.data))
         elif type == FAREWELL:
-            ping.over(quote_partner("The partner", decode_reason(PayloadReader(payload))[1]))
+            ping.finish(quote_partner("The partner", decode_reason(PayloadReader(payload))[1]))
         elif type == CHANNEL_PING | REPLY:
-            ping.over("" if payload == ping.data else "what came back was not what was sent")
+            ping.finish("" if payload == ping.data else "the reply differs from the data that was sent")
         else:
-            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+            raise MalformedFrame(f"a frame of type {type} is not expected now")
 
-    def ping_over(self, agent: ChannelAgent, text: str) -> None:
+    def on_ping_ended(self, agent: ChannelAgent, text: str) -> None:
         ping = self._pings.pop(agent, None)
         if ping is not None:
-            ping.over(text or "the connection was closed")
+            ping.finish(text or "the connection was closed")
 
 
 def stop_channel(
     channels: ChannelService, name: str, mode: str, status: str, connection_name: str, queue_manager: str
 ) -> None:
-    """STOP CHANNEL. CommandRefused."""
+    """STOP CHANNEL: stop the instances that CONNAME and QMNAME select. CommandRefused."""
     definition = channels.require(name)
     kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-    concerned = [each for each in channels.inbound_instances.values() if each.name == name]
+    selected = [each for each in channels.inbound_instances.values() if each.name == name]
     if name in channels.outbound_instances:
-        concerned.append(channels.outbound_instances[name])
+        selected.append(channels.outbound_instances[name])
     if connection_name:
-        concerned = [each for each in concerned if connection_name in (each.host, each.address)]
+        selected = [each for each in selected if connection_name in (each.host, each.address)]
     if queue_manager:
-        concerned = [each for each in concerned if each.partner == queue_manager]
+        selected = [each for each in selected if each.partner == queue_manager]
     is_whole = not connection_name and not queue_manager
     if status == "STOPPED" and is_whole:
         channels.set_desired_state(name, DesiredState.STOPPED)
@@ -298,14 +304,14 @@ def stop_channel(
             channels.stopped.add(name)
         if kind in CALLER_TYPES and name not in channels.outbound_instances:
             channels.outbound_instances[name] = ChannelInstance(definition, False)
-            concerned.append(channels.outbound_instances[name])
+            selected.append(channels.outbound_instances[name])
         send_own_messages(channels.engine, channel_events.on_channel_stopped_by_user(channels.engine, name), None)
     elif is_whole:
-        channels.records.forget(sync_records.DESIRED_STATE, name)
+        channels.records.delete(sync_records.DESIRED_STATE, name)
         channels.stopped.discard(name)
-    if not concerned and status != "STOPPED":
+    if not selected and status != "STOPPED":
         raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
-    for instance in concerned:
+    for instance in selected:
         _stop_instance(channels, instance, mode, status)
 
 
@@ -328,17 +334,17 @@ def _ending_event(instance: ChannelInstance) -> int:
     return states.ENABLED if instance.state in (states.INACTIVE, STOPPED) else ENDED
 
 
-def _done_at(question: Callable[[], None], engine: Engine) -> int:
-    """Do something; the LSN behind which it is durable."""
-    question()
+def _run_to_lsn(task: Callable[[], None], engine: Engine) -> int:
+    """Run a task, and return the LSN at which its changes are durable."""
+    task()
     return int(engine.journal.end_lsn())
 
 
-def _answer(
-    question: Callable[[], Answer], answers: list[Answer], errors: list[Exception], done: threading.Event
+def _run_task(
+    task: Callable[[], Result], results: list[Result], errors: list[Exception], done: threading.Event
 ) -> None:
     try:
-        answers.append(question())
+        results.append(task())
     except Exception as error:
         errors.append(error)
     done.set()

@@ -1,4 +1,4 @@
-"""Queue managers that connect to this one, and want to send by a channel or be sent to."""
+"""Inbound channel requests: hellos of queue managers that connect to this one, to send or to request messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class InboundChannels:
-    """On the reactor's thread, under the engine's lock."""
+    """Starts inbound channel instances, on the reactor's thread and under the engine's lock."""
 
     def __init__(self, channels: ChannelService, admission: ChannelAdmission) -> None:
         self._channels = channels
@@ -43,17 +43,17 @@ class InboundChannels:
         self._name = channels.engine.name
 
     def handle_hello(self, link: ServerLink, request: int, payload: bytes) -> None:
-        """A queue manager has connected, and wants to use a channel."""
+        """Handle the first frame of a queue manager that has connected."""
         hello = decode_channel_hello(payload)
-        refused = partial(self._reject, link, request)
+        reject = partial(self._reject, link, request)
         if self._channels.is_ending:
-            refused(MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._name} is ending."))
+            reject(MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._name} is ending."))
             return
         if hello.version < 1:
-            refused(MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not spoken here."))
+            reject(MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not supported."))
             return
-        then = partial(self._admitted, link, request, hello)
-        self._admission.consider(link, hello.channel, hello.queue_manager, then, refused)
+        on_admitted = partial(self._admitted, link, request, hello)
+        self._admission.consider(link, hello.channel, hello.queue_manager, on_admitted, reject)
 
     def _reject(self, link: ServerLink, request: int, error: MQError) -> None:
         text = error.detail or str(error)
@@ -61,7 +61,7 @@ class InboundChannels:
         link.close_after_flush(f"refused: {text}")
 
     def _admitted(self, link: ServerLink, request: int, hello: ChannelHello, user: str) -> None:
-        """A partner may use the channel, in the name of a user."""
+        """Start the channel of an admitted partner, whose messages are put as `user`."""
         if link.state >= CLOSING:
             return
         try:
@@ -81,18 +81,18 @@ class InboundChannels:
     def _accept_sender(
         self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition, user: str
     ) -> None:
-        """A sending end has connected. MQError."""
+        """Start a receiving end for a sender that has connected. MQError."""
         name, partner = hello.channel, hello.queue_manager
         self.check_receiver(hello, definition)
-        # Who would be refused anyhow ends nobody's connection.
+        # A partner that is refused must not end an existing connection.
         negotiate(hello, ChannelSettings(definition), self._name, self._channels.engine.ccsid)
-        old = self._conflicting_instances(name, partner)
-        for before in old:
+        conflicting = self._conflicting_instances(name, partner)
+        for before in conflicting:
             self._check_adoption(before, partner, link)
         own = self._channels.outbound_instances.get(name)
         waiting = own if own is not None and own.state == REQUESTING else None
-        self._channels.capacity.check_inbound(name, link, waiting, *old)
-        for before in old:
+        self._channels.capacity.check_inbound(name, link, waiting, *conflicting)
+        for before in conflicting:
             self._replace(before, partner)
         instance = ChannelInstance(definition, True)
         if waiting is not None:
@@ -103,7 +103,7 @@ class InboundChannels:
         self.start_receiver(self._channels.new_agent(instance, link), request, hello, user)
 
     def check_receiver(self, hello: ChannelHello, definition: Definition) -> None:
-        """MQError when a sending end that has connected, or pings, does not find a receiving one that may be used."""
+        """MQError if the channel of a sender that has connected or pings is not a receiving one, or is stopped."""
         name = hello.channel
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
         if kind not in RECEIVER_TYPES:
@@ -115,44 +115,44 @@ class InboundChannels:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
 
     def _conflicting_instances(self, name: str, partner: str) -> list[ChannelInstance]:
-        """The instances that a new one cannot run beside: they count by the same record, or are the channel itself."""
-        own = self._channels.outbound_instances.get(name)  # a requester that has called, and is called now
+        """Return the instances that would use the same sync record or the same channel as a new one."""
+        own = self._channels.outbound_instances.get(name)  # a requester that has called, and is now called back
         found = (self._channels.inbound_instances.get((name, partner)), own)
         return [each for each in found if each is not None and each.is_receiving]
 
     def _check_adoption(self, before: ChannelInstance, partner: str, link: ServerLink) -> None:
-        """MQError when a partner that has connected again must not take the place of an instance."""
+        """MQError if AdoptNewMCA does not let a partner that has connected again replace an instance."""
         is_same_address = before.host == link.address.partition("(")[0]
         why = self._channels.capacity.adoption.refusal_reason(before.kind, before.partner == partner, is_same_address)
         if why:
             raise _in_use(before, why)
 
     def _replace(self, before: ChannelInstance, partner: str) -> None:
-        """A partner that connects again has lost its old connection, whatever it looks like from here."""
+        """End an instance whose partner has connected again, since that partner has lost its old connection."""
         self._channels.note_rate_limited(
             f"AMQ9543I {before.name} {before.host}",
-            f"AMQ9543I: Channel {before.name}: {partner} has connected again; its old connection is given up.",
+            f"AMQ9543I: Channel {before.name}: {partner} has connected again; its old connection is closed.",
         )
         if before.agent is not None:
             before.agent.finish(EndReason.RETRYABLE, 0, "the partner has connected again")
 
     def _check_sending(self, before: ChannelInstance, partner: str, link: ServerLink) -> None:
-        """MQError when a requester must not take the place of who has messages from a channel."""
-        calls: bool = not before.is_inbound
-        if before.agent is None or (calls and (before.kind == "SVR" or before.state != RUNNING)):
-            # It calls by itself, now and whenever that is cut. A sender is asked to call again; a server that calls
-            # would only be answered, and nobody would call any more.
+        """MQError if a requester may not replace the partner that a channel sends to."""
+        is_outbound: bool = not before.is_inbound
+        if before.agent is None or (is_outbound and (before.kind == "SVR" or before.state != RUNNING)):
+            # It connects by itself, and again after a failure. A sender is asked to call back; an outbound server would
+            # only be answered, and would not connect any more.
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {before.name} is in use at {self._name}.")
         self._check_adoption(before, partner, link)
 
     def check_free(self, name: str, partner: str) -> None:
-        """MQError when a partner uses a channel already: two ends must not count by the same record."""
+        """MQError if a partner already uses a channel: two ends must not use the same sync record."""
         before = self._channels.inbound_instances.get((name, partner))
         if before is not None and before.agent is not None:
             raise _in_use(before, "it runs already, and needs no second connection")
 
     def start_receiver(self, agent: ChannelAgent, request: int, hello: ChannelHello, user: str) -> None:
-        """Be the receiving end of a link. MQError."""
+        """Start the receiving end of a link. MQError."""
         instance = agent.instance
         assert isinstance(instance, ChannelInstance)
         instance.partner = hello.queue_manager
@@ -174,12 +174,12 @@ class InboundChannels:
         agent.receiving = end
         agent.on_negotiated(end.agreed)
         self._channels.mark_running(instance)
-        # Strangers may connect as often as they like.
+        # Rate-limited: an unauthenticated peer may connect at any rate.
         text = f"AMQ9002I: Channel '{instance.name}' is starting, for {instance.partner} at {instance.host}."
         self._channels.note_rate_limited(f"AMQ9002I {instance.name} {instance.host}", text)
 
     def _accept_requester(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
-        """A requester has connected. MQError."""
+        """Start a sending end for a requester that has connected, or call it back. MQError."""
         name = hello.channel
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
         if kind not in SENDER_TYPES:
@@ -213,8 +213,8 @@ class InboundChannels:
 
 
 def _in_use(instance: ChannelInstance, why: str) -> MQError:
-    """The refusal of a partner, which tries again by itself. Until then the old connection may have ended."""
+    """Return the refusal of a partner; it retries, and by then the old connection may have ended."""
     name = instance.name
     whose = f"is in use by {instance.partner} from {instance.address}, and not taken over: {why}"
-    advice = f"STOP CHANNEL({name}) MODE(FORCE) STATUS(INACTIVE) ends a connection that is none any more"
+    advice = f"STOP CHANNEL({name}) MODE(FORCE) STATUS(INACTIVE) ends a dead connection"
     return MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} {whose}. {advice}.")

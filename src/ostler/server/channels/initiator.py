@@ -1,10 +1,10 @@
-"""The channel initiator: it takes trigger messages off SYSTEM.CHANNEL.INITQ and has the channels started they ask for.
+"""The channel initiator: gets trigger messages from SYSTEM.CHANNEL.INITQ and starts the channels they name.
 
-Which channel that is, TRIGDATA of the transmission queue says, or else USERDATA of its process, or else the channel
-definitions: the first sender or server, by name, with that transmission queue.
+The channel is TRIGDATA of the transmission queue, or else USERDATA of its process, or else the first sender or server
+channel, by name, with that transmission queue.
 
-It has no thread: a get waits on the queue, and the reactor goes on with it when there is a message. Whatever is on the
-queue, the next message is served. When the queue cannot be read any more, it is tried again every few seconds.
+The initiator has no thread: a get waits on the queue, and the reactor continues when a message arrives. An invalid
+message does not stop it. If the queue cannot be read, it retries every few seconds.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
 from ostler.model.structures.headers import MQTM
 from ostler.model.structures.layout import trim
+from ostler.server.channels.instance import SENDER_TYPES
 from ostler.server.net.reactor import Reactor
 from ostler.server.net.timers import Timer
 from ostler.server.queue_manager import QueueManager
@@ -54,11 +55,10 @@ APPLICATION: Final = "ostler-channel-initiator"
 STOPPED: Final = "STOPPED"
 STARTING: Final = "STARTING"
 RUNNING: Final = "RUNNING"
-AGAIN_MS: Final = 5000
-_MESSAGES_MAX: Final = 64  # in one go: others wait for the reactor too
-_LENGTH_MAX: Final = 4096  # MQTM has 684 bytes; whatever is longer is none
+RETRY_MS: Final = 5000
+_MESSAGES_MAX: Final = 64  # in one pass, so that other work of the reactor is not delayed
+_LENGTH_MAX: Final = 4096  # MQTM has 684 bytes
 _FORMAT_BYTES: Final = 8
-_SENDING: Final = ("SDR", "SVR")
 _GET: Final = (
     MQGMO_WAIT
     | MQGMO_NO_SYNCPOINT
@@ -70,65 +70,65 @@ _GET: Final = (
 
 
 class ChannelInitiator:
-    """Serves initiation queues for channels. Under the engine's lock, on any thread."""
+    """Serves initiation queues for channels. Methods are called under the engine's lock, on any thread."""
 
     def __init__(self, manager: QueueManager, reactor: Reactor, start_channel: Callable[[str], None]) -> None:
         """`start_channel` is called on the reactor's thread, under the engine's lock."""
         self.manager = manager
         self.reactor = reactor
         self.start_channel = start_channel
-        self.notes = RateLimitedLog(manager.note)  # whoever puts messages there has some say in them
-        self._watches: dict[str, InitiationQueueReader] = {}
+        self.notes = RateLimitedLog(manager.note)  # rate-limited: applications choose the contents of trigger messages
+        self._readers: dict[str, InitiationQueueReader] = {}
 
     @property
     def status(self) -> str:
         """STOPPED, STARTING or RUNNING, as QMSTATUS shows it."""
-        watches = [each.status for each in self._watches.values()]
-        if RUNNING in watches:
+        readers = [each.status for each in self._readers.values()]
+        if RUNNING in readers:
             return RUNNING
-        return STARTING if STARTING in watches else STOPPED
+        return STARTING if STARTING in readers else STOPPED
 
     def begin(self) -> None:
-        """The queue manager has started: serve the queue of its own, as soon as that can be."""
-        watch = self._new_watch(DEFAULT_QUEUE)
-        if watch is not None:
-            watch.begin()
+        """Serve the default initiation queue as soon as possible, when the queue manager starts."""
+        reader = self._new_reader(DEFAULT_QUEUE)
+        if reader is not None:
+            reader.begin()
 
     def start(self, queue: str = "") -> bool:
-        """START CHINIT: serve a queue, or the one of its own. False: it does already. MQError when that cannot be."""
+        """START CHINIT: serve a queue, by default SYSTEM.CHANNEL.INITQ. Return False if it is served already."""
         queue = queue or DEFAULT_QUEUE
-        watch = self._new_watch(queue)
-        if watch is None:
+        reader = self._new_reader(queue)
+        if reader is None:
             return False
         try:
-            watch.open()
+            reader.open()
         except MQError:
-            watch.end()
-            del self._watches[queue]
+            reader.end()
+            del self._readers[queue]
             raise
         return True
 
-    def _new_watch(self, queue: str) -> InitiationQueueReader | None:
-        before = self._watches.get(queue)
+    def _new_reader(self, queue: str) -> InitiationQueueReader | None:
+        before = self._readers.get(queue)
         if before is not None and before.status == RUNNING:
             return None
         if before is not None:
             before.end()
-        watch = self._watches[queue] = InitiationQueueReader(self, queue)
-        return watch
+        reader = self._readers[queue] = InitiationQueueReader(self, queue)
+        return reader
 
     def stop(self) -> bool:
-        """STOP CHINIT: serve no queue. Channels run on. False: it serves none."""
+        """STOP CHINIT: stop to serve all queues; channels keep running. Return False if none was served."""
         is_serving = self.status != STOPPED
-        watches = self._watches
-        self._watches = {}
-        for watch in watches.values():
-            watch.end()
+        readers = self._readers
+        self._readers = {}
+        for reader in readers.values():
+            reader.end()
         return is_serving
 
 
 class InitiationQueueReader(Timer):
-    """A get that waits on an initiation queue; as a timer, the next try when the queue could not be read."""
+    """A waiting get on an initiation queue; its timer is the next attempt if the queue cannot be read."""
 
     def __init__(self, initiator: ChannelInitiator, queue: str) -> None:
         super().__init__()
@@ -147,14 +147,14 @@ class InitiationQueueReader(Timer):
     # -- under the engine's lock, on any thread ------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Open the queue, now or later."""
+        """Open the queue now, or retry later."""
         try:
             self.open()
         except Exception as error:
             self._fail(error)
 
     def open(self) -> None:
-        """Open the queue, and have the reactor begin to serve it. MQError."""
+        """Open the queue and start to serve it on the reactor. MQError."""
         connection = self._manager.admit(user_name(os.getuid()), APPLICATION, MQAT_CHANNEL_INITIATOR)
         connection.is_privileged = True
         self._connection = connection
@@ -164,11 +164,11 @@ class InitiationQueueReader(Timer):
         self._ring()
 
     def end(self) -> None:
-        """Serve no more."""
+        """Stop to serve the queue."""
         self.status = STOPPED
-        self._leave()
+        self._disconnect()
 
-    def _leave(self) -> None:
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         request, self._request = self._request, None
         self._handle = None
@@ -179,37 +179,37 @@ class InitiationQueueReader(Timer):
             self._manager.release(connection, False)
 
     def _fail(self, error: Exception) -> None:
-        """The queue cannot be read, or the connection is broken: try again, unless the queue manager ends."""
-        self._leave()
+        """Disconnect and retry later, unless the queue manager ends."""
+        self._disconnect()
         if self._manager.is_ending():
             self.status = STOPPED
             return
         self.status = STARTING
         why = str(error) if isinstance(error, MQError) else repr(error)
-        text = f"AMQ9509E: The channel initiator cannot read {self._queue}, and tries again: {why}"
+        text = f"AMQ9509E: The channel initiator cannot read {self._queue}, and retries: {why}"
         if text != self._noted:
             self._noted = text
             self._manager.note(text)
-        self._reactor.post(self._try_again_later)
+        self._reactor.post(self._schedule_retry)
 
     def _ring(self) -> None:
-        """There may be an answer: have the reactor look."""
+        """Have the reactor check the get for a result."""
         if not self._is_posted:
             self._is_posted = True
             self._reactor.post(self._serve)
 
     # -- under the engine's lock, on the reactor's thread --------------------------------------------------------------
 
-    def _try_again_later(self) -> None:
+    def _schedule_retry(self) -> None:
         if self.status == STARTING:
-            self._reactor.wheel.add(self, self._reactor.now_ms + AGAIN_MS)
+            self._reactor.wheel.add(self, self._reactor.now_ms + RETRY_MS)
 
     def fire(self, now_ms: i64) -> None:
         if self.status == STARTING:
             self.begin()
 
     def _serve(self) -> None:
-        """Take messages until there are none for now."""
+        """Handle messages until the queue is empty."""
         self._is_posted = False
         try:
             for _ in range(_MESSAGES_MAX):
@@ -218,18 +218,18 @@ class InitiationQueueReader(Timer):
                     return
                 if connection.broken:
                     raise MQError(connection.broken)
-                request = self._answer(connection, handle)
+                request = self._next_message(connection, handle)
                 if request is None:
                     return
-                self._take(request)
+                self._start_channel(request)
         except Exception as error:
-            # Also what nobody expects: a watch that is not served any more would start no channel, and not say so.
+            # Any exception: a reader that is not served any more would silently start no channels.
             self._fail(error)
             return
         self._ring()
 
-    def _answer(self, connection: Connection, handle: Handle) -> GetRequest | None:
-        """The get that waits, or a new one, if there is a message for it. None: it waits. MQError when it cannot."""
+    def _next_message(self, connection: Connection, handle: Handle) -> GetRequest | None:
+        """Return the get if it has a message, or None if it waits. MQError if the get has failed."""
         request = self._request
         if request is None:
             request = getting.new_request(connection, handle, _GET, 0, NULL_ID, NULL_ID, _LENGTH_MAX)
@@ -247,8 +247,8 @@ class InitiationQueueReader(Timer):
             raise MQError(request.reason)
         return request
 
-    def _take(self, request: GetRequest) -> None:
-        """Start the channel that a message asks for. Whatever is wrong with it, it is the operator's."""
+    def _start_channel(self, request: GetRequest) -> None:
+        """Start the channel that a trigger message names. Errors are written to the error log."""
         self._noted = ""
         if not request.md:
             return
@@ -263,28 +263,28 @@ class InitiationQueueReader(Timer):
                 why = f"no sender or server channel has XMITQ({queue}): define one, or name it in TRIGDATA of the queue"
                 self._initiator.notes.write(
                     queue if queue in self._engine.queues else "",
-                    f"AMQ9519E: Nothing was started for queue {queue}: {why}.",
+                    f"AMQ9519E: No channel was started for queue {queue}: {why}.",
                 )
                 return
             self._initiator.start_channel(name)
         except MQError as error:
             self._initiator.notes.write(
-                "no trigger", f"AMQ9999E: A message on {self._queue} is no trigger message: {error}"
+                "no trigger", f"AMQ9999E: A message on {self._queue} is not a trigger message: {error}"
             )
         except Exception as error:
             self._initiator.notes.write("failed", f"AMQ9999E: A channel could not be started by its trigger: {error!r}")
 
 
 def channel_of(engine: Engine, message: bytes) -> str:
-    """The channel that a trigger message (MQTM) is for; empty when there is none."""
+    """Return the channel that a trigger message (MQTM) names; empty if there is none."""
     name = _text(message, "TriggerData") or _text(message, "UserData")
     if name:
         return name
     queue = _text(message, "QName")
     found = [
-        definition.name
-        for definition in engine.of_type(ObjectType.CHANNEL).values()
-        if text_of(definition, "XMITQ") == queue and subtype_of(ObjectType.CHANNEL, definition.attributes) in _SENDING
+        each.name
+        for each in engine.of_type(ObjectType.CHANNEL).values()
+        if text_of(each, "XMITQ") == queue and subtype_of(ObjectType.CHANNEL, each.attributes) in SENDER_TYPES
     ]
     return min(found, default="")
 

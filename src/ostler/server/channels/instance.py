@@ -1,4 +1,4 @@
-"""One instance of a message channel, as the queue manager keeps it, and what DISPLAY CHSTATUS shows of it."""
+"""One instance of a message channel, with the values that DISPLAY CHSTATUS shows."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from ostler.server.net.timers import Timer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Types of channels: that connect by themselves, that send, that receive.
+# Channel types that connect to the partner, that send, and that receive.
 CALLER_TYPES: Final = ("SDR", "SVR", "RQSTR")
 SENDER_TYPES: Final = ("SDR", "SVR")
 RECEIVER_TYPES: Final = ("RCVR", "RQSTR")
-# States in which nothing goes on.
+# States without a connection, or an attempt to make one.
 IDLE_STATES: Final = (INACTIVE, STOPPED, RETRYING)
 
-_NO_FIGURES: Final = ChannelCounters()
-_WELL_MS: Final = 10_000
+_NO_COUNTERS: Final = ChannelCounters()
+_STABLE_MS: Final = 10_000
 
 
 class RetryTimer(Timer):
-    """Wakes a channel that waits to be tried again."""
+    """Calls a function when the retry interval of a channel is over."""
 
     def __init__(self, due: Callable[[], None]) -> None:
         super().__init__()
@@ -45,13 +45,13 @@ class RetryTimer(Timer):
 
 
 class ChannelInstance:
-    """A channel that runs, tries to, waits or was stopped."""
+    """A channel that runs, starts, retries or is stopped."""
 
     def __init__(self, definition: Definition, is_inbound: bool) -> None:
         self.definition = definition
         self.name = definition.name
         self.kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
-        self.is_inbound = is_inbound  # the partner has connected to it
+        self.is_inbound = is_inbound  # the partner has connected
         self.state: int = INACTIVE
         self.retries = RetryCounter(
             number_of(definition, "SHORTRTY", 0),
@@ -62,27 +62,28 @@ class ChannelInstance:
         self.timer: RetryTimer | None = None
         self.attempt: ConnectAttempt | None = None
         self.agent: ChannelAgent | None = None
-        self.connection: Connection | None = None  # a sending end's, with its transmission queue
+        self.connection: Connection | None = None  # of a sending end, with its transmission queue open
         self.partner = ""
         self.address = ""
         self.user = ""
         self.monitoring: int = MQMON_OFF
         self.started_ms = 0
-        self.status_after = ""  # a stop was asked for: STOPPED or INACTIVE
-        self.is_start_reported = False  # that it started
+        self.status_after = ""  # STATUS of a pending STOP CHANNEL: STOPPED or INACTIVE
+        self.is_start_reported = False  # the event Channel Started was sent
 
     def apply(self, event: int) -> None:
-        """Go where an event leads."""
+        """Change the state by an event of `states.py`."""
         self.state = next_state(self.state, event)
 
     def made_progress(self) -> bool:
-        """Whether it did what it is there for, or ran for a while: to have connected is not enough.
+        """Return True if a batch was committed or the channel ran for a while, so that the retry counts are reset.
 
-        What ends a channel right after each start, such as a message that nobody takes, uses up its retries.
+        A mere connection is not enough: a cause that ends the channel after each start, such as a message that cannot
+        be put, uses up the retries.
         """
         if not self.is_start_reported:
-            return False  # it has not started since it was tried last
-        return self.counters().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _WELL_MS)
+            return False  # it has not started since the last attempt
+        return self.counters().batches > 0 or (self.started_ms > 0 and now_ms() - self.started_ms > _STABLE_MS)
 
     @property
     def is_receiving(self) -> bool:
@@ -95,10 +96,10 @@ class ChannelInstance:
     def counters(self) -> ChannelCounters:
         agent = self.agent
         if agent is None:
-            return _NO_FIGURES
+            return _NO_COUNTERS
         if agent.sending is not None:
             return agent.sending.counters
-        return agent.receiving.counters if agent.receiving is not None else _NO_FIGURES
+        return agent.receiving.counters if agent.receiving is not None else _NO_COUNTERS
 
 
 def now_ms() -> int:

@@ -1,10 +1,10 @@
-"""How many channels there may be, and who takes over whose connection: what the Channels stanza of qm.ini decides.
+"""Rules of the Channels stanza of qm.ini: MaxChannels, MaxActiveChannels, AdoptNewMCA and AdoptNewMCACheck.
 
-A channel is current unless it is INACTIVE. A current one is active unless it is STARTING, RETRYING or STOPPED. Clients'
-channels and those between queue managers are counted together. Who cannot be current is refused. Who cannot be active
-is refused if the partner has called; a sending end that calls by itself waits until another ceases to be active.
+A channel is current unless it is INACTIVE. A current one is active unless it is STARTING, RETRYING or STOPPED. Client
+channels and message channels are counted together. A channel that cannot be current is refused. An inbound channel that
+cannot be active is refused, too; an outbound sending end waits until another channel ceases to be active.
 
-Nothing here knows of sockets, time or objects: numbers and names go in, and what follows from them comes out.
+These are pure functions of numbers and names, without sockets, time or objects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ostler.model.constants import (
 
 ACTIVE: Final = frozenset((INITIALIZING, BINDING, REQUESTING, RUNNING, PAUSED, STOPPING, SWITCHING))
 ALL: Final = "ALL"
-# What AdoptNewMCACheck looks at besides the name of the channel, which is always the same.
+# The values that AdoptNewMCACheck compares besides the channel name, which is always the same.
 ADDRESS: Final = "ADDRESS"
 QUEUE_MANAGER: Final = "QM"
 _ADVICE: Final = {
@@ -43,11 +43,11 @@ _ADVICE: Final = {
         "queue manager"
     ),
 }
-_WORDS: Final = {MQRQ_MAX_CHANNELS: "MaxChannels", MQRQ_MAX_ACTIVE_CHANNELS: "MaxActiveChannels"}
+_QM_INI_NAMES: Final = {MQRQ_MAX_CHANNELS: "MaxChannels", MQRQ_MAX_ACTIVE_CHANNELS: "MaxActiveChannels"}
 
 
 class ChannelCounts(NamedTuple):
-    """How many channels there are."""
+    """Numbers of current and of active channels."""
 
     current: int = 0
     active: int = 0
@@ -57,7 +57,7 @@ class ChannelCounts(NamedTuple):
 
 
 def count_channels(states: Iterable[int]) -> ChannelCounts:
-    """The census of channels in some states."""
+    """Count channels by their states."""
     current = active = 0
     for state in states:
         if state != INACTIVE:
@@ -68,7 +68,7 @@ def count_channels(states: Iterable[int]) -> ChannelCounts:
 
 
 class LimitReached(NamedTuple):
-    """Why there is no place for one more. `qualifier` is that of the event Channel Not Available."""
+    """A limit that refuses one more channel. `qualifier` is that of the event Channel Not Available."""
 
     qualifier: int
     most: int
@@ -76,7 +76,7 @@ class LimitReached(NamedTuple):
 
 
 class ChannelLimits:
-    """MaxChannels and MaxActiveChannels. What is there already is never ended for them."""
+    """MaxChannels and MaxActiveChannels. They never end a running channel."""
 
     def __init__(self, channels_max: int, active_channels_max: int) -> None:
         self.channels_max = channels_max
@@ -84,7 +84,7 @@ class ChannelLimits:
 
     @property
     def lower(self) -> int:
-        """With fewer channels than this, whatever their states, there is a place for one more."""
+        """With fewer channels than this, in any state, one more is within both limits."""
         return min(self.channels_max, self.active_max)
 
     def may_be_current(self, others: ChannelCounts) -> bool:
@@ -93,23 +93,23 @@ class ChannelLimits:
     def may_be_active(self, others: ChannelCounts) -> bool:
         return others.active < self.active_max
 
-    def limit_reached(self, name: str, others: ChannelCounts, is_calling: bool = False) -> LimitReached | None:
-        """What keeps a channel from running beside others. Who calls by itself needs no more than to be current."""
+    def limit_reached(self, name: str, others: ChannelCounts, is_outbound: bool = False) -> LimitReached | None:
+        """Return the limit that refuses one more channel, or None. An outbound channel only has to be current."""
         if not self.may_be_current(others):
             return self._limit_reached(name, MQRQ_MAX_CHANNELS, self.channels_max, "current")
-        if not is_calling and not self.may_be_active(others):
+        if not is_outbound and not self.may_be_active(others):
             return self._limit_reached(name, MQRQ_MAX_ACTIVE_CHANNELS, self.active_max, "active")
         return None
 
     def waiting_text(self, name: str) -> str:
-        """What an operator is told of a channel that waits until it may be active."""
+        """Return the operator message for a channel that waits until it may be active."""
         return (
             f"AMQ9513W: Channel {name} waits: {self.active_max} channels are active, which is MaxActiveChannels of "
             f"qm.ini. It starts when one of them ends. {_ADVICE[MQRQ_MAX_ACTIVE_CHANNELS]}."
         )
 
     def _limit_reached(self, name: str, qualifier: int, most: int, what: str) -> LimitReached:
-        why = f"{most} are {what}, which is {_WORDS[qualifier]} of qm.ini"
+        why = f"{most} are {what}, which is {_QM_INI_NAMES[qualifier]} of qm.ini"
         text = f"AMQ9513E: Maximum number of channels reached: {name} is refused, as {why}. {_ADVICE[qualifier]}."
         return LimitReached(qualifier, most, text)
 
@@ -117,7 +117,7 @@ class ChannelLimits:
 def check_instance_limits(
     name: str, host: str, instances: int, most: int, of_host: int, most_each: int
 ) -> LimitReached | None:
-    """What MAXINST and MAXINSTC of a channel for clients say of one more."""
+    """Return the limit of a client channel (MAXINST, MAXINSTC) that refuses one more instance, or None."""
     if instances >= most:
         return LimitReached(MQRQ_SVRCONN_INST_LIMIT, most, f"Channel {name} has its MAXINST of {most} instances.")
     if of_host >= most_each:
@@ -127,21 +127,21 @@ def check_instance_limits(
 
 
 class McaAdoption:
-    """AdoptNewMCA and AdoptNewMCACheck: whether a partner that connects again takes the place of its old connection."""
+    """AdoptNewMCA and AdoptNewMCACheck: the rules by which a partner that connects again replaces its old instance."""
 
     def __init__(self, kinds: Iterable[str], checks: Iterable[str]) -> None:
-        """Types of channels, or ALL of them, NO and FASTPATH add none; what must be the same, or ALL of it."""
+        """`kinds` are channel types or ALL; NO and FASTPATH add none. `checks` are values that must match, or ALL."""
         self._kinds = frozenset(kinds)
         self._checks = frozenset(checks)
 
     def refusal_reason(self, kind: str, is_same_manager: bool, is_same_address: bool) -> str:
-        """Why an instance of a channel of some type is not taken over; empty: it is.
+        """Return the reason for which an instance of this channel type is not replaced; empty if it is.
 
-        It is said whether the partner has the name, and the address, of the one that this instance is connected to.
+        The flags compare the queue manager name and the address of the new connection with those of the instance.
         """
         if kind not in self._kinds and ALL not in self._kinds:
             words = ",".join(sorted(self._kinds))
-            return f"AdoptNewMCA={words} in qm.ini lets nobody take over channels of type {kind}"
+            return f"AdoptNewMCA={words} in qm.ini does not include channels of type {kind}"
         if not is_same_manager and self._checks_for(QUEUE_MANAGER):
             return "another queue manager has connected (AdoptNewMCACheck in qm.ini)"
         if not is_same_address and self._checks_for(ADDRESS):

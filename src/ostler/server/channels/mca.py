@@ -1,4 +1,4 @@
-"""A message channel's end on a link: what the sans-IO ends in `channel/` say becomes frames, timers and pauses here."""
+"""The message channel agent (MCA): runs a sans-IO channel end of `channel/` on a link of the reactor."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ if TYPE_CHECKING:
     from ostler.server.net.reactor import Reactor
 
 _MICROSECONDS: Final = 1_000_000
-_BREAKDOWN: Final = "AMQ6109E: Channel {}: something could not be handled: {}: {}."
+_INTERNAL_ERROR: Final = "AMQ6109E: Channel {} ended because of an internal error: {}: {}."
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ChannelAgentHandler(metaclass=ABCMeta):
-    """Who keeps the channels, and hears what becomes of them. On the reactor's thread, under the engine's lock."""
+    """Handles the events of channel agents, on the reactor's thread and under the engine's lock."""
 
     @abstractmethod
     def on_agent_ended(self, agent: ChannelAgent, end_reason: EndReason, reason: i64, text: str) -> None:
-        """An end is over; its link closes by itself. `end_reason` is one of `channel/port.py`."""
+        """An agent has ended; its link closes by itself."""
 
     @abstractmethod
     def on_agent_changed(self, agent: ChannelAgent) -> None:
-        """An end is in another state."""
+        """The state of an agent's channel end has changed."""
 
     @abstractmethod
     def on_agent_hello(self, agent: ChannelAgent, request: int, payload: bytes) -> None:
-        """Who was asked for messages says hello: an agent that has no end yet gets one."""
+        """A hello has arrived for an agent without a channel end, because a requester has called its sender."""
 
     @abstractmethod
     def on_agent_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
-        """Another frame for an agent that has no end: of a ping, or a refusal."""
+        """Another frame has arrived for an agent without a channel end: of a ping, or a refusal."""
 
     @abstractmethod
     def note_channel(self, text: str) -> None:
-        """Something for the operator."""
+        """Write an operator message."""
 
 
 @final
 class ChannelAgent(LinkAgent):
-    """One instance of a channel. Until it is known what to do it has no end."""
+    """The MCA of one channel instance or ping. It has no channel end until the roles are negotiated."""
 
-    def __init__(self, reactor: Reactor, owner: ChannelAgentHandler, channel: str, link: ServerLink) -> None:
+    def __init__(self, reactor: Reactor, handler: ChannelAgentHandler, channel: str, link: ServerLink) -> None:
         super().__init__(reactor)
-        self.owner = owner
+        self.handler = handler
         self.channel = channel
         self.link = link
-        self.instance: object = None  # what the owner keeps with it
+        self.instance: object = None  # the ChannelInstance; None for a ping
         self.connection: Connection | None = None
         self.sending: SendingEnd | None = None
         self.receiving: ReceivingEnd | None = None
@@ -70,7 +70,7 @@ class ChannelAgent(LinkAgent):
         return LinkChannelPort(self)
 
     def on_negotiated(self, agreed: ChannelHello) -> None:
-        """Both ends have agreed."""
+        """Apply the negotiated limits and heartbeat interval to the link."""
         longest: i64 = agreed.message_bytes_max + XQH_BYTES
         self.link.apply_negotiated(agreed.segment_bytes, longest, agreed.heartbeat_seconds)
 
@@ -85,9 +85,9 @@ class ChannelAgent(LinkAgent):
         elif sending is not None:
             sending.receive_frame(type, request, buffer, start, end)
         elif type == CHANNEL_HELLO:
-            self.owner.on_agent_hello(self, request, buffer[start:end])
+            self.handler.on_agent_hello(self, request, buffer[start:end])
         else:
-            self.owner.on_agent_frame(self, type, request, buffer[start:end])
+            self.handler.on_agent_frame(self, type, request, buffer[start:end])
 
     def pump(self) -> None:
         sending = self.sending
@@ -106,7 +106,7 @@ class ChannelAgent(LinkAgent):
             self.receiving.on_timer()
 
     def on_room_made(self) -> None:
-        """Room was made in the log, or could not be."""
+        """Continue after an attempt to make log space."""
         if self.has_ended:
             return
         if self.sending is not None:
@@ -115,7 +115,7 @@ class ChannelAgent(LinkAgent):
             self.receiving.on_room_made()
 
     def stop(self) -> None:
-        """End after the batch."""
+        """End the channel after the current batch."""
         if self.sending is not None:
             self.sending.stop()
         elif self.receiving is not None:
@@ -128,11 +128,11 @@ class ChannelAgent(LinkAgent):
             self.finish(EndReason.RETRYABLE, 0, why)
 
     def on_internal_error(self, error: Exception) -> None:
-        self.owner.note_channel(_BREAKDOWN.format(self.channel, type(error).__name__, error))
+        self.handler.note_channel(_INTERNAL_ERROR.format(self.channel, type(error).__name__, error))
         self.finish(EndReason.RETRYABLE, 0, str(error))
 
     def finish(self, end_reason: EndReason, reason: i64, text: str) -> None:
-        """Whatever it was doing, it is over: the link closes when all is sent."""
+        """End at once; the link closes when all is sent."""
         if self.has_ended:
             return
         self.has_ended = True
@@ -143,17 +143,17 @@ class ChannelAgent(LinkAgent):
             self.receiving.on_connection_lost()
         link = self.link
         link.agent = None
-        self.owner.on_agent_ended(self, end_reason, reason, text)
+        self.handler.on_agent_ended(self, end_reason, reason, text)
         if link.state < CLOSING:
             link.close_after_flush(text or "the channel ended")
-        # Their ports lead back here: nobody should have to look for such a circle.
+        # Their ports refer to this agent: break the reference cycle.
         self.sending = None
         self.receiving = None
 
 
 @final
 class LinkChannelPort(ChannelPort):
-    """What an end of a channel sees of its link."""
+    """The port of a channel end over a link of the reactor."""
 
     def __init__(self, agent: ChannelAgent) -> None:
         self.agent = agent
@@ -164,7 +164,7 @@ class LinkChannelPort(ChannelPort):
         self.link.send(data)
 
     def send_after(self, lsn: i64, data: bytes) -> None:
-        # Nothing overtakes those that are durable and about to be released.
+        # A frame does not overtake durable ones that are about to be released.
         reactor = self.reactor
         if lsn <= reactor.released_lsn or (self.link.gated == 0 and lsn <= reactor.durable_lsn()):
             self.link.send(data)
@@ -187,7 +187,7 @@ class LinkChannelPort(ChannelPort):
     def pause(self, is_paused: bool) -> None:
         link = self.link
         link.is_deferred = is_paused
-        link.last_received_ms = self.reactor.now_ms  # what the partner said meanwhile was not read
+        link.last_received_ms = self.reactor.now_ms  # input was not read meanwhile
         self.reactor.update_interest(link)
 
     def make_room(self) -> None:
@@ -199,7 +199,7 @@ class LinkChannelPort(ChannelPort):
     def traffic_bytes(self) -> i64:
         link = self.link
         if link.tls is None or link.is_rekeying:
-            return 0  # what goes under the new keys is counted when they are there
+            return 0  # counted again once the new keys are in use
         return link.sent_bytes + link.received_bytes - link.keyed_bytes
 
     def silence_ms(self) -> i64:
@@ -212,11 +212,11 @@ class LinkChannelPort(ChannelPort):
         self.agent.finish(end_reason, reason, text)
 
     def note(self, text: str) -> None:
-        self.agent.owner.note_channel(text)
+        self.agent.handler.note_channel(text)
 
     def notify_changed(self) -> None:
         agent = self.agent
         sending = agent.sending
         if sending is not None and self.link.state == NEW and sending.partner:
             agent.on_negotiated(sending.agreed)
-        agent.owner.on_agent_changed(agent)
+        agent.handler.on_agent_changed(agent)

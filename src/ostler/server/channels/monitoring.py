@@ -1,6 +1,6 @@
-"""Which message channels are watched, and what DISPLAY CHSTATUS shows of those.
+"""Online monitoring of message channels (MONCHL): starts it, and returns the values for DISPLAY CHSTATUS.
 
-MONCHL and STATCHL count as they are when a channel starts, as MQ has it.
+As in MQ, MONCHL and STATCHL apply as they are when a channel starts.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from ostler.server.channels.statistics import MessageChannelStatistics, Statisti
 if TYPE_CHECKING:
     from ostler.server.channels.instance import ChannelInstance
 
-_WORDS: Final = {MQMON_OFF: "OFF", MQMON_LOW: "LOW", MQMON_MEDIUM: "MEDIUM", MQMON_HIGH: "HIGH"}
+_LEVELS: Final = {MQMON_OFF: "OFF", MQMON_LOW: "LOW", MQMON_MEDIUM: "MEDIUM", MQMON_HIGH: "HIGH"}
 
-Pair = tuple[int, int]
-NOTHING: Final[Pair] = (0, 0)
+Averages = tuple[int, int]
+NO_AVERAGE: Final[Averages] = (0, 0)
 
 
 class MonitoringValues(NamedTuple):
-    """What MONCHL shows: lately and over a longer time. Nothing of a channel that is not watched."""
+    """Monitoring values as pairs of a short-term and a long-term average; zeros without monitoring."""
 
     monitoring: str = "OFF"
-    compression_rate: Pair = NOTHING
-    compression_time: Pair = NOTHING
-    network_time: Pair = NOTHING
-    batch_fill: Pair = NOTHING
-    transmission_time: Pair = NOTHING
+    compression_rate: Averages = NO_AVERAGE
+    compression_time: Averages = NO_AVERAGE
+    network_time: Averages = NO_AVERAGE
+    batch_fill: Averages = NO_AVERAGE
+    transmission_time: Averages = NO_AVERAGE
     transmission_messages: int = 0
 
 
 def monitoring_level(channel: Definition, engine: Engine, switch: str) -> int:
-    """How closely a channel is watched, MQMON_OFF when it is not; the queue manager may forbid it for all."""
+    """Return the level of MONCHL or STATCHL for a channel; the queue manager's attribute may disable it for all."""
     manager = number_of(engine.manager, switch, MQMON_OFF)
     if not is_switched_on(channel.attributes, switch, manager):
         return MQMON_OFF
@@ -47,7 +47,7 @@ def monitoring_level(channel: Definition, engine: Engine, switch: str) -> int:
 
 
 def start_monitoring(instance: ChannelInstance, engine: Engine, statistics: MessageChannelStatistics) -> None:
-    """A channel has started: watch it as it wants to be watched."""
+    """Start monitoring and statistics of a channel that has started, as its attributes ask."""
     agent = instance.agent
     end = (agent.sending or agent.receiving) if agent is not None else None
     if agent is None or end is None:
@@ -59,7 +59,7 @@ def start_monitoring(instance: ChannelInstance, engine: Engine, statistics: Mess
     if level != MQMON_OFF:
         monitor = ChannelMonitor(end.port, level)
         if agent.sending is not None:
-            agent.sending.watch(monitor)
+            agent.sending.start_monitoring(monitor)
         else:
             end.monitor = monitor
     if statistics_level != MQMON_OFF:
@@ -69,6 +69,7 @@ def start_monitoring(instance: ChannelInstance, engine: Engine, statistics: Mess
 
 
 def monitoring_values(instance: ChannelInstance, engine: Engine) -> MonitoringValues:
+    """Return the values for DISPLAY CHSTATUS."""
     agent = instance.agent
     end = (agent.sending or agent.receiving) if agent is not None else None
     monitor = end.monitor if end is not None else None
@@ -76,15 +77,15 @@ def monitoring_values(instance: ChannelInstance, engine: Engine) -> MonitoringVa
         return MonitoringValues()
     queue = engine.queues.get(agent.sending.settings.transmission_queue) if agent.sending is not None else None
     return MonitoringValues(
-        _WORDS.get(instance.monitoring, "OFF"),
-        _pair(monitor.savings),
-        _pair(monitor.packing_times),
-        _pair(monitor.network),
-        _pair(monitor.batch_sizes),
-        _pair(monitor.queue_times),
+        _LEVELS.get(instance.monitoring, "OFF"),
+        _averages(monitor.savings),
+        _averages(monitor.packing_times),
+        _averages(monitor.network),
+        _averages(monitor.batch_sizes),
+        _averages(monitor.queue_times),
         int(queue.depth) if queue is not None else 0,
     )
 
 
-def _pair(average: MovingAverage) -> Pair:
+def _averages(average: MovingAverage) -> Averages:
     return int(average.short_term()), int(average.long_term())

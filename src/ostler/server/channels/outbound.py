@@ -1,9 +1,8 @@
-"""Calls partners for message channels, away from the reactor, which must not wait for name servers and far machines.
+"""Outbound connections of message channels, made outside the reactor, which must not wait for DNS or for the network.
 
-One thread makes all calls at once, without waiting for any: a thousand channels that start together, many of them to
-machines that are down, do not stand in each other's way. Names are looked up on a few other threads; addresses need no
-look-up. The addresses of a connection name are tried in order until one answers. What comes of it is posted to the
-reactor.
+One thread makes all connections with non-blocking sockets, so that a thousand channels may start together even if many
+of their partners are down. Host names are resolved on a few other threads; addresses need no look-up. The addresses of
+a connection name are tried in order until one answers. The result is posted to the reactor.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from ostler.server.net.outgoing_sockets import (
 from ostler.server.supervised_thread import SupervisedThread
 
 Post = Callable[[Callable[[], None]], None]
-"""Has something done on the reactor's thread, under the engine's lock."""
+"""Runs a function on the reactor's thread, under the engine's lock."""
 
-CONNECT_SECONDS: Final = 30.0  # for each address, and for each look-up
-CALLS_MAX: Final = 512  # under way at once; others wait for their turn
+CONNECT_SECONDS: Final = 30.0  # for each address and for each look-up
+CALLS_MAX: Final = 512  # in progress at once; others wait for their turn
 _STOP_SECONDS: Final = 5.0
 
 
 class ConnectAttempt:
-    """A channel's try to reach its partner. All but `cancel` and `is_over` belongs to the thread that calls."""
+    """An attempt to connect to a partner. All but `cancel` and `is_done` belongs to the connector's thread."""
 
     def __init__(
         self,
@@ -56,32 +55,32 @@ class ConnectAttempt:
         self.keep_alive = keep_alive
         self.then = then
         self.failed = failed
-        self.is_over = False  # its outcome was told, or nobody wants to know
-        self.names: deque[Address] = deque()  # that are still to be tried
+        self.is_done = False  # its result was delivered, or it was cancelled
+        self.names: deque[Address] = deque()  # that remain to be tried
         self.local: list[LocalAddress] = []
-        self.known: dict[str, list[HostAddress]] = {}  # hosts that were looked up
-        self.asked = ""  # the host that is being looked up
+        self.known: dict[str, list[HostAddress]] = {}  # resolved hosts
+        self.pending_host = ""  # the host that is being resolved
         self.bindings: list[LocalBinding] | None = None
         self.name = Address("", 0)
-        self.addresses: deque[HostAddress] = deque()  # of this name, that are still to be tried
+        self.addresses: deque[HostAddress] = deque()  # of this name, that remain to be tried
         self.address = HostAddress(0, "")
-        self.socket: socket.socket | None = None  # while it is called
+        self.socket: socket.socket | None = None  # while connecting
         self.deadline = 0.0
-        self.tried: list[str] = []
+        self.failures: list[str] = []
 
     def cancel(self) -> None:
-        """Let it be: nobody is told of its outcome any more. On the reactor's thread."""
+        """Cancel the attempt: neither callback is called any more. On the reactor's thread."""
         self._connector.cancel(self)
 
-    def note(self, error: OSError) -> None:
-        """An address did not work out."""
+    def add_failure(self, error: OSError) -> None:
+        """Record the failure of the current address."""
         host = self.address.host
         named = f"{self.name} at {host}" if host != self.name.host else str(self.name)
-        self.tried.append(f"{named}: {error_text(error)}")
+        self.failures.append(f"{named}: {error_text(error)}")
 
 
 class OutboundConnector:
-    """Calls partners. From any thread, unless something else is said."""
+    """Connects to partners. Methods may be called from any thread unless they say otherwise."""
 
     def __init__(
         self,
@@ -89,28 +88,28 @@ class OutboundConnector:
         *,
         connect_seconds: float = CONNECT_SECONDS,
         calls_max: int = CALLS_MAX,
-        look: Callable[[str], list[HostAddress]] = resolve_host,
+        resolve: Callable[[str], list[HostAddress]] = resolve_host,
         note: Callable[[str], None] = log.error,
     ) -> None:
-        """`look` tells the addresses of a host, and may take its time. `note` hears of failures of the threads."""
+        """`resolve` returns the addresses of a host, and may block. `note` logs failures of the threads."""
         self._post = post
         self._connect_seconds = connect_seconds
         self._calls_max = calls_max
         self._note = note
-        self._look_ups = HostResolver(self._looked_up, look, note)
-        self._turn = threading.Lock()  # of what several threads see: the next ones
+        self._look_ups = HostResolver(self._looked_up, resolve, note)
+        self._lock = threading.Lock()  # guards the attributes that several threads use: the next ones
         self._is_closed = False
         self._thread: SupervisedThread | None = None
         self._tasks: deque[Callable[[], None]] = deque()
-        self._untold: dict[ConnectAttempt, socket.socket] = {}  # that are posted to the reactor
+        self._connected: dict[ConnectAttempt, socket.socket] = {}  # posted to the reactor, not yet delivered
         self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        # The rest belongs to the thread that calls.
+        # The rest belongs to the connector's thread.
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake_fd, selectors.EVENT_READ)
-        self._waiting: deque[ConnectAttempt] = deque()  # for their turn to call
-        self._calling: dict[ConnectAttempt, None] = {}  # the oldest first; so are the next ones
-        self._looking_up: dict[ConnectAttempt, None] = {}
-        self._asking: dict[str, list[ConnectAttempt]] = {}  # by host
+        self._waiting: deque[ConnectAttempt] = deque()  # for their turn to connect
+        self._connecting: dict[ConnectAttempt, None] = {}  # the oldest first, as in the next two
+        self._resolving: dict[ConnectAttempt, None] = {}
+        self._by_host: dict[str, list[ConnectAttempt]] = {}  # waiting for a look-up
         self._port_turn = 0
 
     def connect(
@@ -121,31 +120,31 @@ class OutboundConnector:
         then: Callable[[socket.socket, str], None],
         failed: Callable[[str], None],
     ) -> ConnectAttempt:
-        """Try to reach one of the addresses of a connection name.
+        """Connect to one of the addresses of a connection name.
 
-        One of two is called, once, posted to the reactor and never from here: `then` with a socket that does not block,
-        and where it leads to, such as 10.0.0.1(1414); or `failed` with a sentence of what was tried and why it did not
-        work. `keep_alive` is in seconds; see `keep_alive_seconds`. After `close` neither is called.
+        One of the two callbacks is called once, posted to the reactor and never from within this call: `then` with a
+        non-blocking socket and its address, such as 10.0.0.1(1414), or `failed` with a text that lists the failures.
+        `keep_alive` is in seconds; see `keep_alive_seconds`. After `close` neither is called.
         """
         attempt = ConnectAttempt(self, keep_alive, then, failed)
         try:
             attempt.names.extend(parse_connection_names(names))
             attempt.local = parse_local_addresses(local_address)
-            self._hand_over(partial(self._step, attempt, self._go_on))
+            self._hand_over(partial(self._step, attempt, self._advance))
         except MQError as error:
             self._post(partial(self._fail, attempt, error.detail))
         except RuntimeError as error:
-            self._post(partial(self._fail, attempt, f"No partner could be called: {error}."))
+            self._post(partial(self._fail, attempt, f"No connection could be started: {error}."))
         return attempt
 
     def cancel(self, attempt: ConnectAttempt) -> None:
-        attempt.is_over = True
+        attempt.is_done = True
         if self._thread is not None:
             self._hand_over(partial(self._drop, attempt))
 
     def close(self) -> None:
-        """Let all attempts be, and end the threads. A look-up that hangs is left behind."""
-        with self._turn:
+        """Cancel all attempts and end the threads. A look-up that hangs is abandoned."""
+        with self._lock:
             if self._is_closed:
                 return
             self._is_closed = True
@@ -153,21 +152,25 @@ class OutboundConnector:
         self._look_ups.close()
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
-        with self._turn:
-            for connected in self._untold.values():
+        with self._lock:
+            for connected in self._connected.values():
                 connected.close()
-            self._untold.clear()
+            self._connected.clear()
             self._selector.close()
             os.close(self._wake_fd)
 
     def _hand_over(self, task: Callable[[], None]) -> None:
-        """Have something done by the thread that calls. RuntimeError when there can be no thread."""
-        with self._turn:
+        """Run a task on the connector's thread. RuntimeError if the thread cannot be started."""
+        with self._lock:
             if self._is_closed:
                 return
             if self._thread is None:
                 thread = SupervisedThread(
-                    "ostler-connector", "thread that calls partners", self._run, lambda: self._is_closed, self._note
+                    "ostler-connector",
+                    "thread that connects to partners",
+                    self._run,
+                    lambda: self._is_closed,
+                    self._note,
                 )
                 thread.start()
                 self._thread = thread
@@ -177,183 +180,183 @@ class OutboundConnector:
     # -- on the reactor's thread ---------------------------------------------------------------------------------------
 
     def _succeed(self, attempt: ConnectAttempt, address: str) -> None:
-        with self._turn:
-            connected = self._untold.pop(attempt, None)
+        with self._lock:
+            connected = self._connected.pop(attempt, None)
         if connected is None:
             return
-        if attempt.is_over:
+        if attempt.is_done:
             connected.close()
             return
-        attempt.is_over = True
+        attempt.is_done = True
         attempt.then(connected, address)
 
     def _fail(self, attempt: ConnectAttempt, text: str) -> None:
-        if attempt.is_over or self._is_closed:
+        if attempt.is_done or self._is_closed:
             return
-        attempt.is_over = True
+        attempt.is_done = True
         attempt.failed(text)
 
-    # -- the thread that calls -----------------------------------------------------------------------------------------
+    # -- on the connector's thread -------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         while not self._is_closed:
             for key, _ in self._selector.select(self._seconds_to_wait()):
                 if isinstance(key.data, ConnectAttempt):
-                    self._step(key.data, self._answered)
+                    self._step(key.data, self._on_connected)
                 else:
                     os.eventfd_read(self._wake_fd)
             while self._tasks:
                 self._tasks.popleft()()
-            self._give_up_late_ones()
-            while self._waiting and len(self._calling) < self._calls_max:
-                self._step(self._waiting.popleft(), self._call_next)
-        for attempt in list(self._calling):
-            self._hang_up(attempt)
+            self._time_out()
+            while self._waiting and len(self._connecting) < self._calls_max:
+                self._step(self._waiting.popleft(), self._connect_next)
+        for attempt in list(self._connecting):
+            self._close_socket(attempt)
 
     def _seconds_to_wait(self) -> float | None:
-        if self._tasks or (self._waiting and len(self._calling) < self._calls_max):
-            return 0.0  # left by a failure
-        first = [next(iter(each)).deadline for each in (self._calling, self._looking_up) if each]
+        if self._tasks or (self._waiting and len(self._connecting) < self._calls_max):
+            return 0.0  # work left behind by a failed pass
+        first = [next(iter(each)).deadline for each in (self._connecting, self._resolving) if each]
         return max(0.0, min(first) - time.monotonic()) if first else None
 
     def _step(self, attempt: ConnectAttempt, step: Callable[[ConnectAttempt], None]) -> None:
-        """Do something for an attempt. Whatever goes wrong with it, the others go on."""
-        if attempt.is_over:
+        """Run one step of an attempt. Its failure does not affect other attempts."""
+        if attempt.is_done:
             return
         try:
             step(attempt)
         except Exception as error:
-            attempt.tried.append(f"{attempt.name}: {error!r}")
+            attempt.failures.append(f"{attempt.name}: {error!r}")
             self._drop(attempt)
-            self._give_up(attempt)
+            self._fail_attempt(attempt)
 
-    def _go_on(self, attempt: ConnectAttempt) -> None:
-        """Do what comes next: look something up, wait for the turn to call, or give up."""
+    def _advance(self, attempt: ConnectAttempt) -> None:
+        """Take the next step: resolve a host, wait for the turn to connect, or give up."""
         if attempt.bindings is None:
             for local in attempt.local:
-                if local.host and not self._knows(attempt, local.host):
+                if local.host and not self._is_resolved(attempt, local.host):
                     return
             attempt.bindings = local_bindings(attempt.local, attempt.known)
         while not attempt.addresses:
             if not attempt.names:
-                self._give_up(attempt)
+                self._fail_attempt(attempt)
                 return
-            if not self._knows(attempt, attempt.names[0].host):
+            if not self._is_resolved(attempt, attempt.names[0].host):
                 return
             attempt.name = attempt.names.popleft()
             attempt.addresses.extend(attempt.known[attempt.name.host])
         self._waiting.append(attempt)
 
-    def _call_next(self, attempt: ConnectAttempt) -> None:
+    def _connect_next(self, attempt: ConnectAttempt) -> None:
         attempt.address = attempt.addresses.popleft()
         self._port_turn += 1
         try:
-            made = start_connect(attempt.address, attempt.name.port, attempt.bindings or [], self._port_turn)
+            connecting = start_connect(attempt.address, attempt.name.port, attempt.bindings or [], self._port_turn)
         except OSError as error:
-            attempt.note(error)
-            self._go_on(attempt)
+            attempt.add_failure(error)
+            self._advance(attempt)
             return
         try:
-            self._selector.register(made, selectors.EVENT_WRITE, attempt)
+            self._selector.register(connecting, selectors.EVENT_WRITE, attempt)
         except OSError:
-            made.close()
+            connecting.close()
             raise
-        attempt.socket = made
+        attempt.socket = connecting
         attempt.deadline = time.monotonic() + self._connect_seconds
-        self._calling[attempt] = None
+        self._connecting[attempt] = None
 
-    def _answered(self, attempt: ConnectAttempt) -> None:
-        """The partner is there; or its machine says that nobody is."""
+    def _on_connected(self, attempt: ConnectAttempt) -> None:
+        """Handle the result of a connect: success or an error."""
         connected = attempt.socket
         if connected is None:
             return
         code = connect_result(connected)
         if code:
-            self._not_answered(attempt, code)
+            self._on_connect_failed(attempt, code)
             return
         set_keep_alive(connected, attempt.keep_alive)
-        self._forget_call(attempt)
-        with self._turn:
-            self._untold[attempt] = connected
+        self._unregister(attempt)
+        with self._lock:
+            self._connected[attempt] = connected
         self._post(partial(self._succeed, attempt, f"{attempt.address.host}({attempt.name.port})"))
 
-    def _not_answered(self, attempt: ConnectAttempt, code: int) -> None:
-        self._hang_up(attempt)
-        attempt.note(OSError(code, os.strerror(code)))
-        self._go_on(attempt)
+    def _on_connect_failed(self, attempt: ConnectAttempt, code: int) -> None:
+        self._close_socket(attempt)
+        attempt.add_failure(OSError(code, os.strerror(code)))
+        self._advance(attempt)
 
-    def _give_up(self, attempt: ConnectAttempt) -> None:
-        self._post(partial(self._fail, attempt, f"No partner could be reached. {'; '.join(attempt.tried)}."))
+    def _fail_attempt(self, attempt: ConnectAttempt) -> None:
+        self._post(partial(self._fail, attempt, f"No partner could be reached. {'; '.join(attempt.failures)}."))
 
-    def _give_up_late_ones(self) -> None:
+    def _time_out(self) -> None:
         now = time.monotonic()
-        for attempt in _late(self._calling, now):
-            self._step(attempt, partial(self._not_answered, code=errno.ETIMEDOUT))
+        for attempt in _late(self._connecting, now):
+            self._step(attempt, partial(self._on_connect_failed, code=errno.ETIMEDOUT))
         why = f"it could not be looked up within {self._connect_seconds:g} seconds"
-        for attempt in _late(self._looking_up, now):
-            self._step(attempt, partial(self._not_known, why=why))
+        for attempt in _late(self._resolving, now):
+            self._step(attempt, partial(self._on_look_up_failed, why=why))
 
     def _drop(self, attempt: ConnectAttempt) -> None:
-        self._hang_up(attempt)
-        self._looking_up.pop(attempt, None)
+        self._close_socket(attempt)
+        self._resolving.pop(attempt, None)
 
-    def _hang_up(self, attempt: ConnectAttempt) -> None:
+    def _close_socket(self, attempt: ConnectAttempt) -> None:
         made = attempt.socket
         if made is not None:
-            self._forget_call(attempt)
+            self._unregister(attempt)
             made.close()
 
-    def _forget_call(self, attempt: ConnectAttempt) -> None:
+    def _unregister(self, attempt: ConnectAttempt) -> None:
         if attempt.socket is not None:
             self._selector.unregister(attempt.socket)
-            del self._calling[attempt]
+            del self._connecting[attempt]
             attempt.socket = None
 
     # -- look-ups ------------------------------------------------------------------------------------------------------
 
-    def _knows(self, attempt: ConnectAttempt, host: str) -> bool:
-        """Whether the addresses of a host are known. If not, they are asked for, and the attempt goes on later."""
+    def _is_resolved(self, attempt: ConnectAttempt, host: str) -> bool:
+        """Return True if a host is resolved. Otherwise start the look-up, and continue the attempt later."""
         if host in attempt.known:
             return True
         try:
             attempt.known[host] = resolve_host(host, is_numeric=True)
         except OSError:
-            attempt.asked = host
+            attempt.pending_host = host
             attempt.deadline = time.monotonic() + self._connect_seconds
-            self._looking_up[attempt] = None
-            self._asking.setdefault(host, []).append(attempt)
+            self._resolving[attempt] = None
+            self._by_host.setdefault(host, []).append(attempt)
             self._look_ups.ask(host)
             return False
         return True
 
     def _looked_up(self, host: str, found: list[HostAddress], why: str) -> None:
-        """On a thread that looks up."""
-        self._hand_over(partial(self._tell, host, found, why))
+        """Hand over a result from a look-up thread."""
+        self._hand_over(partial(self._on_looked_up, host, found, why))
 
-    def _tell(self, host: str, found: list[HostAddress], why: str) -> None:
-        for attempt in self._asking.pop(host, []):
-            # Those who gave up waiting may be looking for another host by now.
-            if attempt not in self._looking_up or attempt.asked != host:
+    def _on_looked_up(self, host: str, found: list[HostAddress], why: str) -> None:
+        for attempt in self._by_host.pop(host, []):
+            # An attempt that timed out may be resolving another host by now.
+            if attempt not in self._resolving or attempt.pending_host != host:
                 continue
             if found:
-                del self._looking_up[attempt]
+                del self._resolving[attempt]
                 attempt.known[host] = found
-                self._step(attempt, self._go_on)
+                self._step(attempt, self._advance)
             else:
-                self._step(attempt, partial(self._not_known, why=why))
+                self._step(attempt, partial(self._on_look_up_failed, why=why))
 
-    def _not_known(self, attempt: ConnectAttempt, why: str) -> None:
-        self._looking_up.pop(attempt, None)
+    def _on_look_up_failed(self, attempt: ConnectAttempt, why: str) -> None:
+        self._resolving.pop(attempt, None)
         if attempt.bindings is None:
-            attempt.tried.append(f"local address {attempt.asked}: {why}")
-            self._give_up(attempt)
+            attempt.failures.append(f"local address {attempt.pending_host}: {why}")
+            self._fail_attempt(attempt)
             return
-        attempt.tried.append(f"{attempt.names.popleft()}: {why}")
-        self._go_on(attempt)
+        attempt.failures.append(f"{attempt.names.popleft()}: {why}")
+        self._advance(attempt)
 
 
 def _late(attempts: dict[ConnectAttempt, None], now: float) -> list[ConnectAttempt]:
-    """Those whose time is up. The oldest come first, and all have the same time."""
+    """Return the attempts whose time is over. The oldest come first, and all have the same time limit."""
     late: list[ConnectAttempt] = []
     for attempt in attempts:
         if attempt.deadline > now:

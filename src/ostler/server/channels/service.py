@@ -1,7 +1,7 @@
-"""The message channels of a queue manager: who runs, who is to run, and what becomes of those that end.
+"""The message channels of a queue manager: starts, runs, retries and ends their instances.
 
-Everything here is on the reactor's thread and under the engine's lock, unless it says otherwise. The ends themselves
-are in `channel/`; what they say and hear goes through `message_agent.py`.
+Everything runs on the reactor's thread and under the engine's lock, unless it says otherwise. The channel ends are in
+`channel/`; `mca.py` connects them with the reactor.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ if TYPE_CHECKING:
     from ostler.server.assembly import Server
 
 _ENDING_MS: Final = 5_000
-_CALL_BACK_MS: Final = 5_000  # between two tries out of turn
-_NOTES_MAX: Final = 4096  # there may be thousands of channels, and each has its own to say
-_NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of them
-_KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as MQ has it: fewer bytes than that are not worth a handshake
+_CALL_BACK_MS: Final = 5_000  # the least time between two call-backs of a retrying sender
+_NOTES_MAX: Final = 4096  # there may be thousands of channels, each with its own messages
+_NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of a message
+_KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC
 _TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
@@ -107,6 +107,8 @@ _QUALIFIERS: Final = {
 
 
 class ChannelService(ChannelAgentHandler):
+    """Owns the channel instances of a queue manager, and handles the events of their agents."""
+
     def __init__(self, server: Server, admission: ChannelAdmission, tls: TlsContexts) -> None:
         self.server = server
         self.manager = server.manager
@@ -114,14 +116,12 @@ class ChannelService(ChannelAgentHandler):
         self.reactor = server.reactor
         self.records = SyncRecords(self.engine)
         self.connector = OutboundConnector(self.reactor.post, note=server.note)
-        self.outbound_instances: dict[str, ChannelInstance] = {}  # those that connect, by name
-        self.inbound_instances: dict[
-            tuple[str, str], ChannelInstance
-        ] = {}  # those that are connected to, by name and partner
-        self.stopped: set[str] = set()  # of those that are connected to
-        self._called_back: dict[str, int] = {}  # when a sender that waited was last called out of turn
+        self.outbound_instances: dict[str, ChannelInstance] = {}  # by channel name
+        self.inbound_instances: dict[tuple[str, str], ChannelInstance] = {}  # by channel name and partner
+        self.stopped: set[str] = set()  # receiving channels that are stopped
+        self._called_back: dict[str, int] = {}  # time of the last call-back by a retrying sender
         self.is_ending = False
-        self._agents = 0  # of channels that have a link
+        self._agents = 0  # number of agents of channel instances
         self._notes = RateLimitedLog(server.manager.note, _NOTES_MAX)
         self.capacity = ChannelCapacity(self, self._connect)
         self.admission = admission
@@ -131,21 +131,21 @@ class ChannelService(ChannelAgentHandler):
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The queue manager has started: take up what was running, and leave stopped what was stopped."""
+        """Restore the desired states after a restart: start channels that ran, and keep stopped ones stopped."""
         self.records.load()
         for record in self.records.all():
             if record.kind != sync_records.DESIRED_STATE:
                 continue
             definition = self.find(record.channel)
             if definition is None:
-                self.records.forget(sync_records.DESIRED_STATE, record.channel)
+                self.records.delete(sync_records.DESIRED_STATE, record.channel)
             elif record.desired_state == DesiredState.STOPPED:
                 self._restore_stopped(definition)
             elif record.desired_state == DesiredState.ACTIVE:
                 try:
                     self.start(record.channel)
                 except (CommandRefused, MQError) as error:
-                    self.note_channel(f"AMQ9999E: Channel {record.channel} could not be started again: {error}")
+                    self.note_channel(f"AMQ9999E: Channel {record.channel} could not be restarted: {error}")
 
     def _restore_stopped(self, definition: Definition) -> None:
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
@@ -157,7 +157,7 @@ class ChannelService(ChannelAgentHandler):
             self.stopped.add(definition.name)
 
     def end(self, at_once: bool) -> None:
-        """The queue manager ends: channels finish their batches, or are cut. They run again with it."""
+        """End all channels with the queue manager, after their batches or at once. They start again with it."""
         self.is_ending = True
         for instance in [*self.outbound_instances.values(), *self.inbound_instances.values()]:
             self.cancel_pending(instance)
@@ -169,7 +169,7 @@ class ChannelService(ChannelAgentHandler):
             elif agent is not None:
                 agent.stop()
         if not at_once:
-            # A partner that does not answer does not keep the queue manager from ending.
+            # A partner that does not answer must not delay the end of the queue manager.
             self.reactor.wheel.add(RetryTimer(partial(self.end, True)), self.reactor.now_ms + _ENDING_MS)
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ class ChannelService(ChannelAgentHandler):
         if kind in RECEIVER_TYPES:
             self.stopped.discard(name)
         if kind not in CALLER_TYPES:
-            self.records.forget(sync_records.DESIRED_STATE, name)
+            self.records.delete(sync_records.DESIRED_STATE, name)
             return
         if self.is_active(name):
             raise CommandRefused(CHANNEL_ACTIVE, f"Channel {name} is in use.")
@@ -207,28 +207,28 @@ class ChannelService(ChannelAgentHandler):
             self._connect(instance)
 
     def _enable_server(self, instance: ChannelInstance | None, name: str) -> None:
-        """A server that cannot call may be called again, if it was stopped. CommandRefused."""
+        """Let requesters connect again to a stopped server without CONNAME. CommandRefused."""
         if instance is None or instance.state != STOPPED:
             raise CommandRefused(
                 "AMQ8101E", f"Channel {name} is a server without CONNAME: it waits for its requester to connect."
             )
         instance.apply(states.ENABLED)
-        self.records.forget(sync_records.DESIRED_STATE, name)
+        self.records.delete(sync_records.DESIRED_STATE, name)
 
     def call_requester_back(self, name: str) -> None:
-        """A requester has asked a sender for its call: there is no need to wait for the next try."""
+        """Connect to a requester that asked for it, without waiting for the retry interval."""
         instance = self.outbound_instances.get(name)
         if instance is not None and instance.state == RETRYING:
             now = self.reactor.now_ms
             if now - self._called_back.get(name, now - _CALL_BACK_MS) < _CALL_BACK_MS:
-                return  # strangers that ask without end must not have it try without end
+                return  # a peer that asks repeatedly must not cause repeated attempts
             self._called_back[name] = now
             self.cancel_pending(instance)
             instance.apply(ENDED)
         self.trigger(name)
 
     def trigger(self, name: str) -> None:
-        """Messages wait on the transmission queue of a channel: start it, unless it runs, retries or was stopped."""
+        """Start a channel whose transmission queue has messages, unless it runs, retries or is stopped."""
         instance = self.outbound_instances.get(name)
         if self.is_ending or (instance is not None and instance.state != states.INACTIVE):
             return
@@ -236,7 +236,7 @@ class ChannelService(ChannelAgentHandler):
             self.start(name)
         except (CommandRefused, MQError) as error:
             text = f"AMQ9519E: Channel {name} could not be started by its trigger: {error}"
-            # Whoever may put to an initiation queue chooses the name.
+            # The name may come from any application that can put to the initiation queue.
             self.note_rate_limited(f"trigger {name if self.find(name) is not None else ''}", text)
 
     def _connect(self, instance: ChannelInstance) -> None:
@@ -271,11 +271,12 @@ class ChannelService(ChannelAgentHandler):
         )
 
     def open_transmission_queue(self, instance: ChannelInstance) -> None:
-        """Have the transmission queue for this channel alone. MQError."""
+        """Open the transmission queue exclusively for this channel. MQError."""
         name = text_of(instance.definition, "XMITQ")
         queue = self.engine.queues.get(name)
         if queue is None or not queue.is_transmission:
-            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{name} is no transmission queue. Define it with USAGE(XMITQ).")
+            text = f"{name} is not a transmission queue. Define it with USAGE(XMITQ)."
+            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, text)
         connection = self.connect_as("", instance.name)
         try:
             open_object(
@@ -284,14 +285,12 @@ class ChannelService(ChannelAgentHandler):
         except MQError as error:
             self.manager.release(connection, False)
             if error.reason == MQRC_OBJECT_IN_USE:
-                raise MQError(
-                    error.reason, f"Somebody else has the transmission queue {name} open for input."
-                ) from None
+                raise MQError(error.reason, f"The transmission queue {name} is open for input elsewhere.") from None
             raise
         instance.connection = connection
 
     def connect_as(self, user: str, channel: str) -> Connection:
-        """A connection of the queue manager's own, or of a user who is less."""
+        """Return a connection for a user, or for the queue manager itself if `user` is empty."""
         own = user_name(self.manager.directory.path.stat().st_uid)
         connection = self.manager.admit(user or own, f"CHANNEL {channel}", MQAT_QMGR)
         connection.is_privileged = not user or self.manager.guard.is_administrator(user)
@@ -326,14 +325,14 @@ class ChannelService(ChannelAgentHandler):
         instance.agent = agent
         link.agent = agent
         self._agents += 1
-        self.records.need(self._agents)
+        self.records.protect(self._agents)
         return agent
 
     def start_sender(self, agent: ChannelAgent, instance: ChannelInstance, settings: ChannelSettings) -> None:
-        """Be the sending end of a link, and say hello."""
+        """Start the sending end of a link."""
         connection = instance.connection
         assert connection is not None
-        if connection.broken:  # an administrator may have ended it meanwhile
+        if connection.broken:  # STOP CONN may have ended it meanwhile
             agent.finish(EndReason.RETRYABLE, 0, f"AMQ9509E: Channel {instance.name} has lost its transmission queue.")
             return
         handle = next(iter(connection.handles.values()))
@@ -347,21 +346,21 @@ class ChannelService(ChannelAgentHandler):
     def _not_connected(self, instance: ChannelInstance, text: str) -> None:
         instance.attempt = None
         if instance.state == states.INITIALIZING:
-            advice = "See whether it and its listener run (DISPLAY LSSTATUS(*) there), and where CONNAME leads."
-            text = f"AMQ9202E: Channel {instance.name}: the partner is not there. {text} {advice}"
+            advice = "See whether it and its listener run (DISPLAY LSSTATUS(*) there), and check CONNAME."
+            text = f"AMQ9202E: Channel {instance.name}: the partner cannot be reached. {text} {advice}"
             self._on_ended(instance, EndReason.RETRYABLE, text)
 
-    # -- for the agents ------------------------------------------------------------------------------------------------
+    # -- events of agents ----------------------------------------------------------------------------------------------
 
     def on_agent_hello(self, agent: ChannelAgent, request: int, payload: bytes) -> None:
         instance = agent.instance
         if not isinstance(instance, ChannelInstance) or instance.kind != "RQSTR":
-            raise MalformedFrame("a hello where none is expected")
+            raise MalformedFrame("a hello is not expected now")
         hello = decode_channel_hello(payload)
         if hello.channel != instance.name or hello.purpose != SENDS:
             raise MalformedFrame("a hello for another channel")
         if hello.version < 1 or not valid_name(hello.queue_manager):
-            raise MalformedFrame("a hello of nobody")
+            raise MalformedFrame("a hello with an invalid version or queue manager name")
         try:
             self.inbound.check_free(instance.name, hello.queue_manager)
             user = self.admission.user_of_called(agent.link, instance.definition, hello.queue_manager)
@@ -373,18 +372,18 @@ class ChannelService(ChannelAgentHandler):
     def on_agent_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
         instance = agent.instance
         if not isinstance(instance, ChannelInstance):
-            self.server.channel_commands.ping_frame(agent, type, request, payload)
+            self.server.channel_commands.on_ping_frame(agent, type, request, payload)
         elif type == CHANNEL_END and instance.kind == "RQSTR":
             instance.apply(CALLBACK_PROMISED)
             agent.finish(EndReason.NORMAL, 0, "")
             if any(each.name == instance.name for each in self.inbound_instances.values()):
-                # The call was faster than the promise of it.
+                # The call-back has arrived before its announcement.
                 instance.apply(CALLED_BACK)
                 instance.apply(ENDED)
         elif type == CHANNEL_HELLO | REPLY and (refusal := refusal_in(payload, instance.name)) is not None:
             agent.finish(EndReason.RETRYABLE, refusal.reason, refusal.text)
         else:
-            raise MalformedFrame(f"a frame of type {type} where it cannot be")
+            raise MalformedFrame(f"a frame of type {type} is not expected now")
 
     def on_agent_changed(self, agent: ChannelAgent) -> None:
         instance = agent.instance
@@ -402,6 +401,7 @@ class ChannelService(ChannelAgentHandler):
             instance.apply(states.END_DUE)
 
     def mark_running(self, instance: ChannelInstance) -> None:
+        """Set an instance RUNNING, start its monitoring, and send the event Channel Started."""
         instance.apply(NEGOTIATED)
         instance.started_ms = now_ms()
         instance.is_start_reported = True
@@ -417,26 +417,27 @@ class ChannelService(ChannelAgentHandler):
             agent.connection = None
         instance = agent.instance
         if not isinstance(instance, ChannelInstance):
-            self.server.channel_commands.ping_over(agent, text)
+            self.server.channel_commands.on_ping_ended(agent, text)
             return
         self._agents -= 1
-        self.records.need(self._agents)
-        if text.startswith("AMQ9520E") and end_reason == EndReason.RETRYABLE:  # TLS knows channels by their names, too
+        self.records.protect(self._agents)
+        # The TLS handshake carries the channel name, too.
+        if text.startswith("AMQ9520E") and end_reason is EndReason.RETRYABLE:
             end_reason, text = EndReason.PERMANENT, refusal_text(instance.name, MQRC_UNKNOWN_CHANNEL_NAME, "")
         if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
             text = _tls_text(instance, text)
             self._report_tls_error(instance, text)
-            end_reason = EndReason.PERMANENT  # certificates and ciphers do not mend by themselves
+            end_reason = EndReason.PERMANENT  # a retry does not help with certificates and CipherSpecs
         self._on_ended(instance, end_reason, text)
 
     def _report_tls_error(self, instance: ChannelInstance, text: str) -> None:
         qualifier = MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else MQRQ_SSL_HANDSHAKE_ERROR
         queue = text_of(instance.definition, "XMITQ")
-        made = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
-        send_own_messages(self.engine, made, None)
+        event = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
+        send_own_messages(self.engine, event, None)
 
     def _on_ended(self, instance: ChannelInstance, end_reason: EndReason, text: str) -> None:
-        """A channel is over, well or not: say so, and see what comes next."""
+        """Handle the end of a channel: release it, report the end, and retry or stop."""
         self.capacity.release()
         name = instance.name
         if instance.made_progress():
@@ -449,11 +450,11 @@ class ChannelService(ChannelAgentHandler):
             text = text if text.startswith("AMQ") else f"AMQ9208E: Channel {name}: {text.rstrip('.')}."
             self._note_end(instance, text[:8], text)
         if end_reason == EndReason.NORMAL:
-            self._note_end(instance, "well", f"AMQ9001I: Channel '{name}' ended normally.")
+            self._note_end(instance, "normal", f"AMQ9001I: Channel '{name}' ended normally.")
         else:
             where = instance.address or text_of(instance.definition, "CONNAME")
             text_of_end = f"AMQ9999E: Channel '{name}' to '{where}' ended abnormally."
-            self._note_end(instance, "ill", text_of_end)
+            self._note_end(instance, "abnormal", text_of_end)
         self._report_stopped(instance, end_reason, text)
         if instance.state == REQUESTING:
             return
@@ -466,7 +467,7 @@ class ChannelService(ChannelAgentHandler):
         elif end_reason == EndReason.PERMANENT and not instance.is_inbound:
             instance.apply(FAILED_PERMANENTLY)
             self.set_desired_state(name, DesiredState.STOPPED)
-            text = f"AMQ9999E: Channel {name} is stopped. START CHANNEL({name}) when that is put right."
+            text = f"AMQ9999E: Channel {name} is stopped. Correct the error, then START CHANNEL({name})."
             self._note_end(instance, "stopped", text)
         elif instance.is_inbound or instance.kind == "RQSTR":
             self._ended(instance)
@@ -476,7 +477,7 @@ class ChannelService(ChannelAgentHandler):
     def _ended(self, instance: ChannelInstance) -> None:
         instance.apply(ENDED)
         if not instance.is_inbound or instance.kind == "RQSTR":
-            self.records.forget(sync_records.DESIRED_STATE, instance.name)
+            self.records.delete(sync_records.DESIRED_STATE, instance.name)
 
     def _retry(self, instance: ChannelInstance) -> None:
         instance.apply(FAILED)
@@ -486,7 +487,7 @@ class ChannelService(ChannelAgentHandler):
             self.set_desired_state(instance.name, DesiredState.STOPPED)
             self.note_channel(
                 f"AMQ9999E: Channel {instance.name} has no retries left, and is stopped. START CHANNEL when its "
-                "partner is there."
+                "partner is available."
             )
             return
         instance.timer = RetryTimer(partial(self._retry_due, instance))
@@ -510,29 +511,29 @@ class ChannelService(ChannelAgentHandler):
         instance.is_start_reported = False
         number = int(text[3:7]) if text[:3] == "AMQ" and text[3:7].isascii() and text[3:7].isdigit() else 0
         queue = text_of(instance.definition, "XMITQ")
-        made = channel_events.on_channel_stopped(
+        event = channel_events.on_channel_stopped(
             self.engine, _QUALIFIERS[end_reason], instance.name, queue, instance.address, number
         )
-        send_own_messages(self.engine, made, None)
+        send_own_messages(self.engine, event, None)
 
     def note_channel(self, text: str) -> None:
         self.note_rate_limited(text[:_NOTE_LENGTH_MAX], text)
 
     def note_rate_limited(self, key: str, text: str) -> None:
-        """Tell the operator, unless something with the same key was told a moment ago."""
+        """Write an operator message, unless one with the same key was written a moment ago."""
         self._notes.write(key, text[:_NOTE_LENGTH_MAX])
 
     def _note_end(self, instance: ChannelInstance, what: str, text: str) -> None:
         if instance.is_inbound:
-            # Strangers can bring it about again and again, each time with another name, port or reason.
+            # Rate-limited by channel and host: an unauthenticated peer can cause it at any rate.
             self.note_rate_limited(f"{instance.name} {instance.host} {what}", text)
         else:
-            self.manager.note(printable(text[:_NOTE_LENGTH_MAX]))  # its own retries are seldom enough
+            self.manager.note(printable(text[:_NOTE_LENGTH_MAX]))  # not rate-limited: retries are rare enough
 
     # -- stopping ------------------------------------------------------------------------------------------------------
 
     def cancel_pending(self, instance: ChannelInstance) -> None:
-        """Neither call nor wait any more."""
+        """Cancel the retry timer and the connection attempt of an instance."""
         if instance.timer is not None:
             self.reactor.wheel.remove(instance.timer)
             instance.timer = None
@@ -542,18 +543,18 @@ class ChannelService(ChannelAgentHandler):
         if instance.agent is None:
             self._release(instance)
 
-    # -- looking -------------------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------------
 
     def forget_deleted(self) -> None:
-        """Nothing is left of channels that were stopped and then deleted."""
+        """Forget idle instances and stopped channels whose definitions were deleted."""
         for name in [each for each in self.outbound_instances if self.find(each) is None]:
             if self.outbound_instances[name].state in IDLE_STATES:
                 self.cancel_pending(self.outbound_instances.pop(name))
-                self.records.forget(sync_records.DESIRED_STATE, name)
+                self.records.delete(sync_records.DESIRED_STATE, name)
         self.stopped = {each for each in self.stopped if self.find(each) is not None}
 
     def applications(self) -> dict[int, ApplicationStatus]:
-        """What is known of the connections that channels have, by their numbers."""
+        """Return the application status of the connections of channels, by connection number."""
         found: dict[int, ApplicationStatus] = {}
         for each in [*self.outbound_instances.values(), *self.inbound_instances.values()]:
             connection = each.connection or (each.agent.connection if each.agent is not None else None)
@@ -563,13 +564,14 @@ class ChannelService(ChannelAgentHandler):
         return found
 
     def is_active(self, name: str) -> bool:
-        """Whether an instance of a channel does anything that its definition or records must not change under."""
+        """Return True if an instance is not idle, so that definition and records of the channel must not change."""
         instance = self.outbound_instances.get(name)
         if instance is not None and instance.state not in IDLE_STATES:
             return True
         return any(each.name == name for each in self.inbound_instances.values())
 
     def require(self, name: str) -> Definition:
+        """Return the definition of a channel. CommandRefused if there is none."""
         definition = self.find(name)
         if definition is None:
             raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
@@ -579,7 +581,7 @@ class ChannelService(ChannelAgentHandler):
         return self.engine.of_type(ObjectType.CHANNEL).get(name)
 
     def set_desired_state(self, name: str, state: DesiredState) -> None:
-        """Remember over a restart what people want of a channel."""
+        """Save the desired state of a channel for a restart."""
         if self.records.find(sync_records.DESIRED_STATE, name).desired_state is state:
             return
         record = SyncRecord(sync_records.DESIRED_STATE, name, "")
@@ -591,11 +593,12 @@ class ChannelService(ChannelAgentHandler):
 
 
 def _tls_text(instance: ChannelInstance, text: str) -> str:
-    """What keeps a channel from speaking TLS, with its name and what to look at."""
+    """Return the message of a TLS error with the channel name and advice."""
     number, _, rest = text.partition(": ")
     named = text if instance.name in text else f"{number}: Channel {instance.name}: {rest}"
     look_at = _TLS_ATTRIBUTES
     if number.startswith("AMQ9636"):
-        is_told = " says: " in text  # what is here to the partner is there
-        look_at = "SSLPEER there and the certificate here" if is_told else "SSLPEER here and the certificate there"
+        is_from_partner = " reports: " in text  # so that here and there are exchanged
+        here, there = ("there", "here") if is_from_partner else ("here", "there")
+        look_at = f"SSLPEER {here} and the certificate {there}"
     return f"{named} Look at {look_at}."

@@ -1,4 +1,4 @@
-"""What a channel allows a link: with or without TLS, and to clients how many, how long and under which user."""
+"""Checks and negotiation of a link against its channel definition: TLS, exits, instances and message length."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MESSAGE_CHANNELS: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_RE
 
 
 class ClientInstances:
-    """How many links each channel has, and how many from each address: asked for every new one."""
+    """Numbers of links per client channel, and per channel and address, for MAXINST and MAXINSTC."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -42,7 +42,7 @@ class ClientInstances:
         return self._counts.get((channel, host), 0)
 
     def channel_counts(self, stopped: set[str]) -> ChannelCounts:
-        """All links on channels, and the channels that were stopped and have none."""
+        """Count all links of client channels, and the stopped channels without links."""
         idle = sum(1 for name in list(stopped) if not self.of(name)) if stopped else 0
         return ChannelCounts(self._total + idle, self._total)
 
@@ -56,7 +56,7 @@ class ClientInstances:
         for key in ((channel, ""), (channel, host_of(link))):
             self._counts[key] -= 1
             if self._counts[key] <= 0:
-                del self._counts[key]  # there are many addresses
+                del self._counts[key]  # so that old addresses do not accumulate
 
 
 def is_server_connection(channel: Definition | None) -> bool:
@@ -64,14 +64,14 @@ def is_server_connection(channel: Definition | None) -> bool:
 
 
 def is_message_channel(channel: Definition | None) -> bool:
-    """Whether a channel leads to another queue manager."""
+    """Return True if a channel is a message channel, between queue managers."""
     return channel is not None and number_of(channel, "CHLTYPE") in _MESSAGE_CHANNELS
 
 
 def tls_requirements(channel: Definition | None) -> ChannelTls | None:
-    """What a channel asks of TLS, for the handshake; None for what nobody connects to.
+    """Return the TLS requirements of a channel for the handshake; None for a channel that accepts no connections.
 
-    Requesters connect to servers and senders, and a sender that was asked to calls its requester back.
+    Requesters connect to servers and senders, and a sender calls its requester back, so all message channels do.
     """
     if channel is None or not (is_server_connection(channel) or is_message_channel(channel)):
         return None
@@ -79,29 +79,30 @@ def tls_requirements(channel: Definition | None) -> ChannelTls | None:
 
 
 def negotiate_local(hello: Hello) -> Hello:
-    """What a link on the queue manager's own socket gets."""
+    """Return the negotiated values for a link on the local socket. MQError."""
     if hello.channel:
         raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "Local bindings use no channel.")
-    return _terms(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
+    return _negotiate(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
 
 
 def negotiate_client(hello: Hello, channel: Definition | None, link: ServerLink, is_stopped: bool) -> Hello:
-    """What a link on a channel gets, or MQError."""
+    """Return the negotiated values for a client link on a channel. MQError."""
     name = hello.channel
     if channel is None or not is_server_connection(channel):
-        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"There is no channel {name} for clients here.")
+        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"Channel {name} is not defined for clients.")
     check_tls(channel, link)
     if is_stopped:
         raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
     longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
     sharing = max(1, number_of(channel, "SHARECNV"))
-    return _terms(hello, name, sharing, longest, number_of(channel, "HBINT"))
+    return _negotiate(hello, name, sharing, longest, number_of(channel, "HBINT"))
 
 
 def check_exits(channel: Definition | None, ignores_exits: bool) -> str:
-    """Why a channel does not run: it names exits, which are not run here, and may guard it. Empty when it may run.
+    """Return an error message if a channel names exits, or an empty text if it may run.
 
-    The text is for the error log; partners are not told which exits there are.
+    Exits are not supported, and the channel may rely on them for its security. The text is for the error log; the
+    partner does not learn which exits are defined.
     """
     if channel is None or ignores_exits:
         return ""
@@ -122,7 +123,7 @@ def check_exits(channel: Definition | None, ignores_exits: bool) -> str:
 
 
 def check_tls(channel: Definition, link: ServerLink) -> None:
-    """MQError when a link does not speak TLS as its channel asks."""
+    """MQError if the TLS session of a link does not match its channel."""
     if link.tls is None:
         if text_of(channel, "SSLCIPH"):
             raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plaintext_refusal(channel.name))
@@ -133,16 +134,16 @@ def check_tls(channel: Definition, link: ServerLink) -> None:
 
 
 def host_of(link: ServerLink) -> str:
-    """The address of a link without its port."""
+    """Return the address of a link without its port."""
     return link.address.partition("(")[0]
 
 
-def _terms(hello: Hello, channel: str, sharing: int, longest: int, heartbeat_seconds: int) -> Hello:
+def _negotiate(hello: Hello, channel: str, sharing: int, longest: int, heartbeat_seconds: int) -> Hello:
     agreed = Hello(channel)
     agreed.version = min(hello.version, PROTOCOL_VERSION)
     agreed.segment_bytes = min(max(hello.segment_bytes, SEGMENT_BYTES_MIN), SEGMENT_BYTES_MAX)
     agreed.message_bytes_max = min(hello.message_bytes_max or longest, longest)
-    # As MQ has it, the longer of both intervals counts.
+    # As in MQ, the longer heartbeat interval applies.
     agreed.heartbeat_seconds = max(hello.heartbeat_seconds, heartbeat_seconds)
     agreed.conversations_max = min(max(1, hello.conversations_max), sharing)
     return agreed

@@ -1,4 +1,4 @@
-"""What DISPLAY CHSTATUS shows of message channels: of those that run, and what was saved of all."""
+"""DISPLAY CHSTATUS of message channels: current status of instances, and saved status from the sync records."""
 
 from __future__ import annotations
 
@@ -21,41 +21,41 @@ from ostler.server.channels.monitoring import monitoring_values
 if TYPE_CHECKING:
     from ostler.server.channels.service import ChannelService
 
-_METHOD_WORDS: Final = {number: word for word, number in METHODS.items()}
+_METHOD_NAMES: Final = {number: word for word, number in METHODS.items()}
 
 
 def all_statuses(channels: ChannelService) -> list[ChannelStatus]:
-    """Every channel that runs, tries to or was stopped; and what is saved of all. With the engine's lock held."""
+    """Return the status of every instance that is not INACTIVE, and all saved statuses. Requires the engine's lock."""
     engine, records = channels.engine, channels.records
-    doubts: dict[str, list[InDoubtBatch]] = {}
-    for doubt in batches_in_doubt(engine):
-        doubts.setdefault(doubt.channel, []).append(doubt)
+    in_doubt: dict[str, list[InDoubtBatch]] = {}
+    for batch in batches_in_doubt(engine):
+        in_doubt.setdefault(batch.channel, []).append(batch)
     found = [
-        instance_status(each, engine, records, [] if each.is_receiving else doubts.get(each.name, []))
+        instance_status(each, engine, records, [] if each.is_receiving else in_doubt.get(each.name, []))
         for each in [*channels.outbound_instances.values(), *channels.inbound_instances.values()]
         if each.state != states.INACTIVE
     ]
-    there = {each.name for each in found}
-    for name in sorted(channels.stopped - there):
+    listed = {each.name for each in found}
+    for name in sorted(channels.stopped - listed):
         definition = channels.find(name)
         if definition is not None:
             instance = ChannelInstance(definition, True)
             instance.state = STOPPED
             found.append(instance_status(instance, engine, records, []))
     saved = [each for each in records.all() if each.kind != sync_records.DESIRED_STATE]
-    # A channel may be in doubt about its first batch, and have nothing else to show yet.
+    # A channel that is in doubt about its first batch has no record yet.
     known = {each.channel for each in saved if each.kind == sync_records.SENDING}
-    saved += [SyncRecord(sync_records.SENDING, name, "") for name in doubts if name not in known]
+    saved += [SyncRecord(sync_records.SENDING, name, "") for name in in_doubt if name not in known]
     for record in saved:
-        its = doubts.get(record.channel, []) if record.kind == sync_records.SENDING else []
-        found.append(saved_status(record, channels.find(record.channel), its))
+        of_record = in_doubt.get(record.channel, []) if record.kind == sync_records.SENDING else []
+        found.append(saved_status(record, channels.find(record.channel), of_record))
     return found
 
 
 def instance_status(
-    instance: ChannelInstance, engine: Engine, records: SyncRecords, doubts: list[InDoubtBatch]
+    instance: ChannelInstance, engine: Engine, records: SyncRecords, in_doubt: list[InDoubtBatch]
 ) -> ChannelStatus:
-    """What goes on in a channel now. `doubts` are the batches that it is in doubt about."""
+    """Return the current status of an instance. `in_doubt` are its in-doubt batches."""
     agent = instance.agent
     counters = instance.counters()
     definition = instance.definition
@@ -69,12 +69,12 @@ def instance_status(
     record = _record(instance, records)
     batch = sending.current if sending is not None else None
     open_batches = list(receiving.batches.values()) if receiving is not None else []
-    under_way = sum(each.messages for each in doubts) + sum(each.messages for each in open_batches)
-    under_way += batch.messages if batch is not None else 0
+    uncommitted = sum(each.messages for each in in_doubt) + sum(each.messages for each in open_batches)
+    uncommitted += batch.messages if batch is not None else 0
     sequence = end.sequence if end is not None else record.sequence
-    header = _words(agreed.header_methods if agreed is not None else [])
-    method = _words(agreed.message_methods if agreed is not None else [])
-    measured = monitoring_values(instance, engine)
+    header = _method_name(agreed.header_methods if agreed is not None else [])
+    method = _method_name(agreed.message_methods if agreed is not None else [])
+    monitored = monitoring_values(instance, engine)
     return ChannelStatus(
         instance.name,
         channel_type=instance.kind,
@@ -103,12 +103,12 @@ def instance_status(
         messages=int(counters.messages),
         batches=int(counters.batches),
         batch_size=int(agreed.batch_size) if agreed is not None else number_of(definition, "BATCHSZ", 50),
-        current_messages=int(under_way),
-        current_luwid=doubts[-1].luwid if doubts else record.luwid,
+        current_messages=int(uncommitted),
+        current_luwid=in_doubt[-1].luwid if in_doubt else record.luwid,
         current_sequence=int(sequence),
         last_luwid=record.luwid,
         last_sequence=int(record.sequence),
-        in_doubt=bool(doubts),
+        in_doubt=bool(in_doubt),
         nonpersistent_speed="FAST" if agreed is None or agreed.is_fast else "NORMAL",
         short_retries_left=int(instance.retries.short_left),
         long_retries_left=int(instance.retries.long_left),
@@ -116,12 +116,12 @@ def instance_status(
         keep_alive_seconds=number_of(definition, "KAINT", -1),
         header_compression=(header, header),
         message_compression=(method, method),
-        **measured._asdict(),
+        **monitored._asdict(),
     )
 
 
-def saved_status(record: SyncRecord, definition: Definition | None, doubts: list[InDoubtBatch]) -> ChannelStatus:
-    """What was saved of an end when a batch was last agreed on."""
+def saved_status(record: SyncRecord, definition: Definition | None, in_doubt: list[InDoubtBatch]) -> ChannelStatus:
+    """Return the saved status of an end, as of its last committed batch."""
     attributes = definition.attributes if definition is not None else {}
     return ChannelStatus(
         record.channel,
@@ -129,15 +129,15 @@ def saved_status(record: SyncRecord, definition: Definition | None, doubts: list
         status="INACTIVE",
         substate="",
         connection_name=text_of(definition, "CONNAME") if definition is not None else "",
-        remote_manager=record.partner or (doubts[-1].partner if doubts else ""),
+        remote_manager=record.partner or (in_doubt[-1].partner if in_doubt else ""),
         instance=SAVED,
         transmission_queue=text_of(definition, "XMITQ") if definition is not None else "",
-        current_messages=int(sum(each.messages for each in doubts)),
-        current_luwid=doubts[-1].luwid if doubts else record.luwid,
-        current_sequence=int(doubts[-1].last if doubts else record.sequence),
+        current_messages=int(sum(each.messages for each in in_doubt)),
+        current_luwid=in_doubt[-1].luwid if in_doubt else record.luwid,
+        current_sequence=int(in_doubt[-1].last if in_doubt else record.sequence),
         last_luwid=record.luwid,
         last_sequence=int(record.sequence),
-        in_doubt=bool(doubts),
+        in_doubt=bool(in_doubt),
     )
 
 
@@ -152,8 +152,8 @@ def _substate(instance: ChannelInstance) -> str:
     if agent is None:
         return "NETCONNECT" if instance.state == states.INITIALIZING else ""
     if instance.state == states.BINDING:
-        is_shaking = agent.link.tls is not None and not agent.link.tls.is_ready
-        return "SSLHANDSHK" if is_shaking else "RESYNCH"
+        is_in_handshake = agent.link.tls is not None and not agent.link.tls.is_ready
+        return "SSLHANDSHK" if is_in_handshake else "RESYNCH"
     if agent.sending is not None:
         if agent.sending.state == BATCH_HEARTBEAT:
             return "HEARTBEAT"
@@ -163,8 +163,8 @@ def _substate(instance: ChannelInstance) -> str:
     return "RECEIVE"
 
 
-def _words(methods: list[int]) -> str:
-    return _METHOD_WORDS.get(methods[0], "NONE") if methods else "NONE"
+def _method_name(methods: list[int]) -> str:
+    return _METHOD_NAMES.get(methods[0], "NONE") if methods else "NONE"
 
 
 def _local_address(agent: ChannelAgent | None) -> str:
