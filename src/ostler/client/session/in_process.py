@@ -1,13 +1,13 @@
-"""One connection to a queue manager of this process: its verbs, each written once for both flavours.
+"""The session on a queue manager of this process: its verbs, each written once for both flavours of the API.
 
-Every verb does its work under the engine's lock and then waits, through the connection's `Runtime`, for what it
-promises. The lock is never held while waiting, and every waiting get has its own waker, so threads and tasks that
-share a connection do not hold one another up.
+Every verb does its work under the engine's lock and then waits, through the connection's `Runtime`, until its result is
+durable. The lock is never held while waiting, and every waiting get has its own event, so threads and tasks that share
+a connection do not hold one another up.
 
-A wait may end with an exception of somebody else's making: a cancelled task, an interrupt from the keyboard. No
-message is lost by that. A get that waits outside syncpoint takes its message in a unit of work of its own, held by a
-stand-in for the connection; the unit is committed when the program goes on and backed out when it does not. See also
-`put_back`.
+A wait may be interrupted, by the cancellation of a task or by a KeyboardInterrupt. No message is lost by that. A get
+that waits outside syncpoint gets its message in a unit of work of its own, which belongs to a substitute for the
+connection; the unit is committed when the program goes on and backed out when it was interrupted. See also
+`ostler.engine.queue.undo_get`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class LocalQueue(OpenQueue):
         opened = self.handle.topic
         return opened.topic if opened is not None else ""
 
-    # The two that are used most hand the coroutine on as it is.
+    # The two hottest verbs return the session's coroutine itself, which saves a frame.
 
     def put(
         self, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST
@@ -182,7 +182,7 @@ class LocalSession(Session, EndListener):
         self.connection: Connection = self.bound.connection
         self.closed = False
         self.transaction: object = None  # the transaction block that owns the unit of work
-        # These are touched under the engine's lock only.
+        # These are used under the engine's lock only.
         self._waiting: set[GetRequest] = set()
         self._substitutes: list[Connection] = []
         self._interrupted = False
@@ -211,7 +211,7 @@ class LocalSession(Session, EndListener):
     async def clone(self) -> Session:
         return LocalSession(self._manager, self.connection.user, self.connection.application, self._new_runtime)
 
-    # -- turns at the engine -------------------------------------------------------------------------------------------
+    # -- access to the engine ------------------------------------------------------------------------------------------
 
     def check(self) -> None:
         if self.closed:
@@ -222,13 +222,13 @@ class LocalSession(Session, EndListener):
             raise MQError(MQRC_CONNECTION_BROKEN, f"Queue manager {self._manager.name} has ended.")
 
     def check_handle(self, handle: Handle) -> None:
-        """Raise what a verb on a closed object raises. Under the engine's lock."""
+        """Raise MQRC_HOBJ_ERROR if a handle is closed. Under the engine's lock."""
         if handle.number not in self.connection.handles:
             raise MQError(MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
 
     @contextmanager
     def locked_engine(self, is_checked: bool = True) -> Iterator[Engine]:
-        """The engine, for one verb; those whose gets it answers are woken."""
+        """Lock the engine for one verb. Gets that the verb satisfies are woken at the end."""
         bound = self.bound
         bound.lock.acquire()
         try:
@@ -242,7 +242,7 @@ class LocalSession(Session, EndListener):
             bound.lock.release()
 
     async def retry_when_log_full(self, verb: Callable[[Engine], T]) -> T:
-        """Run a verb that writes to the log. One that is refused for want of log space gets further tries."""
+        """Run a verb that writes to the log. When the log is full, make room and try again."""
         tries = 0
         while True:
             with self.locked_engine() as engine:
@@ -258,7 +258,7 @@ class LocalSession(Session, EndListener):
     # -- objects -------------------------------------------------------------------------------------------------------
 
     async def administer(self, change: Callable[[Engine], int]) -> None:
-        """Change objects, durably. `change` returns the LSN behind its record."""
+        """Change objects, durably. `change` returns the LSN after its record."""
         await self.runtime.wait_durable(self.bound, await self.retry_when_log_full(change))
 
     async def define(
@@ -287,7 +287,7 @@ class LocalSession(Session, EndListener):
     async def open(self, request: OpenRequest) -> OpenQueue:
         def verb(engine: Engine) -> tuple[Handle, int]:
             handle = open_object(engine, self.connection, request)
-            # A permanent dynamic queue was made: it must still be there after a restart.
+            # A permanent dynamic queue was created: it must survive a restart.
             return handle, engine.journal.end_lsn() if handle.created_dynamic else 0
 
         handle, lsn = await self.retry_when_log_full(verb)
@@ -319,7 +319,7 @@ class LocalSession(Session, EndListener):
         return count
 
     async def close_handle(self, handle: Handle, options: int = 0) -> int:
-        """Close an object handle: 0, or the reason of a warning. Closing what is closed does nothing."""
+        """MQCLOSE. Returns 0 or the reason of a warning. Does nothing for a closed handle."""
         with self.locked_engine(is_checked=False) as engine:
             if handle.number not in self.connection.handles or not self._manager.running:
                 return MQRC_NONE
@@ -374,7 +374,7 @@ class LocalSession(Session, EndListener):
         return await self._put(verb)
 
     def _put_result(self, reason: int) -> tuple[Put, int]:
-        """What a put came to, and the LSN behind it. Under the engine's lock."""
+        """Return the result of a put and the LSN after its record. Under the engine's lock."""
         if reason != MQRC_NONE and reason not in WARNINGS:
             raise MQError(reason)
         return Put(self.connection.put_md, reason), self.connection.after_lsn
@@ -398,9 +398,9 @@ class LocalSession(Session, EndListener):
     # -- getting -------------------------------------------------------------------------------------------------------
 
     async def get(self, handle: Handle, asked: GetOptions, browse: int) -> StoredMessage | None:
-        """MQGET: the message as it is stored, or None when there is none.
+        """MQGET. Returns the message as it is stored, or None when there is none.
 
-        It begins again in the rare case that the queue manager took the message back to make room in the log.
+        The get is repeated in the rare case that the queue manager backed it out to make room in the log.
         """
         while True:
             await self._ensure_log_space(0)
@@ -409,7 +409,7 @@ class LocalSession(Session, EndListener):
             substitute: Connection | None = None
             with self.locked_engine() as engine:
                 self.check_handle(request.handle)
-                # The message as it was put: what a program is to see of it is decided outside the lock.
+                # The message as it was put: properties are presented to the program outside the lock.
                 request.handle.property_control = MQPROP_V6COMPAT
                 request.has_message_handle = True
                 request.wants_stored = True
@@ -425,7 +425,7 @@ class LocalSession(Session, EndListener):
                     if not request.options & (_IN_UNIT | BROWSE_OPTIONS) and self.runtime.may_be_cancelled():
                         substitute = self._use_substitute(engine, request)
             if event is not None:
-                # One that does not wait is answered when it has looked through the queue.
+                # A get without MQGMO_WAIT is answered when the search of the queue has ended.
                 waits = request.options & MQGMO_WAIT and request.wait_ms != 0
                 await self._wait(request, event, wait_seconds(asked) if waits else None)
             if substitute is None or self._commit_substitute(request, substitute):
@@ -442,7 +442,7 @@ class LocalSession(Session, EndListener):
         return StoredMessage(request.md, request.body, property_block, request.returned_token, request.reason)
 
     def _use_substitute(self, engine: Engine, request: GetRequest) -> Connection:
-        """Have a waiting request take its message in a unit of work of its own."""
+        """Have a waiting request get its message in a unit of work of a substitute connection."""
         own = self.connection
         if self._substitutes:
             substitute = self._substitutes.pop()
@@ -465,7 +465,7 @@ class LocalSession(Session, EndListener):
             getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
 
     def _cancel_get(self, request: GetRequest) -> None:
-        """Nobody waits for this request any more. If it was answered in the last moment, the message goes back."""
+        """Cancel a request whose wait was interrupted. If it was satisfied meanwhile, the message goes back."""
         with self.locked_engine(is_checked=False) as engine:
             self._waiting.discard(request)
             getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
@@ -481,10 +481,10 @@ class LocalSession(Session, EndListener):
                 self._back_out_unseen(engine, unit)
 
     def _back_out_unseen(self, engine: Engine, unit: UnitOfWork | None) -> None:
-        """A message was taken in the connection's unit of work and nobody has seen it: the unit cannot be committed.
+        """Back out the connection's unit of work: it has a message that the program has not seen.
 
-        A unit that did nothing else is as if it had never been. Any other is backed out, and the program learns it from
-        MQRC_BACKED_OUT when it goes on with it.
+        A unit that did nothing else is forgotten. Any other counts as backed out by the queue manager: the next verb of
+        the program in it ends with MQRC_BACKED_OUT.
         """
         if unit is None or unit.backed_out_by_system:
             return
@@ -497,7 +497,7 @@ class LocalSession(Session, EndListener):
             unit.backed_out_by_system = True
 
     def _commit_substitute(self, request: GetRequest, substitute: Connection) -> bool:
-        """Make a message that was taken by a stand-in the program's own. False: the queue manager took it back."""
+        """Commit the get of a substitute connection. Returns False when the queue manager has backed it out."""
         with self.locked_engine(is_checked=False) as engine:
             unit = substitute.unit_of_work
             substitute.unit_of_work = None
@@ -515,7 +515,7 @@ class LocalSession(Session, EndListener):
             return True
 
     async def _wait_until_removed(self, request: GetRequest) -> None:
-        """Wait until the message may be shown, and its removal is safe."""
+        """Wait until the removal of the message is durable; only then the program may see it."""
         if request.after_lsn <= self.bound.writer.log.durable_lsn():
             return
         try:
@@ -527,7 +527,7 @@ class LocalSession(Session, EndListener):
             raise
 
     async def _undo_get(self, request: GetRequest) -> None:
-        """A message was taken off the queue and will not be shown to anybody: it goes back."""
+        """Put back a message that was removed from the queue and that the program has not seen."""
         if request.options & BROWSE_OPTIONS or not self._manager.running:
             return
         if request.connection is self.connection and request.options & _IN_UNIT:
@@ -541,7 +541,7 @@ class LocalSession(Session, EndListener):
                 put_back(engine, request)
 
     async def _ensure_log_space(self, size_bytes: int) -> None:
-        """Gets are never refused for want of log space. Room is made in time, so they do not use up the reserve."""
+        """Make room in the log in time: gets are never refused for lack of log space and would use up the reserve."""
         tries = 0
         while self.bound.engine.journal.room_bytes() < size_bytes + _ROOM_BYTES and tries < _ROOM_TRIES:
             tries += 1
@@ -569,7 +569,7 @@ class LocalSession(Session, EndListener):
         await self.runtime.wait_durable(self.bound, lsn)
 
     async def back_out(self) -> None:
-        # There is nothing to wait for: what is not committed is backed out by a restart, too.
+        # There is nothing to wait for: a restart backs out what is not committed, too.
         with self.locked_engine() as engine:
             syncpoint.back_out(engine, self.connection)
 
@@ -592,7 +592,7 @@ class LocalSession(Session, EndListener):
                 self._manager.disconnect(self.connection, commit_work=False)
 
     def on_manager_ended(self) -> None:
-        """The queue manager is gone, perhaps without a word to anybody."""
+        """Fail waiting gets: the queue manager has ended, perhaps without notice."""
         with self.bound.lock:
             if not self.connection.broken:
                 self.connection.broken = MQRC_CONNECTION_BROKEN

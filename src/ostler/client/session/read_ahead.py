@@ -1,9 +1,10 @@
-"""Read-ahead: messages of a handle that the queue manager sends before they are asked for (MQOO_READ_AHEAD, DEFREADA).
+"""Read-ahead: the queue manager sends messages of a handle before the program gets them (MQOO_READ_AHEAD, DEFREADA).
 
-Only plain gets outside of units of work are served so; the first get of a handle decides whether its gets are. What it
-looks for cannot change afterwards. Messages that were sent ahead are off the queue: when the handle is closed at once,
-or the program ends, they are gone. So read-ahead is not begun on queues whose messages are persistent by default; it
-begins with one message and asks for more ahead as non-persistent ones come; and it stops for good at a persistent one.
+Only plain gets outside units of work are served from read-ahead; the first get of a handle decides whether its gets
+are. Its match options cannot change afterwards. Messages that were sent ahead are removed from the queue: they are lost
+when the handle is closed at once or the program ends. So read-ahead does not begin on queues whose messages are
+persistent by default; its window begins with one message and grows with nonpersistent ones; and it ends for good at a
+persistent one.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import GET_OPTIONS, GOT_FIXED_BYTES, GOT_MD
 from ostler.wire.replies import REPLY_FIXED_BYTES
 
-WINDOW: Final = 32  # at most so many messages are on their way, or here
-WINDOW_BYTES: Final = 4 * 1024 * 1024  # and about so much, if they are as long as the one before
+WINDOW: Final = 32  # the most messages in flight or buffered here
+WINDOW_BYTES: Final = 4 * 1024 * 1024  # and about their size, if they are as long as the one before
 _GMO_ID: Final = 0x204F4D47
-# All other options of a get need the queue manager's attention each time.
+# Gets with any other option go to the queue manager each time.
 _PLAIN: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_NO_SYNCPOINT | MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
 _MAY_CHANGE: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_ACCEPT_TRUNCATED_MSG
 _OPTIONS_BYTES: Final = 4
@@ -59,22 +60,22 @@ _WHOLE: Final = 0x7FFFFFFF
 
 
 class MessagesAhead(ReadAhead):
-    """The messages of one handle that were sent ahead."""
+    """The read-ahead buffer of one handle."""
 
     def __init__(self, handle: RemoteHandle) -> None:
         self._handle = handle
         self._state = _UNDECIDED
-        self._asked = b""  # the GET that the stream was begun with
-        self._accepted: tuple[bytes, bytes] = (b"", b"")  # the structures of a consumer that can be served
+        self._get_payload = b""  # of the GET that began the stream
+        self._accepted: tuple[bytes, bytes] = (b"", b"")  # MQMD and MQGMO of a consumer that is served
         self._stream: PayloadStream | None = None
-        self._is_sending = False  # the queue manager may send more on it
-        self._is_ending = False  # it was asked not to
-        self._fails_if_quiescing = 0  # the option that it was begun with
+        self._is_sending = False  # the queue manager may send more messages
+        self._is_ending = False  # UNSTREAM was sent
+        self._fails_if_quiescing = 0  # the option of the GET that began the stream
         self._generation = 0
-        self._window = 1  # messages that may be on their way, or here; more as non-persistent ones come
+        self._window = 1  # messages in flight or buffered; grows with nonpersistent messages
 
     def count(self) -> int:
-        """How many messages are here."""
+        """Return the number of buffered messages."""
         stream = self._stream
         return int(stream.count()) if stream is not None else 0
 
@@ -95,9 +96,9 @@ class MessagesAhead(ReadAhead):
         while True:
             generation = remote.generation
             try:
-                stream = self._awaited(remote, options, deadline, wait_ms == 0)
+                stream = self._wait_for_message(remote, options, deadline, wait_ms == 0)
                 if stream is not None:
-                    return self._delivered(remote, stream, gmo, options, length)
+                    return self._deliver(remote, stream, gmo, options, length)
                 return b"", None, gmo, 0, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE
             except LinkBroken as broken:
                 self._stream = None
@@ -112,20 +113,20 @@ class MessagesAhead(ReadAhead):
         )
 
     def _check_unchanged(self, remote: RemoteConnection, md: bytes, gmo: bytes, options: int) -> None:
-        """What is here was chosen by the first get."""
+        """Raise MQRC_OPTIONS_CHANGED when a get differs from the one that began the stream."""
         asked = request_payload(remote, self._handle, md, gmo, _WHOLE, options & ~_MAY_CHANGE, 0)
         if options & ~_PLAIN:
-            raise MQError(MQRC_OPTIONS_CHANGED, "Messages are read ahead; a get cannot ask for something else now.")
-        if self._asked and asked[GET_OPTIONS:] != self._asked[GET_OPTIONS:]:
-            raise MQError(MQRC_OPTIONS_CHANGED, "Messages are read ahead; what is looked for cannot change.")
-        self._asked = asked
+            raise MQError(MQRC_OPTIONS_CHANGED, "The handle reads ahead; its gets cannot use other options now.")
+        if self._get_payload and asked[GET_OPTIONS:] != self._get_payload[GET_OPTIONS:]:
+            raise MQError(MQRC_OPTIONS_CHANGED, "The handle reads ahead; match options cannot change.")
+        self._get_payload = asked
 
     # -- for callbacks ------------------------------------------------------------------------------------------------
 
     def serves(self, remote: RemoteConnection, md: bytes, gmo: bytes, options: int) -> bool:
-        """Whether gets of a consumer can be served from here.
+        """Return whether the gets of a consumer can be served from read-ahead.
 
-        When they cannot be, but messages are here that another get looked for: MQError.
+        Raises MQError when they cannot be, but messages are buffered that match other options.
         """
         if self._state == _ON and self._accepted[0] is md and self._accepted[1] is gmo:
             return True
@@ -145,7 +146,7 @@ class MessagesAhead(ReadAhead):
         return self._state == _ON or self.count() > 0
 
     def has_begun(self) -> bool:
-        """Whether messages are here, or may be on their way."""
+        """Return whether messages are buffered or may be in flight."""
         return self._stream is not None
 
     def consume(
@@ -155,23 +156,23 @@ class MessagesAhead(ReadAhead):
         options: int,
         length: int,
         seconds: float | None,
-        is_rung: Callable[[], bool],
+        is_interrupted: Callable[[], bool],
     ) -> Got | None:
-        """A message for a consumer that is served from here; None when the time is up, or it was rung."""
+        """Return a message for a consumer; None when the time is up or the wait was interrupted."""
         deadline = -1.0 if seconds is None else time.monotonic() + seconds
-        stream = self._with_message(remote, options, deadline, seconds == 0, is_rung)
+        stream = self._with_message(remote, options, deadline, seconds == 0, is_interrupted)
         if stream is None:
             return None
-        return self._delivered(remote, stream, gmo, options, length)
+        return self._deliver(remote, stream, gmo, options, length)
 
     def ring(self, remote: RemoteConnection) -> None:
-        """Have `consume` return."""
+        """Interrupt the wait of `consume`."""
         stream = self._stream
         if stream is not None:
             remote.conversation.link.interrupt_stream(stream)
 
     def pause(self, remote: RemoteConnection) -> None:
-        """Have no more sent until somebody asks again. What has come stays here. Raises LinkBroken."""
+        """Stop the stream until the next get. Buffered messages stay. Raises LinkBroken."""
         stream = self._stream
         if stream is None:
             return
@@ -184,8 +185,10 @@ class MessagesAhead(ReadAhead):
 
     # -- messages -----------------------------------------------------------------------------------------------------
 
-    def _awaited(self, remote: RemoteConnection, options: int, deadline: float, at_once: bool) -> PayloadStream | None:
-        """For a get: the stream, when it has a message; None when the time is up."""
+    def _wait_for_message(
+        self, remote: RemoteConnection, options: int, deadline: float, at_once: bool
+    ) -> PayloadStream | None:
+        """Return the stream for a get when it has a message; None when the time is up."""
         remote.waiting = not at_once
         try:
             while True:
@@ -196,11 +199,11 @@ class MessagesAhead(ReadAhead):
             remote.waiting = False
 
     def _with_message(
-        self, remote: RemoteConnection, options: int, deadline: float, at_once: bool, is_rung: Callable[[], bool]
+        self, remote: RemoteConnection, options: int, deadline: float, at_once: bool, is_interrupted: Callable[[], bool]
     ) -> PayloadStream | None:
-        """The stream, when it has a message; None when the time is up, or it was rung."""
+        """Return the stream when it has a message; None when the time is up or the wait was interrupted."""
         if self._is_ending or options & MQGMO_FAIL_IF_QUIESCING != self._fails_if_quiescing:
-            # The queue manager has to know whether its end concerns who waits.
+            # The queue manager has to know whether its quiescing ends the wait.
             self.pause(remote)
         stream = self._stream
         if stream is None or self._generation != remote.generation:
@@ -208,18 +211,18 @@ class MessagesAhead(ReadAhead):
         if stream.count():
             return stream
         if at_once:
-            # A get that does not wait has to know for sure, so the stream is ended: then all has come that will.
+            # A get without wait needs a definite answer. Ending the stream gives it: all messages have arrived then.
             self.pause(remote)
-        elif not is_rung():
+        elif not is_interrupted():
             remote.conversation.link.wait_stream(stream, deadline)
         return stream if stream.count() else None
 
     def _begin(self, remote: RemoteConnection, fails_if_quiescing: int) -> PayloadStream:
         conversation = remote.conversation
         stream = conversation.open_stream(MESSAGE, self._window)
-        options = int(read_i32_le(self._asked, GET_OPTIONS)) | fails_if_quiescing
+        options = int(read_i32_le(self._get_payload, GET_OPTIONS)) | fails_if_quiescing
         asked = numbers_payload([self._window, self._handle.hobj, options])
-        asked += self._asked[GET_OPTIONS + _OPTIONS_BYTES :]
+        asked += self._get_payload[GET_OPTIONS + _OPTIONS_BYTES :]
         conversation.send(None, stream.request(), STREAM, [asked])
         self._stream = stream
         self._is_sending = True
@@ -229,7 +232,7 @@ class MessagesAhead(ReadAhead):
         return stream
 
     def _end(self, remote: RemoteConnection) -> None:
-        """Have no more sent. What has come stays here. Interrupted, it is done again by whoever comes next."""
+        """End the stream. Buffered messages stay. When interrupted, the next caller ends it again."""
         stream = self._stream
         if stream is not None and self._is_sending and self._generation == remote.generation:
             self._is_ending = True
@@ -238,12 +241,12 @@ class MessagesAhead(ReadAhead):
             self._is_sending = False
             self._is_ending = False
 
-    def _delivered(self, remote: RemoteConnection, stream: PayloadStream, gmo: bytes, options: int, length: int) -> Got:
+    def _deliver(self, remote: RemoteConnection, stream: PayloadStream, gmo: bytes, options: int, length: int) -> Got:
         payload = stream.first()
         if len(payload) < REPLY_FIXED_BYTES:
             raise remote.nonsense("a message that is none")
         if int(read_i32_le(payload, 0)) == MQCC_FAILED:
-            # The stream has ended with it: a later get begins another one.
+            # The error ends the stream: a later get begins another one.
             remote.conversation.link.close_stream(stream)
             self._stream = None
             self._is_sending = False
@@ -256,14 +259,14 @@ class MessagesAhead(ReadAhead):
             if not options & MQGMO_ACCEPT_TRUNCATED_MSG:
                 return body, md, filled, data_bytes, code, MQRC_TRUNCATED_MSG_FAILED
         stream.take()
-        self._account(remote, stream, md, len(payload))
+        self._grant_credit(remote, stream, md, len(payload))
         return body, md, filled, data_bytes, code, reason
 
-    def _account(self, remote: RemoteConnection, stream: PayloadStream, md: bytes | None, length: int) -> None:
-        """A message is taken: give credit for others, or stop where messages must not be lost."""
+    def _grant_credit(self, remote: RemoteConnection, stream: PayloadStream, md: bytes | None, length: int) -> None:
+        """Grant credit for further messages after one was delivered, or end the stream at a persistent message."""
         if md is not None and int(read_i32_le(md, MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT:
             self._state = _OFF
-            # The message is delivered whatever happens to the link.
+            # The message is delivered even if the link breaks.
             with suppress(LinkBroken):
                 self._end(remote)
         if self._is_sending and not self._is_persistent_next(stream):
@@ -276,7 +279,7 @@ class MessagesAhead(ReadAhead):
             self._stream = None
 
     def _is_persistent_next(self, stream: PayloadStream) -> bool:
-        """Whether a persistent message is here: it is the last one, as the queue manager stops behind it by itself."""
+        """Return whether a persistent message is buffered: it is the last one, as the queue manager stops after it."""
         if not stream.count():
             return False
         payload = stream.last()
@@ -285,7 +288,7 @@ class MessagesAhead(ReadAhead):
         return int(read_i32_le(payload, GOT_MD + MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT
 
     def discard(self, remote: RemoteConnection) -> None:
-        """The handle is closed: what was sent ahead is gone."""
+        """End the stream and drop buffered messages: the handle is closed."""
         self._end(remote)
         self._stream = None
 

@@ -1,7 +1,6 @@
-"""Objects of a queue manager behind a link: its commands, written and read as MQSC.
+"""Administration over a link: commands are written as MQSC, and the lines of the answer parsed.
 
-They go over the queue manager's own socket, for its owner. What the lines of an answer say comes back in the same
-values as from a queue manager in this process.
+They go over the queue manager's local socket, for its owner. Values come back as from a queue manager in this process.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _REASONS: Final = {
     **{noun.exists: MQRC_OBJECT_ALREADY_EXISTS for noun in OBJECT_NOUNS.values() if noun.exists},
 }
 _ANY_QUEUE: Final = "QUEUE"
-# Words that stand alone, such as SHARE and NOSHARE.
+# Keywords without a value, such as SHARE and NOSHARE.
 _FLAGS: Final = tuple(
     word for kind in ObjectType for each in attributes_of(kind) if each.kind == ValueKind.FLAG for word, _ in each.words
 )
@@ -54,7 +53,7 @@ _QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, Obje
 
 
 async def run(session: RemoteSession, text: str) -> list[str]:
-    """The lines that a command is answered with. MQError when it was not done."""
+    """Run a command and return the lines of its answer. Raises MQError when it failed."""
     lines: list[str] = []
 
     def on_part(_: int, payload: bytes) -> None:
@@ -95,58 +94,60 @@ def _check(line: str, lines: list[str]) -> None:
 
 
 def define(kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool) -> str:
-    options = f" LIKE({_quoted(like)})" if like is not None else ""
-    return f"DEFINE {_named(kind, name)}{_written(kind, given)}{options}{' REPLACE' if replace else ''}"
+    options = f" LIKE({_quote(like)})" if like is not None else ""
+    return (
+        f"DEFINE {_format_object(kind, name)}{_format_attributes(kind, given)}{options}{' REPLACE' if replace else ''}"
+    )
 
 
 def alter(kind: ObjectType, name: str, given: Mapping[str, Given]) -> str:
-    return f"ALTER {_named(kind, name)}{_written(kind, given)}"
+    return f"ALTER {_format_object(kind, name)}{_format_attributes(kind, given)}"
 
 
 def delete(kind: ObjectType, name: str, purge: bool) -> str:
-    return f"DELETE {_named(kind, name)}{' PURGE' if purge else ''}"
+    return f"DELETE {_format_object(kind, name)}{' PURGE' if purge else ''}"
 
 
 def clear(queue: str) -> str:
-    return f"CLEAR {_named(ObjectType.QLOCAL, queue)}"
+    return f"CLEAR {_format_object(ObjectType.QLOCAL, queue)}"
 
 
 def display(word: str, pattern: str, names: Sequence[str]) -> str:
     kind = word.upper()
-    what = kind if kind == ObjectType.QMGR.value else f"{kind}({_quoted(pattern)})"
-    return f"DISPLAY {what} {' '.join(_checked(kind, name) for name in names) or 'ALL'}"
+    what = kind if kind == ObjectType.QMGR.value else f"{kind}({_quote(pattern)})"
+    return f"DISPLAY {what} {' '.join(_check_attribute(kind, name) for name in names) or 'ALL'}"
 
 
-def _checked(word: str, name: str) -> str:
+def _check_attribute(word: str, name: str) -> str:
     kinds = _QUEUES if word == _ANY_QUEUE else (ObjectType(word),)
     if all(find(kind, name.upper()) is None for kind in kinds):
         raise MQError(MQRCCF_PARM_SYNTAX_ERROR, f"{word} has no attribute {name!r}.")
     return name.upper()
 
 
-def _named(kind: ObjectType, name: str) -> str:
-    return kind.value if kind == ObjectType.QMGR else f"{kind.value}({_quoted(name)})"
+def _format_object(kind: ObjectType, name: str) -> str:
+    return kind.value if kind == ObjectType.QMGR else f"{kind.value}({_quote(name)})"
 
 
-def _written(kind: ObjectType, given: Mapping[str, Given]) -> str:
-    """Attributes as MQSC has them, each checked here."""
-    return "".join(f" {_item(kind, name, value)}" for name, value in values(kind, given).items())
+def _format_attributes(kind: ObjectType, given: Mapping[str, Given]) -> str:
+    """Format attributes as MQSC. Each is checked first."""
+    return "".join(f" {_format_attribute(kind, name, value)}" for name, value in values(kind, given).items())
 
 
-def _item(kind: ObjectType, name: str, value: Value) -> str:
+def _format_attribute(kind: ObjectType, name: str, value: Value) -> str:
     attribute = find(kind, name)
     assert attribute is not None
     if isinstance(value, int):
         text = to_text(attribute, value)
         return text if attribute.kind == ValueKind.FLAG else f"{name}({text})"
     if isinstance(value, str):
-        return f"{name}({_quoted(value)})"
-    return f"{name}({','.join(_quoted(each) for each in value) or _quoted('')})"
+        return f"{name}({_quote(value)})"
+    return f"{name}({','.join(_quote(each) for each in value) or _quote('')})"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if "\n" in text or "\r" in text:
-        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, "Text in a command is of one line.")
+        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, "Text in a command must not contain line breaks.")
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
 
@@ -154,8 +155,8 @@ def _quoted(text: str) -> str:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def displayed(word: str, names: Sequence[str], lines: Sequence[str]) -> list[dict[str, Value]]:
-    """What a DISPLAY has shown: of each object NAME, TYPE and the attributes asked for, or all."""
+def parse_display(word: str, names: Sequence[str], lines: Sequence[str]) -> list[dict[str, Value]]:
+    """Parse the answer to DISPLAY: for each object NAME, TYPE and the named attributes, or all."""
     shown = [_row(word.upper(), names, list(_items(block))) for block in _blocks(lines)]
     return sorted(shown, key=lambda row: str(row["NAME"]))
 
@@ -174,7 +175,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _items(block: list[str]) -> Iterator[str]:
-    """The attributes of one object: two to a line, but those that are too wide, and lists that go over lines."""
+    """Split the lines of one object into attributes: two to a line, except wide ones and lists of several lines."""
     items: list[str] = []
     for line in block:
         left, gap = line[: COLUMN_WIDTH - GAP_WIDTH], line[COLUMN_WIDTH - GAP_WIDTH : COLUMN_WIDTH]
@@ -202,7 +203,7 @@ def _row(word: str, names: Sequence[str], items: list[str]) -> dict[str, Value]:
 
 
 def _split(item: str) -> tuple[str, str | None]:
-    """A name and its value; a word that stands alone has none. What is empty is shown as a blank."""
+    """Split an attribute into name and value; a keyword alone has no value. An empty value is displayed as a blank."""
     name, bracket, text = item.partition("(")
     return name.strip(), text.rstrip().removesuffix(")").strip() if bracket else None
 

@@ -1,4 +1,4 @@
-"""A queue that is open over a link: its verbs as frames."""
+"""A queue or topic that is open over a link: its verbs as frames."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _TYPES: Final = {
 
 
 def open_arguments(request: OpenRequest) -> OpenArguments:
-    """What is to be opened, as a frame says it. Names that do not fit one are not cut off."""
+    """Convert an open request to the arguments of OPEN. Names that are too long are refused, not truncated."""
     for name in (request.name, request.manager_name, request.dynamic_name):
         if len(name.encode("utf-8", "replace")) > NAME_BYTES:
             raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
@@ -105,14 +105,14 @@ def open_arguments(request: OpenRequest) -> OpenArguments:
 
 
 def _is_persistent(reply: bytes) -> bool:
-    """Whether a reply to GET has a persistent message, which is off the queue."""
+    """Return whether a reply to GET has removed a persistent message."""
     at = GOT_MD + PERSISTENCE_AT
     is_off = int.from_bytes(reply[4:8], "little") != MQRC_TRUNCATED_MSG_FAILED
     return is_off and int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT
 
 
 def decode_put_reply(payload: bytes) -> Put:
-    """What a PUT or PUT1 came to."""
+    """Decode the reply to PUT or PUT1."""
     replied = check_reply(payload)
     md = payload[REPLY_FIXED_BYTES : REPLY_FIXED_BYTES + MD_BYTES]
     if len(md) != MD_BYTES:
@@ -147,11 +147,11 @@ class RemoteQueue(OpenQueue):
         return self._opened.object_string
 
     def mark_lost(self, error: MQError) -> None:
-        """It could not be had again after reconnecting."""
+        """Record that the queue could not be reopened after reconnection. Its verbs raise this error."""
         self._lost = error
 
     def replace(self, arguments: OpenArguments, opened: OpenReply) -> None:
-        """It is another queue now, of a subscription that was made again."""
+        """Use another queue: the managed destination of a subscription that was created again."""
         self._arguments = arguments
         self._opened = opened
 
@@ -163,7 +163,7 @@ class RemoteQueue(OpenQueue):
             raise MQError(self._lost.reason, self._lost.detail)
 
     async def reopen(self, joined: JoinedLink) -> None:
-        """Open the queue once more, over a new link. A dynamic queue that is gone is made again under its name."""
+        """Open the queue again over a new link. A dynamic queue that is gone is created again under its name."""
         arguments = self._arguments
         if self._opened.flags & CREATED:
             arguments.dynamic_name = self._opened.name
@@ -235,7 +235,7 @@ class RemoteQueue(OpenQueue):
                 wait_ms = min(wait_ms, max(1, int((deadline - time.monotonic()) * 1000)))
 
     def _payload(self, parameters: GetParameters, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
-        # A message that is held is in a unit of work, though not in the program's.
+        # A held message is in a unit of work, though not in the program's.
         options = parameters.options & ~MQGMO_NO_SYNCPOINT if held else parameters.options
         return get_payload(
             self._opened.hobj,
@@ -256,9 +256,9 @@ class RemoteQueue(OpenQueue):
         )
 
     async def _exchange(self, payload: bytes, in_unit: bool, held: int) -> tuple[bytes, PendingRequest | None]:
-        """Have a GET answered: the reply, and the SETTLE that has to be waited for.
+        """Send a GET. Returns its reply, and the SETTLE whose reply has to be waited for.
 
-        Whoever is interrupted meanwhile sees no message, so the queue keeps it.
+        When interrupted, the message stays on the queue.
         """
         session = self._session
         link, conversation = session.link, session.conversation
@@ -291,9 +291,9 @@ class RemoteQueue(OpenQueue):
             session.waiting.discard(request)
 
     async def _confirm_removal(self, settle_request: PendingRequest, got: bytes, generation: int) -> bool:
-        """Wait until the removal of a persistent message is durable. False: the message is back on the queue.
+        """Wait until the removal of a persistent message is durable. Returns False when the message was put back.
 
-        MQError when nobody knows: the link broke before the queue manager answered.
+        Raises MQError when the get is in doubt: the link broke before the queue manager answered.
         """
         session = self._session
         try:
@@ -308,7 +308,7 @@ class RemoteQueue(OpenQueue):
             raise MQError(MQRC_CALL_INTERRUPTED, doubt) from error
         reason = int.from_bytes(reply[4:8], "little")
         if reason == MQRC_BACKED_OUT:
-            return False  # to make room in the log
+            return False  # backed out to make room in the log
         ending = session.ending_error(reply)
         if ending is not None:
             await session.reconnect(ending, generation)
@@ -364,7 +364,7 @@ class RemoteQueue(OpenQueue):
         return reason
 
     async def inquire_numbers(self, selectors: list[int]) -> tuple[list[int], list[str]]:
-        """MQINQ: integers and texts in the order of their selectors."""
+        """MQINQ. Returns integers and texts in the order of their selectors."""
         if not self._arguments.options & MQOO_INQUIRE:
             name = self._opened.name if self._opened.flags & CREATED else self._arguments.name
             own = await self._session.open(OpenRequest(self._arguments.object_type, name, MQOO_INQUIRE))
@@ -387,7 +387,7 @@ class RemoteQueue(OpenQueue):
 
     async def depth(self) -> int:
         if self._arguments.name != self._opened.name and not self._opened.flags & CREATED:
-            # Under another name: an alias has no depth of its own.
+            # Opened through an alias, which has no depth of its own.
             session = self._session
             own = await session.open(OpenRequest(self._arguments.object_type, self._opened.name, MQOO_INQUIRE))
             try:

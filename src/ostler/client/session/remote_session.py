@@ -1,15 +1,15 @@
-"""One connection to a queue manager behind a link: the verbs as requests and replies, written once for both flavours.
+"""The session over a link: verbs as requests and replies, written once for both flavours of the API.
 
-A wait may end with an exception of somebody else's making: a cancelled task, an interrupt from the keyboard. No
-message is lost by that. A get outside syncpoint that can be interrupted has its message held by the queue manager
-until this side says that it has arrived (SETTLE). The get of a persistent message returns when that is durable, so the
-message never comes back. When the link breaks before the queue manager has said so, the get is in doubt and fails.
+A wait may be interrupted, by the cancellation of a task or by a KeyboardInterrupt. No message is lost by that. For a
+get outside syncpoint that can be interrupted, the queue manager holds the message until this side acknowledges it
+(SETTLE). The get of a persistent message returns when its removal is durable, so the message never comes back. When the
+link breaks before the queue manager has confirmed that, the get is in doubt and fails.
 
-With reconnection a link that broke is made again, open queues are opened again, durable subscriptions are resumed and
-others made again. What was waiting waits on, for the rest of its time. A unit of work that was open is reported as
-backed out. A put outside syncpoint, a commit or a SETTLE whose reply was lost ends with MQRC_CALL_INTERRUPTED: it may
-have been done, or not. A queue manager that ends is as good as a link that broke, except that units of work may be
-finished while it quiesces.
+With reconnection a broken link is replaced, open queues are reopened, durable subscriptions are resumed and others
+created again. Waiting gets go on waiting for the rest of their time. A unit of work in progress is reported as backed
+out. A put outside syncpoint, a commit or a SETTLE whose reply was lost ends with MQRC_CALL_INTERRUPTED: it may have
+been done, or not. A queue manager that ends is treated as a broken link, except that units of work may be finished
+while it quiesces.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ _QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)
 
 
 async def connect_session(route: Route) -> RemoteSession:
-    """Connect. MQError when that cannot be."""
+    """Connect to a queue manager. Raises MQError when no endpoint accepts the connection."""
     session = RemoteSession(route)
     session.use_link(await route.connect(session))
     return session
 
 
 class RemoteSession(Session, LinkListener):
-    """Made by `connect_session`."""
+    """A connection over a link, made by `connect_session`."""
 
     link: Link
     conversation: int
@@ -99,7 +99,7 @@ class RemoteSession(Session, LinkListener):
         self.connected = ConnectReply()
         self.waiting: set[PendingRequest] = set()  # gets
         self.is_interrupted = False
-        # Gets of the unit of work that were given up before their answer was seen.
+        # Gets of the unit of work that were interrupted before their reply was seen.
         self.abandoned_gets: list[PendingRequest] = []
         self.unit_size = 0
         self._is_backed_out = False
@@ -107,7 +107,7 @@ class RemoteSession(Session, LinkListener):
         self._queues: set[RemoteQueue] = set()
         self._subscriptions: set[RemoteSubscription] = set()
         self._reconnector = SessionReconnector(self.runtime)
-        self._has_no_link = False  # the last link, and there is no other yet
+        self._has_no_link = False  # the last link was given up, and there is no other yet
 
     def use_link(self, joined: JoinedLink) -> None:
         self.link, self.conversation, self.connected = joined
@@ -115,7 +115,7 @@ class RemoteSession(Session, LinkListener):
 
     @property
     def generation(self) -> int:
-        """Of links; see `reconnect`."""
+        """The number of the current link; see `reconnect`."""
         return self._reconnector.generation
 
     @property
@@ -145,7 +145,7 @@ class RemoteSession(Session, LinkListener):
             raise MQError(self._broken.reason, self._broken.detail)
 
     def is_usable(self) -> bool:
-        """Whether a verb has a chance."""
+        """Return whether a verb can succeed: the link works or may be replaced."""
         return not self.closed and self._broken is None and (self._reconnects() or self.link.failure is None)
 
     def _reconnects(self) -> bool:
@@ -160,9 +160,10 @@ class RemoteSession(Session, LinkListener):
     async def call(
         self, type: int, build: Callable[[], bytes], in_unit: bool = False, must_not_repeat: bool = False
     ) -> bytes:
-        """A request and its reply, over a new link if need be. `build` makes the payload, for handles may be new then.
+        """Send a request and return its reply, over a new link if need be.
 
-        `in_unit`: part of the unit of work, which does not outlive its link. `must_not_repeat`: must not be done twice.
+        `build` encodes the payload for each attempt, as handles change with the link. `in_unit`: the request is part of
+        the unit of work, which ends with its link. `must_not_repeat`: the request must not be executed twice.
         """
         while True:
             await self.ensure_link()
@@ -173,7 +174,7 @@ class RemoteSession(Session, LinkListener):
             if len(payload) > self.link.negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
                 raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
             if must_not_repeat and self._reconnects():
-                # What is not sent to a link that is gone is in no doubt.
+                # Find out now if the link is broken: a request that was not sent is not in doubt.
                 self.link.poll()
             try:
                 asked = await self.link.send_request(self.conversation, type, payload)
@@ -188,7 +189,7 @@ class RemoteSession(Session, LinkListener):
                     raise MQError(MQRC_CALL_INTERRUPTED) from error
                 continue
             except BaseException:
-                # It stands, though nobody waits for it.
+                # The request has been sent and will be executed.
                 self.unit_size += in_unit
                 asked.forget()
                 raise
@@ -198,18 +199,20 @@ class RemoteSession(Session, LinkListener):
             await self.reconnect(ending, generation)
 
     def ending_error(self, reply: bytes) -> MQError | None:
-        """Whether a reply says that the queue manager is ending, so that the connection is to be made elsewhere, or
-        later. Nothing was done then."""
+        """Return the error of a reply that reports the end of the queue manager, else None.
+
+        The request was not executed then, and the session reconnects.
+        """
         if int.from_bytes(reply[:4], "little") != MQCC_FAILED or not self._reconnects():
             return None
         reason = int.from_bytes(reply[4:8], "little")
-        # A queue manager that quiesces lets units of work be finished.
+        # A quiescing queue manager lets units of work finish.
         if reason in _GONE or (reason in _QUIESCING and not self.has_unit()):
             return MQError(reason)
         return None
 
     async def ensure_link(self) -> None:
-        """Raise what every verb of a connection that is gone raises; wait for a link if there is none."""
+        """Raise MQError if the connection is closed or broken; reconnect if there is no link."""
         self.runtime.raise_deferred_interrupt()
         self.check()
         if self._has_no_link:
@@ -217,7 +220,7 @@ class RemoteSession(Session, LinkListener):
             self.check()
 
     async def reconnect(self, error: MQError, generation: int) -> None:
-        """A link broke: return when there is another one, or raise."""
+        """Replace a broken link. Raises MQError when the session does not reconnect or reconnection fails."""
         if self.closed:
             raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
         if not self._reconnects():
@@ -249,7 +252,7 @@ class RemoteSession(Session, LinkListener):
         self.use_link(joined)
 
     def _drop_link(self) -> None:
-        """Have done with a link, and with the unit of work, which does not outlive it."""
+        """Give up the link, and with it the unit of work."""
         if self._has_no_link:
             return
         self._has_no_link = True
@@ -262,7 +265,7 @@ class RemoteSession(Session, LinkListener):
             self.link.detach(self.conversation)
 
     def on_notice(self, reason: int, text: str) -> None:
-        # The queue manager fails the waits that are to fail; there is nothing to do here.
+        # The queue manager itself ends the waiting gets that fail when it quiesces.
         pass
 
     def on_link_broken(self, error: MQError) -> None:
@@ -324,7 +327,7 @@ class RemoteSession(Session, LinkListener):
         return done
 
     def check_level(self, level: int) -> None:
-        """Whether a publication can have this level."""
+        """Raise MQError if a publication cannot have this level."""
         remote_subscription.check_version(self.link)
         if not 0 <= level <= LEVEL_HIGHEST:
             raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
@@ -361,10 +364,10 @@ class RemoteSession(Session, LinkListener):
             raise MQError(MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
 
     async def resolve_abandoned_gets(self, in_unit: bool) -> None:
-        """See what became of gets of this unit of work that nobody waited for in the end.
+        """Back out the unit of work if one of its interrupted gets has got a message that the program has not seen.
 
-        One that got a message spoils the unit: nobody has seen that message. If it is all there was, the unit is as if
-        it had never been; otherwise it is backed out, and the program is told when it goes on with it.
+        A unit that did nothing else is forgotten. Any other counts as backed out by the queue manager: the next verb of
+        the program in it ends with MQRC_BACKED_OUT.
         """
         if not in_unit or not self.abandoned_gets:
             return
@@ -373,7 +376,7 @@ class RemoteSession(Session, LinkListener):
             try:
                 took += int.from_bytes((await orphan.reply())[:4], "little") != MQCC_FAILED
             except MQError:
-                # The link is gone, and the message is back on its queue.
+                # The link is broken, so the message is back on its queue.
                 return
         if took:
             check_reply(await self.call(BACK, bytes))
@@ -418,7 +421,7 @@ class RemoteSession(Session, LinkListener):
             try:
                 await disconnect_conversation(self.link, self.conversation, commit)
             except MQError:
-                # A queue manager that is gone has backed everything out.
+                # After the link broke the queue manager has backed out the unit of work.
                 if commit and has_unit:
                     raise
         if was_backed_out:
@@ -430,7 +433,7 @@ class RemoteSession(Session, LinkListener):
         self, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
     ) -> None:
         if replace and like is None:
-            # What is there keeps what is not given; with MQSC's REPLACE it would not.
+            # An existing object keeps the attributes that are not given; with REPLACE of MQSC it would not.
             try:
                 await self.alter(kind, name, given)
                 return
@@ -455,7 +458,7 @@ class RemoteSession(Session, LinkListener):
             if error.reason == MQRC_UNKNOWN_OBJECT_NAME and "*" in pattern:
                 return []
             raise
-        return remote_administration.displayed(word, names, lines)
+        return remote_administration.parse_display(word, names, lines)
 
     async def _mqsc(self, text: str) -> list[str]:
         return await remote_administration.run(self, text)

@@ -34,9 +34,11 @@ _COUNT_MAX = 0x7FFFFFFF
 
 
 def check_version(link: Link) -> None:
-    """MQError when the queue manager does not know of subscriptions and publication levels."""
+    """Raise MQError when the queue manager's protocol version has no subscriptions and publication levels."""
     if link.negotiated.version < SUBSCRIPTIONS_VERSION:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"It speaks version {link.negotiated.version} of the protocol.")
+        raise MQError(
+            MQRC_FUNCTION_NOT_SUPPORTED, f"The queue manager has version {link.negotiated.version} of the protocol."
+        )
 
 
 async def subscribe(
@@ -82,7 +84,7 @@ class RemoteSubscription(OpenSubscription):
         self._described = found
         self._warning = warning
         self._is_open = True
-        self._lost: MQError | None = None  # why it could not be made again
+        self._lost: MQError | None = None  # why it could not be created again
         self._destination: RemoteQueue | None = None
         if found.destination.hobj:
             self._destination = RemoteQueue(session, managed_arguments(asked, found), found.destination)
@@ -104,7 +106,7 @@ class RemoteSubscription(OpenSubscription):
         return self._warning
 
     async def reopen(self, joined: JoinedLink) -> None:
-        """Have it once more, over a new link: a durable one resumed, another one made again."""
+        """Subscribe again over a new link: resume a durable subscription, create another one."""
         asked = self._asked
         options = asked.options
         asked.options = resubscribe_options(asked, bool(self._described.options & MQSO_DURABLE))
@@ -117,7 +119,7 @@ class RemoteSubscription(OpenSubscription):
             raise protocol_error(error) from None
         except MQError as error:
             if error.reason in (MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
-                # The queue manager may not have noticed yet that the old link is gone.
+                # The queue manager may not have noticed yet that the old link is broken.
                 raise
             self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting there is no subscription: {error}")
             if self._destination is not None:

@@ -1,7 +1,7 @@
-"""A connection as the verbs of the API see it, wherever its queue manager is.
+"""The session port: a connection as the Python API uses it, wherever its queue manager is.
 
-`local_session` reaches one in this process, `remote_session` one behind a link. The verbs are coroutines; over waits
-that block they never suspend, so both flavours of the API use the same ones.
+`in_process` implements it for a queue manager of this process, `remote_session` over a link. The verbs are coroutines;
+on the blocking runtime they never suspend, so both flavours of the API use the same ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, Subs
 
 
 class GetOptions(TypedDict, total=False):
-    """What can be asked of a get or browse.
+    """The keywords of a get or browse.
 
     wait             seconds to wait for a message; 0, the default, not at all; None for ever
     timeout          another name of wait
@@ -47,14 +47,14 @@ class GetOptions(TypedDict, total=False):
 
 
 class Put(NamedTuple):
-    """What a put came to: the descriptor as it was stored, and the reason of a warning."""
+    """The result of a put: the descriptor as stored, and 0 or the reason of a warning."""
 
     md: bytes
     warning: int
 
 
 class StoredMessage(NamedTuple):
-    """A message that was got or browsed, as it is stored. The warning is 0 or a reason."""
+    """A message that was got or browsed, as it is stored. The warning is 0 or a reason code."""
 
     md: bytes
     body: bytes
@@ -64,7 +64,7 @@ class StoredMessage(NamedTuple):
 
 
 class BackoutRules(NamedTuple):
-    """What a queue wants done with messages that come back: its name, BOTHRESH and BOQNAME."""
+    """The backout rules of a queue: its name, BOTHRESH and BOQNAME."""
 
     queue: str
     threshold: int
@@ -84,45 +84,45 @@ class OpenQueue(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name it was opened by; that of a dynamic queue is the one it got."""
+        """The name it was opened by; for a dynamic queue the name it was created with."""
 
     @property
     @abstractmethod
     def selection(self) -> str:
-        """The condition it was opened with."""
+        """The selector it was opened with."""
 
     @property
     @abstractmethod
     def topic(self) -> str:
-        """The whole topic, where it is one and no queue."""
+        """The full topic string of a topic; empty for a queue."""
 
     @abstractmethod
     async def put(self, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
-        """MQPUT, done when it is as safe as the message asks for. `level` is that of a publication."""
+        """MQPUT. Outside syncpoint a persistent message is durable on return. `level` is the publication level."""
 
     @abstractmethod
     async def get(self, asked: GetOptions, browse: int = 0) -> StoredMessage | None:
-        """MQGET; None when there is no message. `browse` is one of the MQGMO_BROWSE options, or 0 to take it."""
+        """MQGET. Returns None when there is no message. `browse` is an MQGMO_BROWSE option; 0 removes the message."""
 
     @abstractmethod
     async def close(self, options: int = 0) -> int:
-        """MQCLOSE: 0, or the reason of a warning. Closing what is closed does nothing."""
+        """MQCLOSE. Returns 0 or the reason of a warning. A second call does nothing."""
 
     @abstractmethod
     async def depth(self) -> int:
-        """How many messages are on the queue, those of units of work not yet committed included."""
+        """Return the number of messages on the queue, uncommitted ones included."""
 
     @abstractmethod
     async def inquire(self, name: str) -> Value | None:
-        """An attribute by its MQSC name."""
+        """Return an attribute by its MQSC name."""
 
     @abstractmethod
     async def backout_rules(self) -> BackoutRules | None:
-        """What to do with messages that come back; None for a queue that is elsewhere."""
+        """Return the backout rules; None for a queue of another queue manager."""
 
 
 class OpenSubscription(ABC):
-    """A subscription that a session has made, or resumed."""
+    """A subscription that a session has created or resumed."""
 
     __slots__ = ()
 
@@ -134,25 +134,25 @@ class OpenSubscription(ABC):
     @property
     @abstractmethod
     def described(self) -> SubscribeReply:
-        """What it is."""
+        """The attributes of the subscription."""
 
     @property
     @abstractmethod
     def destination(self) -> OpenQueue | None:
-        """The queue that the queue manager has made for it."""
+        """The managed destination queue; None when the program provides one."""
 
     @property
     @abstractmethod
     def warning(self) -> int:
-        """0, or the reason of a warning that it was made with."""
+        """0, or the reason of the warning of MQSUB."""
 
     @abstractmethod
     async def request(self, action: int, options: int) -> int:
-        """MQSUBRQ: how many publications were sent."""
+        """MQSUBRQ. Returns the number of publications sent."""
 
     @abstractmethod
     async def close(self, options: int = 0) -> int:
-        """MQCLOSE: 0, or the reason of a warning. Closing what is closed does nothing."""
+        """MQCLOSE. Returns 0 or the reason of a warning. A second call does nothing."""
 
 
 class Session(ABC):
@@ -188,19 +188,19 @@ class Session(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise what every verb of a connection that is gone raises."""
+        """Raise MQError if the connection is closed or broken."""
 
     @abstractmethod
     async def clone(self) -> Session:
-        """Another connection of the same user and application."""
+        """Return another connection of the same user and application."""
 
     @abstractmethod
     async def disconnect(self, commit: bool) -> None:
-        """MQDISC. Waiting gets of other threads or tasks end with an error. Again does nothing."""
+        """MQDISC. Waiting gets of other threads or tasks end with an error. A second call does nothing."""
 
     @abstractmethod
     def interrupt(self) -> None:
-        """Let all gets that wait on this connection, now or later, return as if their time were up."""
+        """End all waiting gets of this connection, now and later, as if their time were up."""
 
     # -- messages ------------------------------------------------------------------------------------------------------
 
@@ -219,11 +219,11 @@ class Session(ABC):
         source: OpenQueue | None = None,
         level: int = LEVEL_HIGHEST,
     ) -> Put:
-        """MQPUT1. `source` has the context to pass on; `level` is that of a publication."""
+        """MQPUT1. `source` has the context to pass on; `level` is the publication level."""
 
     @abstractmethod
     async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
-        """MQSUB. `destination` is where publications are to come, unless that is managed."""
+        """MQSUB. `destination` receives the publications, unless the destination is managed."""
 
     @abstractmethod
     async def dead_letter_queue(self) -> str:
@@ -233,11 +233,11 @@ class Session(ABC):
 
     @abstractmethod
     def has_unit(self) -> bool:
-        """Whether something was done under syncpoint and neither committed nor backed out."""
+        """Return whether a unit of work is in progress."""
 
     @abstractmethod
     async def commit(self) -> None:
-        """MQCMIT. MQRC_BACKED_OUT when the queue manager had to back the unit of work out."""
+        """MQCMIT. Raises MQRC_BACKED_OUT when the queue manager had to back the unit of work out."""
 
     @abstractmethod
     async def back_out(self) -> None:
@@ -261,4 +261,4 @@ class Session(ABC):
 
     @abstractmethod
     async def display(self, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
-        """Objects whose names match, with NAME, TYPE and the attributes asked for, or all of them."""
+        """Return the objects whose names match, with NAME, TYPE and the named attributes, or all of them."""
