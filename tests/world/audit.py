@@ -26,8 +26,8 @@ from ostler.engine.queue.slots import (
     SPILL_PENDING,
     STATE_MASK,
     IdIndex,
-    place_length,
-    place_position,
+    extent_length,
+    extent_offset,
 )
 
 
@@ -78,7 +78,7 @@ def _audit_slots(queue: Queue) -> list[int]:
         ("nexts", slots.nexts),
         ("flags", slots.flags),
         ("seqs", slots.seqs),
-        ("places", slots.places),
+        ("places", slots.extents),
         ("expiries", slots.expiries),
         ("message id hashes", slots.by_message_id.hashes),
         ("correlation id hashes", slots.by_correlation_id.hashes),
@@ -93,7 +93,7 @@ def _audit_slots(queue: Queue) -> list[int]:
         chained.add(slot)
         _same(f"{queue.name}: state of free slot {slot}", slots.flags[slot], FREE)
         _that(slots.resident[slot] is None, f"{queue.name}: free slot {slot} holds a message")
-        _same(f"{queue.name}: place of free slot {slot}", slots.places[slot], NONE)
+        _same(f"{queue.name}: place of free slot {slot}", slots.extents[slot], NONE)
         slot = slots.nexts[slot]
     _same(f"{queue.name}: free slots", len(chained), count - len(used))
     states = [slots.state(slot) for slot in used]
@@ -172,7 +172,7 @@ def _audit_messages(queue: Queue, used: list[int]) -> None:
             if message.size_bytes() >= LONG_MESSAGE_BYTES and not flags & PERSISTENT:
                 long_bytes += message.size_bytes()
         else:
-            _that(slots.places[slot] != NONE, f"{where}: the message is nowhere")
+            _that(slots.extents[slot] != NONE, f"{where}: the message is nowhere")
         if flags & SPILL_PENDING:
             _that(message is not None, f"{where}: to be written to the file, but not in memory")
             _that(slot in queue.spill, f"{where}: to be written to the file, but not planned")
@@ -194,9 +194,9 @@ def _audit_file(queue: Queue, used: list[int]) -> None:
     live = [0] * segments
     ends: list[tuple[int, int]] = []
     for slot in used:
-        packed = queue.slots.places[slot]
+        packed = queue.slots.extents[slot]
         if packed != NONE:
-            start, length = place_position(packed), place_length(packed)
+            start, length = extent_offset(packed), extent_length(packed)
             ends.append((start, start + length))
             for segment in range(start // SEGMENT_BYTES, (start + length - 1) // SEGMENT_BYTES + 1):
                 live[segment] += 1

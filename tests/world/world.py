@@ -23,7 +23,7 @@ from tests.world.world_lives import Visitor, WorldLives
 from ostler.engine import objects
 from ostler.engine.connection import Connection
 from ostler.engine.core import STOPPING
-from ostler.engine.get import get, give_up_waits, new_request
+from ostler.engine.get import cancel_waits, get, new_request
 from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.open import OpenRequest, close_object, open_object
@@ -74,7 +74,7 @@ class World(WorldLives):
         """
         self.engine.state = STOPPING
         for connection in self.engine.connections.values():
-            give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
+            cancel_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
         for connection in list(self.engine.connections.values()):
             self.disconnect(connection)
         is_orderly = True
@@ -153,7 +153,7 @@ class World(WorldLives):
     def disconnect(self, connection: Connection) -> None:
         """The end of an application that never said MQDISC: its unit of work is backed out."""
         self._set_clock()
-        give_up_waits(self.engine, connection, MQRC_CONNECTION_BROKEN)
+        cancel_waits(self.engine, connection, MQRC_CONNECTION_BROKEN)
         if connection.unit_of_work is not None:
             back_out(self.engine, connection)
         for handle in list(connection.handles.values()):

@@ -28,15 +28,15 @@ from ostler.model.constants import (
 from ostler.model.counters import verb_counts
 
 
-def connected(engine: Engine, connection: Connection, options: i64) -> None:
+def record_connect(engine: Engine, connection: Connection, options: i64) -> None:
     """An application has connected, with these MQCNO options. They count with ACCTCONO(ENABLED) only."""
     statistics = engine.statistics
     statistics.connects += 1
     if len(engine.connections) > statistics.connections_high:
         statistics.connections_high = len(engine.connections)
-    counts_verbs: bool = _switch(engine, "ACCTMQI", MQMON_OFF) == MQMON_ON
-    queue_switch: i64 = _switch(engine, "ACCTQ", MQMON_OFF)
-    if options != 0 and _switch(engine, "ACCTCONO", MQMON_OFF) == MQMON_ENABLED:
+    counts_verbs: bool = _setting(engine, "ACCTMQI", MQMON_OFF) == MQMON_ON
+    queue_switch: i64 = _setting(engine, "ACCTQ", MQMON_OFF)
+    if options != 0 and _setting(engine, "ACCTCONO", MQMON_OFF) == MQMON_ENABLED:
         if options & MQCNO_ACCOUNTING_MQI_ENABLED:
             counts_verbs = True
         elif options & MQCNO_ACCOUNTING_MQI_DISABLED:
@@ -53,12 +53,12 @@ def connected(engine: Engine, connection: Connection, options: i64) -> None:
         connection.account = account
 
 
-def connect_failed(engine: Engine) -> None:
+def record_connect_failed(engine: Engine) -> None:
     """An application was not let in."""
     engine.statistics.connects_failed += 1
 
 
-def disconnected(engine: Engine, how: i64) -> None:
+def record_disconnect(engine: Engine, how: i64) -> None:
     """A connection has ended: DISCONNECTED, LOST or ENDED_BY_MANAGER."""
     statistics = engine.statistics
     if how == DISCONNECTED:
@@ -69,14 +69,14 @@ def disconnected(engine: Engine, how: i64) -> None:
         statistics.disconnects_by_manager += 1
 
 
-def opened(engine: Engine, connection: Connection, handle: Handle) -> None:
+def record_open(engine: Engine, connection: Connection, handle: Handle) -> None:
     """A queue was opened by a connection that has accounts, or one that asks for accounts itself."""
     account = connection.account
     queue = handle.queue
     if queue is None:
         return
     if account is None:
-        queue_switch: i64 = _switch(engine, "ACCTQ", MQMON_OFF)
+        queue_switch: i64 = _setting(engine, "ACCTQ", MQMON_OFF)
         if queue_switch == MQMON_NONE:
             return
         account = ConnectionAccount(False, queue_switch, engine.now_ms)
@@ -95,7 +95,7 @@ def opened(engine: Engine, connection: Connection, handle: Handle) -> None:
     handle.account = kept
 
 
-def closed(engine: Engine, handle: Handle) -> None:
+def record_close(engine: Engine, handle: Handle) -> None:
     kept = handle.account
     if kept is None:
         return
@@ -125,6 +125,6 @@ def _new_account(queue: Queue) -> QueueAccount:
     )
 
 
-def _switch(engine: Engine, name: str, default: int) -> int:
+def _setting(engine: Engine, name: str, default: int) -> int:
     value = engine.manager.attributes.get(name, default)
     return value if isinstance(value, int) else default

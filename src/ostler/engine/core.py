@@ -49,7 +49,7 @@ TEMPORARY_PATH: Final = "temporary"
 
 
 @final
-class Expiring:
+class ExpiredMessage:
     """A message that expires: the queue, the slot and the sequence number that must still match."""
 
     def __init__(self, queue: Queue, slot: i64, seq: i64) -> None:
@@ -130,7 +130,7 @@ class Engine:
         self.journal_full = False
         # The most that a verb has found no log space for since room was last made.
         self.journal_wanted_bytes: i64 = 0
-        self.expired: list[Expiring] = []  # found by the selection under way
+        self.expired: list[ExpiredMessage] = []  # found by the selection under way
         self.notices: list[str] = []  # for the operator
         # Who may do what; without one everybody may do everything.
         self.guard: Guard | None = None
@@ -301,22 +301,22 @@ class Engine:
         queue.collect(self.queue_statistics, self.queue_monitoring)
         self.queues[definition.name] = queue
         self.queues_by_id[queue_id] = queue
-        self.note_trigger(queue)
+        self.index_trigger(queue)
         self.of_type(ObjectType.QLOCAL)[definition.name] = definition
         if queue_id >= self.next_queue_id:
             self.next_queue_id = queue_id + 1
         return queue
 
-    def note_trigger(self, queue: Queue) -> None:
+    def index_trigger(self, queue: Queue) -> None:
         """A queue is new, or has other attributes."""
         if queue.trigger_on:
             self.triggering[queue.queue_id] = queue
         else:
             self.triggering.pop(queue.queue_id, None)
 
-    def forget_queue(self, queue: Queue) -> None:
+    def remove_queue(self, queue: Queue) -> None:
         queue.deleted = True
-        queue.forget_long()
+        queue.release_long_messages()
         queue.long_messages = LongMessages()
         self.dynamic_owners.pop(queue.name, None)
         if self.queues.get(queue.name) is queue:

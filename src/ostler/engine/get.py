@@ -139,8 +139,8 @@ def get(engine: Engine, request: GetRequest) -> bool:
     answered: bool = try_satisfy(engine, request, queue)
     end_answering(engine)
     if request.is_scanning:
-        request.gives_up_slot = locked
-        request.gives_up_seq = locked_seq
+        request.lock_slot_to_release = locked
+        request.lock_seq_to_release = locked_seq
         if _exceeds_selector_limit(request):
             cancel(engine, request, MQRC_RESOURCE_PROBLEM)
         return request.done
@@ -201,7 +201,7 @@ def _resume_scan(engine: Engine, request: GetRequest) -> None:
     end_answering(engine)
     if request.is_scanning:
         return
-    locked: i64 = request.gives_up_slot
+    locked: i64 = request.lock_slot_to_release
     if not answered and request.must_rescan:
         request.must_rescan = False
         request.scan_slot = NONE
@@ -209,8 +209,8 @@ def _resume_scan(engine: Engine, request: GetRequest) -> None:
         engine.scans.add(request)
         return
     if locked != NONE:
-        request.gives_up_slot = NONE
-        _release_previous_lock(engine, request, queue, locked, request.gives_up_seq)
+        request.lock_slot_to_release = NONE
+        _release_previous_lock(engine, request, queue, locked, request.lock_seq_to_release)
     if answered:
         queue.waiting.remove(request)
     elif request.options & MQGMO_WAIT and request.wait_ms != 0:
@@ -254,7 +254,7 @@ def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
     refuse(engine, request, reason)
 
 
-def give_up_waits(engine: Engine, connection: Connection, reason: i64) -> None:
+def cancel_waits(engine: Engine, connection: Connection, reason: i64) -> None:
     """An application goes away: what it still waits for must not be answered with what is backed out for it."""
     for handle in connection.handles.values():
         queue = handle.queue

@@ -13,7 +13,7 @@ from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.engine.events import triggers
 from ostler.engine.handle import OTHER_OBJECT, Handle
-from ostler.engine.open import definition_changed
+from ostler.engine.open import update_open_handles
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.attributes import Attribute, ObjectType, Value, by_pcf, check
 from ostler.model.constants import (
@@ -210,7 +210,7 @@ def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integer
         assert queue is not None
         send_own_messages(engine, triggers.on_definition_change(engine, queue, definition), None)
     else:
-        definition_changed(engine, changed)
+        update_open_handles(engine, changed)
     return lsn
 
 

@@ -46,7 +46,7 @@ def resolve(engine: Engine, name: str, manager_name: str) -> Resolved:
     if manager_name == "" or manager_name == engine.name:
         _resolve_local(engine, name, found, 0)
     else:
-        _resolve_remote(engine, name, manager_name, found)
+        _resolve_at_manager(engine, name, manager_name, found)
     return found
 
 
@@ -63,7 +63,7 @@ def _resolve_local(engine: Engine, name: str, found: Resolved, depth: int) -> No
         return
     remote = engine.of_type(ObjectType.QREMOTE).get(name)
     if remote is not None:
-        _resolve_definition(engine, remote, found)
+        _resolve_remote_definition(engine, remote, found)
         return
     model = engine.of_type(ObjectType.QMODEL).get(name)
     if model is not None and depth == 0:
@@ -83,7 +83,7 @@ def _resolve_alias(engine: Engine, alias: Definition, found: Resolved) -> None:
     _resolve_local(engine, _text(alias, "TARGET"), found, 1)
 
 
-def _resolve_definition(engine: Engine, remote: Definition, found: Resolved) -> None:
+def _resolve_remote_definition(engine: Engine, remote: Definition, found: Resolved) -> None:
     """A local definition of a remote queue."""
     found.path.append(remote)
     remote_queue = _text(remote, "RNAME")
@@ -92,10 +92,10 @@ def _resolve_definition(engine: Engine, remote: Definition, found: Resolved) -> 
         raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"The remote definition {remote.name} names no remote queue.")
     if remote_manager == "" or remote_manager == engine.name:
         raise MQError(MQRC_UNKNOWN_REMOTE_Q_MGR, f"The remote definition {remote.name} names no other queue manager.")
-    _send_through(engine, remote_queue, remote_manager, _text(remote, "XMITQ"), found)
+    _resolve_route(engine, remote_queue, remote_manager, _text(remote, "XMITQ"), found)
 
 
-def _resolve_remote(engine: Engine, name: str, manager_name: str, found: Resolved) -> None:
+def _resolve_at_manager(engine: Engine, name: str, manager_name: str, found: Resolved) -> None:
     """The application named another queue manager: perhaps an alias of ours, perhaps a transmission queue."""
     if name == "":
         raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"No queue of {manager_name} is named.")
@@ -108,12 +108,12 @@ def _resolve_remote(engine: Engine, name: str, manager_name: str, found: Resolve
         if real_manager == "" or real_manager == engine.name:
             _resolve_local(engine, name, found, 0)
             return
-        _send_through(engine, name, real_manager, _text(alias, "XMITQ"), found)
+        _resolve_route(engine, name, real_manager, _text(alias, "XMITQ"), found)
         return
-    _send_through(engine, name, manager_name, "", found)
+    _resolve_route(engine, name, manager_name, "", found)
 
 
-def _send_through(engine: Engine, name: str, manager_name: str, transmission_name: str, found: Resolved) -> None:
+def _resolve_route(engine: Engine, name: str, manager_name: str, transmission_name: str, found: Resolved) -> None:
     found.queue_name = name
     found.manager_name = manager_name
     found.remote_queue = name

@@ -39,7 +39,7 @@ _RECORD_ROOM_BYTES = 64 * 1024
 _DYNAMIC_PREFIX_MAX = 32
 
 
-def kept_under(definition: Definition) -> ObjectType:
+def table_type(definition: Definition) -> ObjectType:
     """The table that an object is kept in: client channels have one of their own."""
     kind = definition.object_type
     if kind == ObjectType.CHANNEL and definition.attributes.get("CHLTYPE") == MQCHT_CLNTCONN:
@@ -57,7 +57,7 @@ def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | Non
     return found
 
 
-def of_kind(engine: Engine, object_type: ObjectType) -> list[Definition]:
+def all_of_type(engine: Engine, object_type: ObjectType) -> list[Definition]:
     """All objects of a type, in the order in which they were made; channels with the client channels behind them."""
     if object_type == ObjectType.QMGR:
         return [engine.manager]
@@ -83,7 +83,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
     existing = (
         queue_definition(engine, definition.name)
         if definition.object_type in QUEUE_TYPES
-        else _kept(engine, definition)
+        else _existing(engine, definition)
     )
     if existing is not None:
         if not replace or existing.object_type != definition.object_type:
@@ -106,18 +106,18 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
     return lsn
 
 
-def _kept(engine: Engine, definition: Definition) -> Definition | None:
+def _existing(engine: Engine, definition: Definition) -> Definition | None:
     """What a definition would replace."""
     if definition.object_type == ObjectType.QMGR:
         return engine.manager
-    return engine.of_type(kept_under(definition)).get(definition.name)
+    return engine.of_type(table_type(definition)).get(definition.name)
 
 
 def change(engine: Engine, definition: Definition) -> i64:
     """Give an existing object new attributes; the LSN behind the record (0 for a temporary queue)."""
     _check_room(engine)
     queue_id: i64 = 0
-    before = _kept(engine, definition)
+    before = _existing(engine, definition)
     if definition.object_type == ObjectType.QLOCAL:
         queue = engine.queues[definition.name]
         queue_id = queue.queue_id
@@ -145,11 +145,11 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
             engine.add_queue(definition, queue_id)
         else:
             queue.configure(definition)
-            engine.note_trigger(queue)
+            engine.index_trigger(queue)
             engine.queues[definition.name] = queue  # at replay an older queue may have had this name meanwhile
             engine.of_type(ObjectType.QLOCAL)[definition.name] = definition
     else:
-        engine.of_type(kept_under(definition))[definition.name] = definition
+        engine.of_type(table_type(definition))[definition.name] = definition
         if definition.object_type == ObjectType.TOPIC:
             engine.topics.define_object(definition)
         elif definition.object_type == ObjectType.SUB:
@@ -166,7 +166,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
     if object_type != ObjectType.QLOCAL:
         engine.catalogue_changed = True
         engine.definitions_version += 1
-        kept = kept_under(definition)
+        kept = table_type(definition)
         apply_delete(engine, kept, name)
         if engine.guard is not None:
             engine.guard.deleted(definition)
@@ -213,7 +213,7 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         record = _typed_name(ObjectType.QLOCAL, queue.name)
         lsn = engine.journal.append(DELETE, number_head(queue.queue_id), b"", record)
         engine.catalogue_changed = True
-    engine.forget_queue(queue)
+    engine.remove_queue(queue)
     if queue.keeps_retained:
         engine.topics.forget_retained()
     if engine.guard is not None:

@@ -18,7 +18,7 @@ from ostler.engine.objects import create_dynamic, delete_queue
 from ostler.engine.pubsub.end_subscription import close_subscription
 from ostler.engine.pubsub.open_topic import close_topic, open_topic
 from ostler.engine.queue.delivery import send_own_messages
-from ostler.engine.queue.queue import Queue, is_left_over
+from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.slots import LOCKED, NONE
 from ostler.engine.states import check_state
 from ostler.engine.syncpoint import serve_returned
@@ -107,7 +107,7 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
     try:
         handle = _open(engine, connection, request)
     except MQError:
-        statistics.open_failed(engine, connection, request.object_type)
+        statistics.count_open_failed(engine, connection, request.object_type)
         raise
     handle.object_name = request.name
     handle.alternate_user = request.alternate_user
@@ -115,7 +115,7 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
     statistics.count_open(engine, connection, handle)
     queue = handle.queue
     if queue is not None and (connection.account is not None or queue.is_accounted):
-        accounting.opened(engine, connection, handle)
+        accounting.record_open(engine, connection, handle)
     return handle
 
 
@@ -129,11 +129,11 @@ def _open(engine: Engine, connection: Connection, request: OpenRequest) -> Handl
             return _open_queue(engine, connection, request)
         return _open_other(engine, connection, request)
     except MQError as refusal:
-        _tell_refusal(engine, connection, request, refusal)
+        _report_refusal(engine, connection, request, refusal)
         raise
 
 
-def _tell_refusal(engine: Engine, connection: Connection, request: OpenRequest, refusal: MQError) -> None:
+def _report_refusal(engine: Engine, connection: Connection, request: OpenRequest, refusal: MQError) -> None:
     if refusal.reason == MQRC_NOT_AUTHORIZED:
         engine.notice(f"AMQ8077W: {refusal.detail}")
         user = request.alternate_user if request.options & MQOO_ALTERNATE_USER_AUTHORITY else connection.user
@@ -312,7 +312,7 @@ def open_managed(engine: Engine, connection: Connection, queue: Queue, options: 
     connection.handles[handle.number] = handle
     statistics.count_open(engine, connection, handle)
     if connection.account is not None or queue.is_accounted:
-        accounting.opened(engine, connection, handle)
+        accounting.record_open(engine, connection, handle)
     return handle
 
 
@@ -339,7 +339,7 @@ def _default(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> i
     return value if isinstance(value, int) else NONE
 
 
-def definition_changed(engine: Engine, changed: Definition) -> None:
+def update_open_handles(engine: Engine, changed: Definition) -> None:
     """An alias or remote definition has other attributes: those who came through it feel it at once.
 
     When it leads elsewhere now, their handles get MQRC_OBJECT_CHANGED for all but MQCLOSE.
@@ -400,10 +400,10 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
     connection.handles.pop(handle.number, None)
     statistics.count_close(engine, connection, handle)
     if handle.account is not None:
-        accounting.closed(engine, handle)
+        accounting.record_close(engine, handle)
     if queue is not None and not queue.deleted:
         is_own_temporary: bool = queue.is_temporary and handle.created_dynamic
-        if options & 3 or is_own_temporary or is_left_over(queue):
+        if options & 3 or is_own_temporary or is_ready_to_delete(queue):
             delete_queue(engine, queue)
     return reason
 

@@ -129,7 +129,7 @@ def put(
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
     stored = stored_descriptor(engine, handle, md, options, resolved, context)
     if groups.is_plain(handle, md, options):
-        reason = _place(engine, connection, handle, queue, stored, options, properties, body, unit)
+        reason = _put_on_queue(engine, connection, handle, queue, stored, options, properties, body, unit)
     else:
         reason = _put_grouped(engine, connection, handle, queue, stored, options, properties, body, unit)
         if reason != 0 and reason in WARNINGS:
@@ -138,12 +138,12 @@ def put(
     if reason != 0:
         return reason
     count_put(engine, connection, handle, len(body), persistence == 1)
-    if not _waits_for_answer(handle, queue, options):
+    if not _is_synchronous(handle, queue, options):
         connection.async_status.count(warning, handle.object_name)
     return warning
 
 
-def _place(
+def _put_on_queue(
     engine: Engine,
     connection: Connection,
     handle: Handle,
@@ -154,9 +154,9 @@ def _place(
     body: bytes,
     unit: UnitOfWork | None,
 ) -> i64:
-    placed_md = stored
+    put_md = stored
     if handle.remote_manager:
-        placed_md, body = transmission_message(
+        put_md, body = transmission_message(
             engine, handle.remote_queue, handle.remote_manager, stored, properties, body
         )
         properties = b""
@@ -165,14 +165,14 @@ def _place(
         if reason == MQRC_Q_FULL and engine.performance_events:
             send_own_messages(engine, events.on_queue_full(engine, queue), None)
         return reason
-    lsn: i64 = deliver(engine, queue, placed_md, properties, body, unit)
-    if lsn != 0 and _waits_for_answer(handle, queue, options):
+    lsn: i64 = deliver(engine, queue, put_md, properties, body, unit)
+    if lsn != 0 and _is_synchronous(handle, queue, options):
         connection.after_lsn = lsn
     connection.put_md = stored
     return 0
 
 
-def _waits_for_answer(handle: Handle, queue: Queue, options: i64) -> bool:
+def _is_synchronous(handle: Handle, queue: Queue, options: i64) -> bool:
     """Is the put promised when it returns? Unless the options say so, DEFPRESP does."""
     if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         return options & MQPMO_ASYNC_RESPONSE == 0
@@ -201,7 +201,7 @@ def _put_grouped(
     if may_split and len(body) > limit > 0:
         reason: i64 = _put_in_segments(engine, connection, handle, queue, plan.md, options, properties, body, unit)
     else:
-        reason = _place(engine, connection, handle, queue, plan.md, options, properties, body, unit)
+        reason = _put_on_queue(engine, connection, handle, queue, plan.md, options, properties, body, unit)
     if reason != 0:
         return reason
     groups.put_succeeded(handle, plan.md, options)
@@ -252,7 +252,7 @@ def _put_in_segments(
         properties = b""
     if unit is None:
         lsn: i64 = commit_unit(engine, own)
-        if lsn != 0 and _waits_for_answer(handle, queue, options):
+        if lsn != 0 and _is_synchronous(handle, queue, options):
             connection.after_lsn = lsn
     return 0
 

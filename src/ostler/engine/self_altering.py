@@ -16,7 +16,7 @@ from ostler.model.definitions import Definition
 _ROOM_BYTES: Final = 64 * 1024
 
 
-def switch(engine: Engine, queue: Queue, changes: dict[str, int]) -> None:
+def alter_queue(engine: Engine, queue: Queue, changes: dict[str, int]) -> None:
     """Give a local queue other values for some attributes: at once, for everybody to see, and over a restart.
 
     It happens in the middle of somebody else's put or get, so it never fails. A full journal loses nothing that was
@@ -26,7 +26,7 @@ def switch(engine: Engine, queue: Queue, changes: dict[str, int]) -> None:
     attributes.update(changes)
     definition = Definition(ObjectType.QLOCAL, queue.name, attributes)
     queue.configure(definition)
-    engine.note_trigger(queue)
+    engine.index_trigger(queue)
     engine.of_type(ObjectType.QLOCAL)[queue.name] = definition
     if queue.is_temporary:
         return

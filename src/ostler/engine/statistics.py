@@ -93,7 +93,7 @@ def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i
             queue.counters.put1s_persistent += 1
 
 
-def put_failed(engine: Engine, connection: Connection, handle: Handle | None) -> None:
+def count_put_failed(engine: Engine, connection: Connection, handle: Handle | None) -> None:
     """An MQPUT was refused. The bindings say so, as some reasons only mean that it is tried again."""
     connection.counters.puts_failed += 1
     engine.counters.puts_failed += 1
@@ -103,7 +103,7 @@ def put_failed(engine: Engine, connection: Connection, handle: Handle | None) ->
             handle.account.put_failed(False)
 
 
-def put1_failed(engine: Engine, connection: Connection) -> None:
+def count_put1_failed(engine: Engine, connection: Connection) -> None:
     """An MQPUT1 was refused, whether its queue could be opened or not."""
     connection.counters.puts_failed += 1
     connection.counters.put1s_failed += 1
@@ -229,7 +229,7 @@ def count_open(engine: Engine, connection: Connection, handle: Handle) -> None:
         _count_other(engine, connection, OPEN, object_type_of(handle))
 
 
-def open_failed(engine: Engine, connection: Connection, object_type: i64) -> None:
+def count_open_failed(engine: Engine, connection: Connection, object_type: i64) -> None:
     """MQOPEN was refused; with a full journal it will be tried again and is not counted."""
     if engine.journal_full:
         return
@@ -245,7 +245,7 @@ def count_close(engine: Engine, connection: Connection, handle: Handle) -> None:
         _count_other(engine, connection, CLOSE, object_type_of(handle))
 
 
-def close_failed(engine: Engine, connection: Connection, handle: Handle) -> None:
+def count_close_failed(engine: Engine, connection: Connection, handle: Handle) -> None:
     if engine.journal_full:
         return
     connection.counters.closes_failed += 1
@@ -280,7 +280,7 @@ def count_set(engine: Engine, connection: Connection, handle: Handle, is_done: b
 # -- figures of a queue ------------------------------------------------------------------------------------------------
 
 
-class QueueFigures(NamedTuple):
+class QueueResetStatistics(NamedTuple):
     """A queue since its last reset, as RESET QSTATS and Reset Queue Statistics show it."""
 
     seconds: int  # MQIA_TIME_SINCE_RESET
@@ -289,14 +289,14 @@ class QueueFigures(NamedTuple):
     dequeued: int  # MQIA_MSG_DEQ_COUNT
 
 
-def queue_statistics(engine: Engine, queue: Queue, reset: bool) -> QueueFigures:
+def queue_statistics(engine: Engine, queue: Queue, reset: bool) -> QueueResetStatistics:
     """The figures since the last reset; with `reset` they begin anew with this very call.
 
     They are those that performance events report, and reset, too.
     """
-    queue.fold_depths()
+    queue.update_depth_extremes()
     state = queue.performance
-    figures = QueueFigures(
+    figures = QueueResetStatistics(
         _count((engine.now_ms - state.reset_ms) // 1000),
         _count(state.depth_high),
         _count(queue.counters.puts - state.puts_before),

@@ -12,7 +12,7 @@ from ostler.engine.groups import groups
 from ostler.engine.objects import delete_queue
 from ostler.engine.pubsub import retained
 from ostler.engine.queue.delivery import end_answering, serve_waiting, trigger_after_arrival
-from ostler.engine.queue.queue import Queue, is_left_over
+from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.retrieval import try_satisfy
 from ostler.engine.queue.slots import AVAILABLE
@@ -34,7 +34,7 @@ def commit(engine: Engine, connection: Connection) -> i64:
     if unit is None:
         return 0
     connection.unit_of_work = None
-    _tell_groups(connection, not unit.backed_out_by_system)
+    _end_group_units(connection, not unit.backed_out_by_system)
     if unit.backed_out_by_system:
         connection.counters.commits_failed += 1
         engine.counters.commits_failed += 1
@@ -52,22 +52,22 @@ def back_out(engine: Engine, connection: Connection) -> i64:
     if unit is None:
         return 0
     connection.unit_of_work = None
-    _tell_groups(connection, False)
+    _end_group_units(connection, False)
     if not unit.backed_out_by_system:
         back_out_unit(engine, unit)
-        if unit.first_lsn >= 0 and _counts_are_hardened(unit):
+        if unit.first_lsn >= 0 and _hardens_backout_counts(unit):
             connection.after_lsn = engine.journal.end_lsn()
     return 0
 
 
-def _counts_are_hardened(unit: UnitOfWork) -> bool:
+def _hardens_backout_counts(unit: UnitOfWork) -> bool:
     for entry in unit.entries:
         if not entry.is_put and entry.is_persistent and entry.queue.harden_backout:
             return True
     return False
 
 
-def _tell_groups(connection: Connection, committed: bool) -> None:
+def _end_group_units(connection: Connection, committed: bool) -> None:
     for handle in connection.handles.values():
         groups.unit_of_work_ended(handle, committed)
 
@@ -80,7 +80,7 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
         lsn = engine.journal.append(COMMIT, commit_head(unit.number, replaced), b"", b"")
     elif unit.first_lsn >= 0:
         lsn = engine.journal.append(COMMIT, number_head(unit.number), b"", b"")
-    _end(engine, unit)
+    _end_unit(engine, unit)
     for entry in unit.entries:
         queue = entry.queue
         if queue.deleted:
@@ -90,23 +90,23 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
             queue.release(entry.slot)
             continue
         try:
-            _publish(engine, queue, entry, lsn)
+            _make_visible(engine, queue, entry, lsn)
         except QueueFileDamaged as damage:
             engine.mark_damaged(queue, str(damage))
         except (MQError, MemoryError):
             serve_all(engine, queue)  # the message is there, but cannot be read now: who waits for it is told so
-    _delete_left_over(engine, unit)
+    _delete_unneeded_queues(engine, unit)
     return lsn
 
 
-def _delete_left_over(engine: Engine, unit: UnitOfWork) -> None:
+def _delete_unneeded_queues(engine: Engine, unit: UnitOfWork) -> None:
     """Queues of subscriptions that ended while the unit had messages there."""
     for entry in unit.entries:
-        if entry.queue.pending_delete and is_left_over(entry.queue):
+        if entry.queue.pending_delete and is_ready_to_delete(entry.queue):
             delete_queue(engine, entry.queue)
 
 
-def _publish(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
+def _make_visible(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
     slot: i64 = entry.slot
     queue.slots.set_state(slot, AVAILABLE)
     queue.set_visible(slot, lsn)
@@ -127,7 +127,7 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
     """Undo what a unit did: its puts vanish, its gets return to their old places with their back-out count raised."""
     if unit.first_lsn >= 0:
         engine.journal.append(BACK_OUT, number_head(unit.number), b"", b"")
-    _end(engine, unit)
+    _end_unit(engine, unit)
     for entry in reversed(unit.entries):
         queue = entry.queue
         if queue.deleted:
@@ -138,16 +138,16 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
             queue.release(entry.slot)
             continue
         try:
-            _give_back(engine, queue, entry)
+            _return_to_queue(engine, queue, entry)
         except QueueFileDamaged as damage:
             engine.mark_damaged(queue, str(damage))
     for entry in unit.entries:
         if not entry.is_put:
             serve_returned(engine, entry.queue, entry.slot, entry.seq)
-    _delete_left_over(engine, unit)
+    _delete_unneeded_queues(engine, unit)
 
 
-def _give_back(engine: Engine, queue: Queue, entry: Entry) -> None:
+def _return_to_queue(engine: Engine, queue: Queue, entry: Entry) -> None:
     queue.slots.set_state(entry.slot, AVAILABLE)
     queue.slots.count_backout(entry.slot)
     queue.depth += 1
@@ -186,7 +186,7 @@ def serve_all(engine: Engine, queue: Queue) -> None:
                 engine.woken.append(request)
 
 
-def _end(engine: Engine, unit: UnitOfWork) -> None:
+def _end_unit(engine: Engine, unit: UnitOfWork) -> None:
     unit.state = ENDED
     engine.units_of_work.pop(unit.number, None)
 

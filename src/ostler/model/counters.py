@@ -178,7 +178,7 @@ class QueueCounters:
         self.backed_out: i64 = 0
         self.spilled: i64 = 0
         self.spill_reads: i64 = 0
-        # Extremes since somebody last asked for them; `Queue.fold_depths` hands them on to all who want to know.
+        # Extremes of the depth since `Queue.update_depth_extremes` was last called.
         self.window_high: i64 = 0
         self.window_low: i64 = 0
         self.depth_high: i64 = 0

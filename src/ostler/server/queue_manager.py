@@ -15,7 +15,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import triggers
-from ostler.engine.get import give_up_waits
+from ostler.engine.get import cancel_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
 from ostler.engine.queue.delivery import send_own_messages
@@ -383,7 +383,7 @@ class QueueManager(ManagerCore):
             self.engine.state = STOPPING
             # All waits first: a message that one application backs out is not for another that is to be broken off.
             for connection in self.engine.connections.values():
-                give_up_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
+                cancel_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
             for connection in list(self.engine.connections.values()):
                 self._drop(connection, MQRC_CONNECTION_BROKEN)
                 self.statistics_writer.disconnected(connection, ENDED_BY_MANAGER)
@@ -432,7 +432,7 @@ class QueueManager(ManagerCore):
         connection.after_lsn = 0
         if connection.broken:
             return connection.broken
-        give_up_waits(engine, connection, MQRC_CONNECTION_BROKEN)
+        cancel_waits(engine, connection, MQRC_CONNECTION_BROKEN)
         reason = 0
         if connection.unit_of_work is not None:
             reason = commit(engine, connection) if commit_work else back_out(engine, connection)
@@ -442,7 +442,7 @@ class QueueManager(ManagerCore):
 
     def _drop(self, connection: Connection, reason: int) -> None:
         engine = self.engine
-        give_up_waits(engine, connection, reason)
+        cancel_waits(engine, connection, reason)
         if connection.unit_of_work is not None:
             back_out(engine, connection)
         for handle in list(connection.handles.values()):

@@ -116,15 +116,15 @@ class StatisticsWriter:
 
     def connected(self, connection: Connection, options: int = 0) -> None:
         """Count a connection that was admitted with these MQCNO options. With the lock held."""
-        accounting.connected(self._engine, connection, options)
+        accounting.record_connect(self._engine, connection, options)
 
     def refused(self) -> None:
         """Count a connection that was refused. With the lock held."""
-        accounting.connect_failed(self._engine)
+        accounting.record_connect_failed(self._engine)
 
     def disconnected(self, connection: Connection, how: int) -> None:
         """Count the end of a connection and write its account. `how` is an MQDISCONNECT number. With the lock held."""
-        accounting.disconnected(self._engine, how)
+        accounting.record_disconnect(self._engine, how)
         if connection.account is not None:
             self._manager.clock.update(self._engine)
             self._write_account(connection, how)
@@ -274,7 +274,7 @@ def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:
     names = _ACTIVITY_OF_OWN if queue.name in _OWN_QUEUES else _ACTIVITY
     if not any(counts[name] for name in names):
         return None
-    queue.fold_depths()
+    queue.update_depth_extremes()
     attributes = queue.definition.attributes
     kind = attributes.get("DEFTYPE", 1)
     return QueueInterval(

@@ -94,7 +94,7 @@ class Baseline:
                 queue = engine.queues.get(definition.name)
                 lsn = objects.delete_queue(engine, queue) if queue is not None else 0
             else:
-                lsn = objects.delete(engine, objects.kept_under(definition), definition.name)
+                lsn = objects.delete(engine, objects.table_type(definition), definition.name)
             manager.wake()
         manager.writer.wait_durable(lsn)
 

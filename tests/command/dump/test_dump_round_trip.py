@@ -102,7 +102,7 @@ class World(CommandContext):
         found = {id(self.engine.manager): self.engine.manager}
         for kind in ObjectType:
             if kind != ObjectType.QMGR:
-                found |= {id(each): each for each in objects.of_kind(self.engine, kind)}
+                found |= {id(each): each for each in objects.all_of_type(self.engine, kind)}
         return list(found.values())
 
     def contents(self) -> dict[tuple[str, str, str], dict[str, Value]]:
@@ -249,7 +249,7 @@ def worlds(draw: st.DrawFn) -> World:
     """A queue manager to which all sorts of things were done."""
     world = World()
     for gone in draw(st.lists(st.sampled_from(SYSTEM), max_size=3, unique_by=id)):
-        objects.delete(world.engine, objects.kept_under(gone), gone.name)
+        objects.delete(world.engine, objects.table_type(gone), gone.name)
     for made in draw(st.lists(definitions(), max_size=20)):
         _try_define(world, made, False)
     for definition in draw(st.lists(st.sampled_from([*SYSTEM, world.engine.manager]), max_size=5, unique_by=id)):

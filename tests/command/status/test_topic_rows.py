@@ -311,7 +311,7 @@ def test_durable_subscriptions_are_dumped(operator: Operator, program: Program) 
     program.subscribe("a/b", "PASSING")
     operator.says("delete topic(NEWS)")
     engine = program.manager.engine
-    known = [each for kind in engine.definitions for each in objects.of_kind(engine, kind)]
+    known = [each for kind in engine.definitions for each in objects.all_of_type(engine, kind)]
     asked = DumpOptions(exports=frozenset({"sub", "object", "authrec"}), pattern="*", layout=Layout.ONE_LINE)
     script = [line for line in dump(known, asked) if "DEFINE SUB" in line or "MANAGED.DURABLE" in line]
     assert script == [

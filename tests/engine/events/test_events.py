@@ -306,7 +306,7 @@ def test_event_message_is_a_datagram_with_the_defaults_of_the_event_queue() -> N
 
 def test_an_event_queue_may_be_remote_or_missing() -> None:
     world = World(QDPHIEV=ON)
-    world.engine.forget_queue(world.engine.queues[events.PERFORMANCE_QUEUE])
+    world.engine.remove_queue(world.engine.queues[events.PERFORMANCE_QUEUE])
     remote = new_definition(
         ObjectType.QREMOTE, events.PERFORMANCE_QUEUE, {"RNAME": "X", "RQMNAME": "QM2", "DEFPRTY": 7}
     )

@@ -245,11 +245,11 @@ def test_somebody_who_has_the_queue_open_for_input_needs_no_trigger(kind: int) -
 
 
 def with_initiation_queue_gone(world: World) -> None:
-    world.engine.forget_queue(world.initiation)
+    world.engine.remove_queue(world.initiation)
 
 
 def with_alias_as_initiation_queue(world: World) -> None:
-    world.engine.forget_queue(world.initiation)
+    world.engine.remove_queue(world.initiation)
     alias = new_definition(ObjectType.QALIAS, INITIATION, {"TARGET": "ANOTHER"})
     world.engine.of_type(ObjectType.QALIAS)[INITIATION] = alias
 

@@ -235,7 +235,7 @@ def test_a_file_with_unforced_writes_is_forced_before_it_is_closed() -> None:
     file = world.engine.queues[names[0]].file
     assert file.is_dirty
     files = world.engine.open_files
-    while files.make_room():
+    while files.close_one():
         pass
     assert not file.is_dirty
     assert not files.open
@@ -249,7 +249,7 @@ def test_a_force_that_failed_when_a_file_was_closed_is_told_by_the_checkpoint() 
     disk = CountingDisk()
     world, _ = spilled(disk, 2, 1 << 30)
     disk.fail_force(2)
-    while world.engine.open_files.make_room():
+    while world.engine.open_files.close_one():
         pass
     with pytest.raises(DiskFailed):
         world.checkpoint()
@@ -294,14 +294,14 @@ def test_a_clean_file_is_closed_before_one_that_would_have_to_be_forced() -> Non
     names = ["A", "B", "C"]
     files = [engine.add_queue(new_definition(ObjectType.QLOCAL, name, {}), ord(name)).file for name in names]
     for file in files:
-        file.opened()
+        file.open_file()
     files[0].is_dirty = True
     files[1].is_pinned = True
-    assert engine.open_files.make_room()
+    assert engine.open_files.close_one()
     assert [file.file is None for file in files] == [False, False, True]
-    assert engine.open_files.make_room()
+    assert engine.open_files.close_one()
     assert [file.file is None for file in files] == [True, False, True]
-    assert not engine.open_files.make_room()
+    assert not engine.open_files.close_one()
 
 
 def test_the_budget_leaves_descriptors_for_everybody() -> None:
@@ -319,7 +319,7 @@ def test_queue_files_make_way_for_links_that_borrow_their_descriptors(wire_bench
     names = [f"Q{number}" for number in range(50)]
     for name in names:
         wire_bench.define(name)
-        engine.queues[name].file.opened()
+        engine.queues[name].file.open_file()
     peers = [wire_bench.peer() for _ in range(6)]
     newcomers._borrow()
     assert (engine.open_files.limit, len(engine.open_files.open)) == (46, 46)

@@ -83,7 +83,7 @@ def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[
     try:
         reason = close_object(engine, bound.connection, handle, options)
     except MQError:
-        statistics.close_failed(engine, bound.connection, handle)
+        statistics.count_close_failed(engine, bound.connection, handle)
         raise
     if handle.subscription is not None:
         return reason, bound.connection.after_lsn
@@ -139,7 +139,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
 
     reason, lsn, stored = retry_when_log_full(bound, verb)
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
-        statistics.put1_failed(bound.engine, connection)
+        statistics.count_put1_failed(bound.engine, connection)
         return reason
     describe_put(od, md, pmo, stored, connection.put_resolved_names)
     if version > 2:

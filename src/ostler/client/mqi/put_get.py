@@ -32,7 +32,7 @@ from ostler.engine.handle import Handle
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.message.mqmde import PLAIN_TAIL, without_extension
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
-from ostler.engine.statistics import put_failed
+from ostler.engine.statistics import count_put_failed
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -176,7 +176,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         return md, pmo, error.completion, error.reason
     if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
-        put_failed(bound.engine, bound.connection, handle)
+        count_put_failed(bound.engine, bound.connection, handle)
         return md, pmo, MQCC_FAILED, reason
     if has_handles:
         message_handles.put_done(bound.connection.message_handles, pmo, bound.connection.put_md)

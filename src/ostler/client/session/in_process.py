@@ -385,9 +385,9 @@ class LocalSession(Session, EndListener):
         except MQError:
             with self.locked_engine(is_checked=False) as engine:
                 if handle is not None:
-                    statistics.put_failed(engine, self.connection, handle)
+                    statistics.count_put_failed(engine, self.connection, handle)
                 else:
-                    statistics.put1_failed(engine, self.connection)
+                    statistics.count_put1_failed(engine, self.connection)
             raise
         log = self.bound.writer.log
         if log.buffer_is_full():

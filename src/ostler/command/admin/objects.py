@@ -15,7 +15,7 @@ from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.engine.events import triggers
 from ostler.engine.inquire import identifier
-from ostler.engine.open import definition_changed
+from ostler.engine.open import update_open_handles
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.syncpoint import serve_all
 from ostler.model.attributes import (
@@ -151,7 +151,7 @@ def apply_definition(engine: Engine, definition: Definition, replace: bool) -> i
         send_own_messages(engine, triggers.on_definition_change(engine, queue, before), None)
         serve_all(engine, queue)
     elif definition.object_type in (ObjectType.QALIAS, ObjectType.QREMOTE):
-        definition_changed(engine, definition)
+        update_open_handles(engine, definition)
     return lsn
 
 
@@ -179,7 +179,7 @@ def define_object(
     the time at which it was made. Without `force` what is in use keeps what its users would feel.
     """
     definition = _new(engine, kind, name, attributes, like)
-    existing = engine.of_type(objects.kept_under(definition)).get(name)
+    existing = engine.of_type(objects.table_type(definition)).get(name)
     if kind == ObjectType.TOPIC:
         _check_topic_is_free(engine, definition)
     if existing is not None:
@@ -287,7 +287,7 @@ def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> li
     shown: list[dict[str, Value]] = []
     for kind in kinds:
         matching_names = [
-            definition for definition in objects.of_kind(engine, kind) if matches(definition.name, pattern)
+            definition for definition in objects.all_of_type(engine, kind) if matches(definition.name, pattern)
         ]
         shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in matching_names]
     if not shown and "*" not in pattern:

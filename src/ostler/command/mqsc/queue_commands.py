@@ -17,7 +17,7 @@ from ostler.command.mqsc.statements import Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import move_messages
-from ostler.engine.statistics import QueueFigures, queue_statistics
+from ostler.engine.statistics import QueueResetStatistics, queue_statistics
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import PUT
 from ostler.model.constants import MQOT_Q, MQRC_UNKNOWN_OBJECT_NAME
@@ -112,7 +112,7 @@ def _queue_names(pattern: str, engine: Engine) -> list[str]:
     return matching_names(engine.queues, pattern)
 
 
-def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]:
+def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueResetStatistics]]:
     return [(name, queue_statistics(engine, engine.queues[name], True)) for name in names if name in engine.queues]
 
 

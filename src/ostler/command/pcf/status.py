@@ -41,7 +41,7 @@ from ostler.command.status.status_rows import (
 )
 from ostler.engine import objects
 from ostler.engine.core import Engine
-from ostler.engine.statistics import QueueFigures, queue_statistics
+from ostler.engine.statistics import QueueResetStatistics, queue_statistics
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
     MQBACF_CONNECTION_ID,
@@ -196,7 +196,7 @@ def _reset_statistics(context: CommandContext, request: PcfRequest) -> Iterator[
             ]
 
 
-def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueFigures]]:
+def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueResetStatistics]]:
     return [(name, queue_statistics(engine, engine.queues[name], True)) for name in names if name in engine.queues]
 
 

@@ -19,7 +19,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing, own_descriptor
 from ostler.engine.queue.queue import Queue
-from ostler.engine.self_altering import switch
+from ostler.engine.self_altering import alter_queue
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQCA_BASE_OBJECT_NAME,
@@ -176,7 +176,7 @@ def after_restart(engine: Engine) -> None:
 def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
     """Return an event with the queue's statistics. Resets them, and switches the events that can follow."""
     statistics = reset_statistics(engine, queue)
-    switch(engine, queue, _SWITCHES[reason])
+    alter_queue(engine, queue, _SWITCHES[reason])
     return _event(
         engine,
         PERFORMANCE_QUEUE,
@@ -194,7 +194,7 @@ def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
 
 def reset_statistics(engine: Engine, queue: Queue) -> ResetStatistics:
     """Return the statistics since the last reset, and reset them (RESET QSTATS)."""
-    queue.fold_depths()
+    queue.update_depth_extremes()
     state = queue.performance
     statistics = ResetStatistics(
         _count((engine.now_ms - state.reset_ms) // 1000),

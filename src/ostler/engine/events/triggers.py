@@ -32,7 +32,7 @@ from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing, own_descriptor
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import NONE
-from ostler.engine.self_altering import switch
+from ostler.engine.self_altering import alter_queue
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQAT_UNKNOWN,
@@ -185,7 +185,7 @@ def _trigger(engine: Engine, queue: Queue) -> list[Outgoing]:
     md = own_descriptor(engine, MQFMT_TRIGGER, initiation.default_priority, MQPER_NOT_PERSISTENT)
     made = Outgoing(initiation.name, "", md, trigger_message(queue, process), True)
     if queue.trigger_type == MQTT_DEPTH:
-        switch(engine, queue, {"TRIGGER": MQTC_OFF})
+        alter_queue(engine, queue, {"TRIGGER": MQTC_OFF})
     return [made]
 
 

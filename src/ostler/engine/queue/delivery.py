@@ -25,7 +25,7 @@ from ostler.engine.message.message import (
 from ostler.engine.properties.property_control import has_no_visible_properties, needs_property_view, selector_source
 from ostler.engine.queue.get_request import GetRequest, WaitGroup
 from ostler.engine.queue.get_waiters import Offer
-from ostler.engine.queue.matching import fits, is_eligible, load, properties_cost
+from ostler.engine.queue.matching import is_eligible, load_charged, matches_options, properties_cost
 from ostler.engine.queue.outbox import find_destination, post
 from ostler.engine.queue.queue import SPILL_BATCH_BYTES, Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
@@ -283,7 +283,7 @@ def _offer_to_groups(engine: Engine, queue: Queue, offer: Offer) -> bool:
         if source is None:
             if engine.work_left <= 0:
                 return False
-            message = load(engine, queue, slot)
+            message = load_charged(engine, queue, slot)
             source = selector_source(message.md, message.body, message.properties)
             offer.groups = queue.waiting.candidates(source)
             offer.source = source
@@ -324,7 +324,7 @@ def _offer_to_group(engine: Engine, queue: Queue, offer: Offer, group: WaitGroup
         engine.work_left -= 1
         following = request.next
         offer.asked = request.number
-        if group.must_scan or request.gives_up_slot != NONE:
+        if group.must_scan or request.lock_slot_to_release != NONE:
             _rescan(engine, request, queue)
         elif _may_receive(engine, request, queue, offer.slot) and satisfy(engine, request, queue, offer.slot):
             _wake(engine, request, queue)
@@ -351,7 +351,7 @@ def _may_receive(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -
     if is_next and not queue.is_behind(slot, handle.cursor):
         return False
     return is_eligible(engine, request, queue, slot) and (
-        request.match == 0 or fits(request, queue, slot, queue.load(slot).md)
+        request.match == 0 or matches_options(request, queue, slot, queue.load(slot).md)
     )
 
 

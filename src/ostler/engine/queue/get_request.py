@@ -68,8 +68,8 @@ class GetRequest:
         self.is_scanning = False
         self.scan_slot: i64 = NONE
         self.must_rescan = False  # after this scan, because of a message that came meanwhile
-        self.gives_up_slot: i64 = NONE  # the browse lock to release when it is done
-        self.gives_up_seq: i64 = 0
+        self.lock_slot_to_release: i64 = NONE  # the browse lock to release when it is done
+        self.lock_seq_to_release: i64 = 0
         # While it waits.
         self.waiting = False
         self.group: WaitGroup | None = None

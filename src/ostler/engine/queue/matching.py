@@ -6,7 +6,7 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.engine.core import Engine, Expiring
+from ostler.engine.core import Engine, ExpiredMessage
 from ostler.engine.message.descriptor_numbers import field, two_numbers
 from ostler.engine.message.message import (
     CORRELATION_ID_AT,
@@ -42,7 +42,7 @@ def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) ->
     slots = queue.slots
     expiry_ms: i64 = slots.expiries[slot]
     if expiry_ms != 0 and expiry_ms <= engine.now_ms:
-        engine.expired.append(Expiring(queue, slot, slots.seqs[slot]))
+        engine.expired.append(ExpiredMessage(queue, slot, slots.seqs[slot]))
         engine.work_left -= _EXPIRED_COST
         return False
     if slots.flags[slot] & LOCKED:
@@ -56,8 +56,8 @@ def matches(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
     selector = request.selector
     if request.match == 0 and selector is None:
         return True
-    message = load(engine, queue, slot)
-    if not fits(request, queue, slot, message.md):
+    message = load_charged(engine, queue, slot)
+    if not matches_options(request, queue, slot, message.md):
         return False
     if selector is None:
         return True
@@ -67,7 +67,7 @@ def matches(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
     return selector.matches(selector_source(message.md, message.body, message.properties))
 
 
-def load(engine: Engine, queue: Queue, slot: i64) -> Message:
+def load_charged(engine: Engine, queue: Queue, slot: i64) -> Message:
     """The message of a slot, for a look that is counted."""
     if queue.slots.resident[slot] is None:
         engine.work_left -= _READ_COST
@@ -82,7 +82,7 @@ def properties_cost(message: Message) -> i64:
     return size // _BYTES_PER_UNIT
 
 
-def fits(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> bool:
+def matches_options(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> bool:
     """Do the match options of a request fit this message?"""
     if request.match == 0:
         return True

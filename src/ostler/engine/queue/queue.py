@@ -23,7 +23,7 @@ from ostler.engine.queue.slots import (
     PRIORITY_SHIFT,
     SPILL_PENDING,
     Slots,
-    place_length,
+    extent_length,
 )
 from ostler.engine.recovery.checkpoint_reserve import MESSAGE_BYTES, QUEUE_BYTES, CheckpointReserve
 from ostler.model.accounts import MovingAverage
@@ -164,23 +164,23 @@ class Queue:
 
     def _switch_collection(self) -> None:
         attributes = self.definition.attributes
-        if not is_switched_on(attributes, "STATQ", self.manager_statistics):
+        if not is_collected(attributes, "STATQ", self.manager_statistics):
             self.statistics = None
         elif self.statistics is None:
             self.begin_statistics()
-        if not is_switched_on(attributes, "MONQ", self.manager_monitoring):
+        if not is_collected(attributes, "MONQ", self.manager_monitoring):
             self.times = None
         elif self.times is None:
             self.times = MovingAverage()
 
     def begin_statistics(self) -> None:
         """A new interval begins: from here on is counted."""
-        self.fold_depths()
+        self.update_depth_extremes()
         self.statistics = queue_counts(self.counters)
         self.statistics_high = self.depth
         self.statistics_low = self.depth
 
-    def fold_depths(self) -> None:
+    def update_depth_extremes(self) -> None:
         """Tell all who keep extremes of the depth what they were meanwhile. One comparison per message does for all."""
         counters = self.counters
         high: i64 = counters.window_high if counters.window_high > self.depth else self.depth
@@ -219,7 +219,7 @@ class Queue:
         else:
             self.resident_bytes_nonpersistent += size
             if size >= LONG_MESSAGE_BYTES:
-                self._count_long(size)
+                self._count_long_bytes(size)
             if self.resident_bytes_nonpersistent > self.buffer_bytes_nonpersistent:
                 self._plan_spill(slot, size)
         return slot
@@ -254,32 +254,32 @@ class Queue:
         for slot in chosen:
             message = slots.resident[slot]
             assert message is not None
-            if slots.places[slot] == NONE:
+            if slots.extents[slot] == NONE:
                 unwritten.append(slot)
                 messages.append(message)
-        places = self.file.write(messages) if messages else []
+        extents = self.file.write(messages) if messages else []
         index: i64 = 0
         for slot in unwritten:
-            self.saved(slot, messages[index], places[index])
+            self.record_saved(slot, messages[index], extents[index])
             index += 1
         for slot in chosen:
             message = slots.resident[slot]
             assert message is not None
             slots.flags[slot] &= ~SPILL_PENDING
-            self._no_longer_resident(slot, message)
+            self._evict(slot, message)
             if message.visible_lsn > self.spilled_lsn:
                 self.spilled_lsn = message.visible_lsn
         self.counters.spilled += len(chosen)
         self.spill = []
         self.spill_bytes = 0
 
-    def saved(self, slot: i64, message: Message, place: i64) -> None:
+    def record_saved(self, slot: i64, message: Message, extent: i64) -> None:
         """The file has a message that was only in memory."""
-        self.slots.places[slot] = place
+        self.slots.extents[slot] = extent
         if self.slots.flags[slot] & PERSISTENT:
             self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
 
-    def _no_longer_resident(self, slot: i64, message: Message) -> None:
+    def _evict(self, slot: i64, message: Message) -> None:
         size: i64 = message.size_bytes()
         self.slots.resident[slot] = None
         if self.slots.flags[slot] & PERSISTENT:
@@ -287,15 +287,15 @@ class Queue:
         else:
             self.resident_bytes_nonpersistent -= size
             if size >= LONG_MESSAGE_BYTES:
-                self._count_long(-size)
+                self._count_long_bytes(-size)
 
-    def _count_long(self, change_bytes: i64) -> None:
+    def _count_long_bytes(self, change_bytes: i64) -> None:
         self.long_bytes += change_bytes
         self.long_messages.used_bytes += change_bytes
 
-    def forget_long(self) -> None:
+    def release_long_messages(self) -> None:
         """All messages are gone: none of them is in memory any more."""
-        self._count_long(-self.long_bytes)
+        self._count_long_bytes(-self.long_bytes)
 
     def has_available(self, slot: i64, seq: i64) -> bool:
         """Return True while a slot holds that message, and a get may take it."""
@@ -309,7 +309,7 @@ class Queue:
             if message is not None and message.seq == self.slots.seqs[slot]:
                 message.visible_lsn = self.spilled_lsn
                 return message
-            message = self.file.read(self.slots.places[slot])
+            message = self.file.read(self.slots.extents[slot])
             if message.seq != self.slots.seqs[slot]:
                 raise QueueFileDamaged(
                     f"{self.file.path}: message {message.seq} lies where {self.slots.seqs[slot]} should be"
@@ -320,19 +320,19 @@ class Queue:
         return message
 
     def release(self, slot: i64) -> None:
-        """The message is gone for good: give back its slot, its memory and its place in the file."""
+        """The message is gone for good: give back its slot, its memory and its extent in the file."""
         slots = self.slots
         message = slots.resident[slot]
         if message is not None:
-            self._no_longer_resident(slot, message)
+            self._evict(slot, message)
             if slots.flags[slot] & SPILL_PENDING:
                 self.spill_bytes -= message.size_bytes()
                 if self.spill_bytes == 0:
                     self.spill = []
-        packed: i64 = slots.places[slot]
-        if packed != NONE:
-            self.file.release(packed)
-            self.reserve.freed_bytes += place_length(packed)
+        extent: i64 = slots.extents[slot]
+        if extent != NONE:
+            self.file.release(extent)
+            self.reserve.freed_bytes += extent_length(extent)
             self.last_read = None
         elif message is not None and slots.flags[slot] & PERSISTENT:
             self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
@@ -352,7 +352,7 @@ class Queue:
     # -- order ---------------------------------------------------------------
 
     def order_flags(self, priority: i64) -> i64:
-        """The flag bits that place a message of this priority; what exceeds the highest counts as that.
+        """The flag bits that extent a message of this priority; what exceeds the highest counts as that.
 
         In order of arrival means that all have the default priority, should the order be changed later.
         """
@@ -375,7 +375,7 @@ class Queue:
         if flags & HAS_CURSOR:
             self._move_cursors(slot)
         if flags & GROUPED:
-            self._take_from_group(slot)
+            self._remove_from_group(slot)
         self.slots.unlink(slot)
 
     def _add_to_group(self, slot: i64) -> None:
@@ -383,7 +383,7 @@ class Queue:
         self.slots.flags[slot] &= ~(LATER_MESSAGE | LATER_SEGMENT)
         self.slots.flags[slot] |= group_members.add(self.groups, message.md, len(message.body), slot, message.seq)
 
-    def _take_from_group(self, slot: i64) -> None:
+    def _remove_from_group(self, slot: i64) -> None:
         message = self.load(slot)
         group_members.remove(self.groups, message.md, message.seq)
 
@@ -425,12 +425,12 @@ class Queue:
                     self.slots.flags[before] |= HAS_CURSOR
 
 
-def is_left_over(queue: Queue) -> bool:
+def is_ready_to_delete(queue: Queue) -> bool:
     """Whether a queue was to be deleted when nobody needs it any more, and nobody does."""
     return queue.pending_delete and not queue.deleted and not queue.handles and queue.uncommitted == 0
 
 
-def is_switched_on(attributes: dict[str, int | str | tuple[str, ...]], name: str, manager: i64) -> bool:
+def is_collected(attributes: dict[str, int | str | tuple[str, ...]], name: str, manager: i64) -> bool:
     """Does a queue collect? The queue manager says so for those that do not, and may forbid it for all."""
     if manager == MQMON_NONE:
         return False

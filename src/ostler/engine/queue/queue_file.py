@@ -17,7 +17,7 @@ from librt.vecs import append, vec
 from mypy_extensions import i32, i64
 
 from ostler.engine.message.message import MD_BYTES, Message
-from ostler.engine.queue.slots import NONE, place, place_length, place_position
+from ostler.engine.queue.slots import NONE, extent_length, extent_offset, pack_extent
 from ostler.model.constants import MQRC_RESOURCE_PROBLEM
 from ostler.model.disk import DescriptorsExhausted, Disk, DiskFailed, DiskFull, File
 from ostler.model.errors import MQError
@@ -26,7 +26,7 @@ SEGMENT_BYTES: Final = 1 << 20
 PAGE_BYTES: Final = 4096
 RECORD_HEADER_BYTES: Final = 32
 _MAGIC: Final = 0x524D514F  # "OQMR"
-_READ_APART_BYTES: Final = 256 * 1024
+_READ_SEPARATELY_BYTES: Final = 256 * 1024
 
 # What refers to a segment besides the messages that are live in memory.
 _IN_SNAPSHOT: Final = 1
@@ -54,13 +54,13 @@ class OpenFiles:
         self.clock: i64 = 0
         self.open: list[QueueFile] = []
 
-    def make_room(self) -> bool:
+    def close_one(self) -> bool:
         """Close the file that is needed least. False: none can be closed."""
         chosen: QueueFile | None = None
         for each in self.open:
             if each.is_pinned:
                 continue
-            if chosen is None or each.is_needed_less(chosen):
+            if chosen is None or each.is_evicted_before(chosen):
                 chosen = each
         if chosen is None:
             return False
@@ -80,7 +80,7 @@ class QueueFile:
         self.is_dirty = False  # with writes that are not forced
         self.failure = ""  # a force failed, and what was written is not certain: for good
         self.was_opened = False
-        self.is_longer = False  # than its segments, as far as is known
+        self.needs_truncate = False  # than its segments, as far as is known
         self.discarded: set[int] = set()  # free segments whose space was given back to the disk
         # Where the snapshot's records end in each segment: what lies behind them was written by an earlier life.
         self.ends: vec[i64] = vec[i64]()
@@ -94,16 +94,16 @@ class QueueFile:
     # -- space ---------------------------------------------------------------
 
     def allocate(self, size_bytes: i64) -> i64:
-        """The position for a record of so many bytes."""
+        """The offset for a record of so many bytes."""
         padded: i64 = (size_bytes + 7) & ~7
         if padded > SEGMENT_BYTES:
             return self._allocate_run(padded)
         if self.current == NONE or self.fill + padded > SEGMENT_BYTES:
             self._next_segment()
-        position: i64 = self.current * SEGMENT_BYTES + self.fill
+        offset: i64 = self.current * SEGMENT_BYTES + self.fill
         self.fill += padded
         self.live[self.current] += 1
-        return position
+        return offset
 
     def _next_segment(self) -> None:
         done: i64 = self.current
@@ -112,19 +112,19 @@ class QueueFile:
             self.current = heapq.heappop(self.free)
             if self.discarded:
                 self.discarded.discard(self.current)
-            self._is_used_again(self.current)
+            self._reuse(self.current)
         else:
             self.current = len(self.live)
             self._add_segment()
         if done != NONE and self.live[done] == 0:
-            self._offer(done)
+            self._free_if_unmarked(done)
 
-    def _is_used_again(self, segment: i64) -> None:
+    def _reuse(self, segment: i64) -> None:
         if segment < len(self.ends):
             self.ends[segment] = 0
 
     def _add_segment(self) -> None:
-        self._is_used_again(len(self.live))
+        self._reuse(len(self.live))
         self.live = append(self.live, 0)
         self.marks = append(self.marks, 0)
 
@@ -140,7 +140,7 @@ class QueueFile:
         segment: i64 = first
         while segment < first + segments:
             self.live[segment] += 1
-            self._is_used_again(segment)
+            self._reuse(segment)
             segment += 1
         return first * SEGMENT_BYTES
 
@@ -162,29 +162,29 @@ class QueueFile:
             index += 1
         return NONE
 
-    def release(self, packed: i64) -> None:
-        """The message at this place is gone for good."""
-        position: i64 = place_position(packed)
-        segment: i64 = position // SEGMENT_BYTES
-        last: i64 = (position + place_length(packed) - 1) // SEGMENT_BYTES
+    def release(self, extent: i64) -> None:
+        """The message at this pack_extent is gone for good."""
+        offset: i64 = extent_offset(extent)
+        segment: i64 = offset // SEGMENT_BYTES
+        last: i64 = (offset + extent_length(extent) - 1) // SEGMENT_BYTES
         while segment <= last:
             self.live[segment] -= 1
             if self.live[segment] == 0:
                 if segment != self.current:
-                    self._offer(segment)
+                    self._free_if_unmarked(segment)
                 elif self.marks[segment] == 0:
                     self.fill = 0
             segment += 1
 
-    def _offer(self, segment: i64) -> None:
+    def _free_if_unmarked(self, segment: i64) -> None:
         if self.marks[segment] == 0:
             heapq.heappush(self.free, segment)
 
-    def claim(self, packed: i64) -> None:
+    def claim(self, extent: i64) -> None:
         """Count a record found in a snapshot at restart."""
-        position: i64 = place_position(packed)
-        segment: i64 = position // SEGMENT_BYTES
-        last: i64 = (position + place_length(packed) - 1) // SEGMENT_BYTES
+        offset: i64 = extent_offset(extent)
+        segment: i64 = offset // SEGMENT_BYTES
+        last: i64 = (offset + extent_length(extent) - 1) // SEGMENT_BYTES
         while len(self.live) <= last:
             self._add_segment()
         while segment <= last:
@@ -193,16 +193,16 @@ class QueueFile:
             segment += 1
         while len(self.ends) <= last:
             self.ends = append(self.ends, 0)
-        end: i64 = position + place_length(packed) - last * SEGMENT_BYTES
+        end: i64 = offset + extent_length(extent) - last * SEGMENT_BYTES
         if end > self.ends[last]:
             self.ends[last] = end
 
-    def claimed(self) -> None:
+    def finish_claims(self) -> None:
         """All records of the snapshot are counted: what lies between them is free."""
         segment: i64 = 0
         while segment < len(self.live):
             if self.live[segment] == 0:
-                self._offer(segment)
+                self._free_if_unmarked(segment)
             segment += 1
 
     def begin_snapshot(self) -> None:
@@ -215,14 +215,14 @@ class QueueFile:
             self._write_at(self.current * SEGMENT_BYTES + self.fill, [bytes(rest)])
             self.fill += rest
         if not self.was_opened:
-            self.is_longer = True  # an earlier life may have written more than it came to tell of
+            self.needs_truncate = True  # an earlier life may have written more than it came to tell of
         segment: i64 = 0
         while segment < len(self.live):
             if self.live[segment] > 0:
                 self.marks[segment] |= _IN_NEXT_SNAPSHOT
             segment += 1
 
-    def snapshot_durable(self) -> None:
+    def on_snapshot_durable(self) -> None:
         segment: i64 = 0
         while segment < len(self.live):
             was: i64 = self.marks[segment]
@@ -230,9 +230,9 @@ class QueueFile:
             if was != 0 and self.marks[segment] == 0 and self.live[segment] == 0 and segment != self.current:
                 heapq.heappush(self.free, segment)
             segment += 1
-        self.give_back()
+        self.trim()
 
-    def give_back(self) -> None:
+    def trim(self) -> None:
         """Shorten the file by the free segments at its end."""
         current: i64 = self.current
         if current != NONE and self.live[current] == 0 and self.marks[current] == 0:
@@ -240,11 +240,11 @@ class QueueFile:
             self.current = NONE
             self.fill = 0
         if self.free:
-            self._drop_free_end()
-        if self.is_longer:
-            self._shorten()
+            self._drop_free_tail()
+        if self.needs_truncate:
+            self._truncate()
 
-    def _drop_free_end(self) -> None:
+    def _drop_free_tail(self) -> None:
         free = set(self.free)
         count: i64 = len(self.live)
         while count > 0 and count - 1 in free:
@@ -258,17 +258,17 @@ class QueueFile:
         self.marks = self.marks[:count]
         if len(self.ends) > count:
             self.ends = self.ends[:count]  # these numbers are given to other segments
-        self.is_longer = True
+        self.needs_truncate = True
 
     def discard_free(self) -> None:
         """Give the space of all free segments back to a disk that has none left, not only of those at the end."""
         if not self.was_opened:
-            self.is_longer = True  # an earlier life may have written more than it came to tell of
-        self.give_back()
+            self.needs_truncate = True  # an earlier life may have written more than it came to tell of
+        self.trim()
         try:
             for segment in self.free:
                 if segment not in self.discarded:
-                    self.opened().discard(segment * SEGMENT_BYTES, SEGMENT_BYTES)
+                    self.open_file().discard(segment * SEGMENT_BYTES, SEGMENT_BYTES)
                     self.discarded.add(segment)
             self._discard_ends()
         except DiskFull:
@@ -280,26 +280,26 @@ class QueueFile:
         for end in self.ends:
             begin: i64 = (end + PAGE_BYTES - 1) // PAGE_BYTES * PAGE_BYTES
             if segment < len(self.live) and self.live[segment] > 0 and begin > 0 and begin < SEGMENT_BYTES:
-                self.opened().discard(segment * SEGMENT_BYTES + begin, SEGMENT_BYTES - begin)
+                self.open_file().discard(segment * SEGMENT_BYTES + begin, SEGMENT_BYTES - begin)
             segment += 1
         self.ends = vec[i64]()
 
-    def _shorten(self) -> None:
+    def _truncate(self) -> None:
         size: i64 = len(self.live) * SEGMENT_BYTES
         try:
             if self.file is None and not self.disk.exists(self.path):
-                self.is_longer = False
+                self.needs_truncate = False
                 return
-            file = self.opened()
+            file = self.open_file()
             if file.size_bytes() > size:
                 file.truncate(size)
-            self.is_longer = False
+            self.needs_truncate = False
         except DiskFull:
             return  # it is tried again behind the next checkpoint
 
     # -- records ---------------------------------------------------------------
 
-    def opened(self) -> File:
+    def open_file(self) -> File:
         """The open file. Raises DescriptorsExhausted when none of the others can be closed for it."""
         file = self.file
         if file is None:
@@ -311,7 +311,7 @@ class QueueFile:
 
     def _open(self) -> File:
         files = self.files
-        while len(files.open) >= files.limit and files.make_room():
+        while len(files.open) >= files.limit and files.close_one():
             pass
         if not self.was_opened:
             slash = self.path.rfind("/")
@@ -322,39 +322,39 @@ class QueueFile:
                 file = self.disk.open(self.path, True)
                 break
             except DescriptorsExhausted:
-                if not files.make_room():
+                if not files.close_one():
                     raise
         self.was_opened = True
         self.file = file
         files.open.append(self)
         return file
 
-    def is_needed_less(self, other: QueueFile) -> bool:
+    def is_evicted_before(self, other: QueueFile) -> bool:
         """Whether this one is rather closed than the other."""
         if self.is_dirty != other.is_dirty:
             return other.is_dirty
         return self.used < other.used
 
-    def _write_at(self, position: i64, parts: list[bytes]) -> None:
-        file = self.opened()
-        file.write_at(position, parts)
+    def _write_at(self, offset: i64, parts: list[bytes]) -> None:
+        file = self.open_file()
+        file.write_at(offset, parts)
         self.is_dirty = True  # not before: a force that is under way meanwhile need not have made this durable
 
-    def read(self, packed: i64) -> Message:
-        position: i64 = place_position(packed)
-        length: i64 = place_length(packed)
+    def read(self, extent: i64) -> Message:
+        offset: i64 = extent_offset(extent)
+        length: i64 = extent_length(extent)
         try:
-            file = self.opened()
+            file = self.open_file()
         except DescriptorsExhausted as exhausted:
             raise MQError(MQRC_RESOURCE_PROBLEM, str(exhausted)) from None
-        if length > _READ_APART_BYTES:
-            return self._read_long(file, position, length)
-        data = file.read_at(position, length)
+        if length > _READ_SEPARATELY_BYTES:
+            return self._read_long(file, offset, length)
+        data = file.read_at(offset, length)
         if len(data) != length or read_i32_le(data, 0) != _MAGIC or i64(read_i32_le(data, 4)) != length:
-            raise QueueFileDamaged(f"{self.path}: no message at offset {position}, where {length} bytes were expected")
+            raise QueueFileDamaged(f"{self.path}: no message at offset {offset}, where {length} bytes were expected")
         checksum: i64 = crc32(memoryview(data)[16:])
         if read_i64_le(data, 8) != checksum:
-            raise QueueFileDamaged(f"{self.path}: the message at offset {position} does not match its checksum")
+            raise QueueFileDamaged(f"{self.path}: the message at offset {offset} does not match its checksum")
         properties_end: i64 = RECORD_HEADER_BYTES + MD_BYTES + read_i64_le(data, 16)
         return Message(
             data[RECORD_HEADER_BYTES : RECORD_HEADER_BYTES + MD_BYTES],
@@ -363,49 +363,49 @@ class QueueFile:
             read_i64_le(data, 24),
         )
 
-    def _read_long(self, file: File, position: i64, length: i64) -> Message:
+    def _read_long(self, file: File, offset: i64, length: i64) -> Message:
         """The same for a long message, whose data is read apart from the rest so that it need not be copied."""
-        head = file.read_at(position, RECORD_HEADER_BYTES + MD_BYTES)
+        head = file.read_at(offset, RECORD_HEADER_BYTES + MD_BYTES)
         is_one: bool = len(head) == RECORD_HEADER_BYTES + MD_BYTES and read_i32_le(head, 0) == _MAGIC
         properties_bytes: i64 = read_i64_le(head, 16) if is_one else -1
         body_at: i64 = RECORD_HEADER_BYTES + MD_BYTES + properties_bytes
         if not is_one or i64(read_i32_le(head, 4)) != length or properties_bytes < 0 or body_at > length:
-            raise QueueFileDamaged(f"{self.path}: no message at offset {position}, where {length} bytes were expected")
-        properties = file.read_at(position + RECORD_HEADER_BYTES + MD_BYTES, properties_bytes)
-        body = file.read_at(position + body_at, length - body_at)
+            raise QueueFileDamaged(f"{self.path}: no message at offset {offset}, where {length} bytes were expected")
+        properties = file.read_at(offset + RECORD_HEADER_BYTES + MD_BYTES, properties_bytes)
+        body = file.read_at(offset + body_at, length - body_at)
         checksum: i64 = crc32(body, crc32(properties, crc32(memoryview(head)[16:])))
         if len(body) != length - body_at or read_i64_le(head, 8) != checksum:
-            raise QueueFileDamaged(f"{self.path}: the message at offset {position} does not match its checksum")
+            raise QueueFileDamaged(f"{self.path}: the message at offset {offset} does not match its checksum")
         return Message(head[RECORD_HEADER_BYTES:], properties, body, read_i64_le(head, 24))
 
     def write(self, messages: list[Message]) -> list[int]:
-        """Write messages, and return their places. Nothing is allocated when the disk is full."""
-        places: list[int] = []
+        """Write messages, and return their extents. Nothing is allocated when the disk is full."""
+        extents: list[int] = []
         runs: list[tuple[int, list[bytes]]] = []
         run_end: i64 = NONE
         current: i64 = self.current
         fill: i64 = self.fill
         for message in messages:
             length: i64 = RECORD_HEADER_BYTES + message.size_bytes()
-            position: i64 = self.allocate(length)
-            places.append(place(position, length))
-            if position != run_end:
-                runs.append((position, []))
+            offset: i64 = self.allocate(length)
+            extents.append(pack_extent(offset, length))
+            if offset != run_end:
+                runs.append((offset, []))
             parts = runs[-1][1]
             _add_record(parts, message, length)
-            run_end = position + ((length + 7) & ~7)
-            if run_end > position + length:
-                parts.append(bytes(run_end - position - length))
+            run_end = offset + ((length + 7) & ~7)
+            if run_end > offset + length:
+                parts.append(bytes(run_end - offset - length))
         try:
-            for position_first, parts in runs:
-                self._write_at(position_first, parts)
+            for offset_first, parts in runs:
+                self._write_at(offset_first, parts)
         except BaseException:
-            for packed in places:
-                self.release(packed)
+            for extent in extents:
+                self.release(extent)
             if current != NONE and self.current == current:
-                self.fill = fill  # another try writes to the same place, and needs no more space for that
+                self.fill = fill  # another try writes to the same pack_extent, and needs no more space for that
             raise
-        return places
+        return extents
 
     def force(self) -> None:
         """Make what was written durable, and with it the name of a file that may be new. Raises DiskFailed.
@@ -444,7 +444,7 @@ class QueueFile:
             self.files.open.remove(self)
             file.close()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """The file was removed: begin with an empty one."""
         self.live = vec[i64]()
         self.marks = vec[i64]()
@@ -454,7 +454,7 @@ class QueueFile:
         self.name_is_durable = False
         self.was_opened = False
         self.is_dirty = False
-        self.is_longer = False
+        self.needs_truncate = False
         self.discarded = set()
         self.ends = vec[i64]()
 

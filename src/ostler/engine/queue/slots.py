@@ -1,6 +1,6 @@
 """The slots of a queue: a few dozen bytes for every message, in flat arrays.
 
-A slot says where a message is (in memory or at a position of the queue's file), how it is ordered and how it is
+A slot says where a message is (in memory or at a offset of the queue's file), how it is ordered and how it is
 found by identifier. A million messages cost tens of megabytes here, whatever their size. Slots that are not in use
 form a chain.
 
@@ -38,7 +38,7 @@ BACKOUT_SHIFT: Final = 20  # the back-out count takes all bits from here up
 # What of the flags belongs to the message itself and survives a restart, besides the back-out count.
 _LASTING: Final = PERSISTENT | GROUPED | PRIORITY_MASK << PRIORITY_SHIFT
 
-PLACE_ALIGNMENT: Final = 8
+EXTENT_ALIGNMENT: Final = 8
 _LENGTH_BITS: Final = 28
 _LENGTH_MASK: Final = (1 << 28) - 1
 
@@ -47,16 +47,16 @@ NONE: Final = -1
 _BUCKETS_FIRST: Final = 4
 
 
-def place(position: i64, length: i64) -> i64:
-    """Where a record lies in the queue's file, position (a multiple of 8) and length in one word."""
-    return position >> 3 << _LENGTH_BITS | length
+def pack_extent(offset: i64, length: i64) -> i64:
+    """Where a record lies in the queue's file, offset (a multiple of 8) and length in one word."""
+    return offset >> 3 << _LENGTH_BITS | length
 
 
-def place_position(packed: i64) -> i64:
+def extent_offset(packed: i64) -> i64:
     return packed >> _LENGTH_BITS << 3
 
 
-def place_length(packed: i64) -> i64:
+def extent_length(packed: i64) -> i64:
     return packed & _LENGTH_MASK
 
 
@@ -179,7 +179,7 @@ class Slots:
         self.previous: vec[i64] = vec[i64]()
         self.flags: vec[i64] = vec[i64]()
         self.seqs: vec[i64] = vec[i64]()
-        self.places: vec[i64] = vec[i64]()  # in the queue's file: see `place`; or NONE
+        self.extents: vec[i64] = vec[i64]()  # in the queue's file: see `extent`; or NONE
         self.expiries: vec[i64] = vec[i64]()  # milliseconds since the epoch, or 0
         self.resident: list[Message | None] = []
         self.heads: vec[i64] = vec[i64]([NONE] * 10)
@@ -210,7 +210,7 @@ class Slots:
         return slot
 
     def take_stored(
-        self, seq: i64, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64, place: i64
+        self, seq: i64, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64, extent: i64
     ) -> i64:
         """A slot for a message that is only in the queue's file."""
         slot: i64 = self.free_head
@@ -225,7 +225,7 @@ class Slots:
         self.by_correlation_id.hashes[slot] = hash_correlation
         self.seqs[slot] = seq
         self.expiries[slot] = expiry
-        self.places[slot] = place
+        self.extents[slot] = extent
         self.count += 1
         return slot
 
@@ -243,7 +243,7 @@ class Slots:
         self.previous = append(self.previous, NONE)
         self.flags = append(self.flags, 0)
         self.seqs = append(self.seqs, 0)
-        self.places = append(self.places, NONE)
+        self.extents = append(self.extents, NONE)
         self.expiries = append(self.expiries, 0)
         self.by_message_id.add_slot()
         self.by_correlation_id.add_slot()
@@ -252,7 +252,7 @@ class Slots:
         """Give an unlinked slot back."""
         self.resident[slot] = None
         self.flags[slot] = FREE
-        self.places[slot] = NONE
+        self.extents[slot] = NONE
         self.nexts[slot] = self.free_head
         self.free_head = slot
         self.count -= 1

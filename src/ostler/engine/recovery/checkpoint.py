@@ -230,7 +230,7 @@ class Checkpoint:
     def end_queue(self, snapshot: Snapshot) -> None:
         queue = snapshot.queue
         queue.file.is_pinned = False
-        queue.file.snapshot_durable()
+        queue.file.on_snapshot_durable()
         queue.snapshot_lsn = snapshot.lsn
         queue.replay_lsn = snapshot.replay_lsn
         queue.snapshot_number = snapshot.number
@@ -317,7 +317,7 @@ class Checkpoint:
         for queue in self._gone:
             queue.file.close()
         for queue in engine.queues_by_id.values():
-            queue.file.give_back()  # those of non-persistent messages only have no snapshot that would do it
+            queue.file.trim()  # those of non-persistent messages only have no snapshot that would do it
         engine.checkpoint_began_lsn = self._began_lsn
         lsn: i64 = engine.journal.durable_lsn()
         for queue in self._listed():

@@ -138,7 +138,7 @@ class Rebuild:
         queue.file.close()
         engine.disk.remove(queue.file.path)
         engine.disk.remove(slots_path(queue))
-        queue.file.forget()
+        queue.file.reset()
         queue.slots = Slots()
         queue.groups = {}
         queue.depth = 0
@@ -148,7 +148,7 @@ class Rebuild:
         queue.resident_bytes_persistent = 0
         queue.unsaved_bytes = 0
         queue.resident_bytes_nonpersistent = 0
-        queue.forget_long()
+        queue.release_long_messages()
 
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
         if kind == PUT or kind == IMAGE_MESSAGE:

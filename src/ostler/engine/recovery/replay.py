@@ -369,7 +369,7 @@ class Replay:
         if object_type == ObjectType.QLOCAL:
             queue = engine.queues_by_id.get(queue_id)
             if queue is not None:
-                engine.forget_queue(queue)
+                engine.remove_queue(queue)
         else:
             apply_delete(engine, object_type, name)
 

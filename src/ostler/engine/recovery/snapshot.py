@@ -83,7 +83,7 @@ class Snapshot:
         self._message_hashes = bytes(memoryview(slots.by_message_id.hashes))
         self._correlation_hashes = bytes(memoryview(slots.by_correlation_id.hashes))
         self._expiries = bytes(memoryview(slots.expiries))
-        self._places = bytes(memoryview(slots.places))
+        self._extents = bytes(memoryview(slots.extents))
         self._at: i64 = 0
         self._chunks: list[bytes] = []  # the rows: no buffer of millions of them has to grow
         self.rows: i64 = 0
@@ -100,13 +100,13 @@ class Snapshot:
         while at < end:
             flags: i64 = read_i64_le(self._flags, at)
             if _is_kept(flags, self.with_nonpersistent):
-                assert read_i64_le(self._places, at) != NONE
+                assert read_i64_le(self._extents, at) != NONE
                 write_i64_le(writer, read_i64_le(self._seqs, at))
                 write_i64_le(writer, lasting_flags(flags))
                 write_i64_le(writer, read_i64_le(self._message_hashes, at))
                 write_i64_le(writer, read_i64_le(self._correlation_hashes, at))
                 write_i64_le(writer, read_i64_le(self._expiries, at))
-                write_i64_le(writer, read_i64_le(self._places, at))
+                write_i64_le(writer, read_i64_le(self._extents, at))
                 self.rows += 1
             at += 8
         self._at = at
@@ -117,7 +117,7 @@ class Snapshot:
         self._message_hashes = b""
         self._correlation_hashes = b""
         self._expiries = b""
-        self._places = b""
+        self._extents = b""
         return True
 
     def write(self, disk: Disk) -> None:
@@ -182,16 +182,16 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
     messages: list[Message] = []
     slot: i64 = 0
     for message in slots.resident:
-        is_unwritten: bool = slots.places[slot] == NONE
+        is_unwritten: bool = slots.extents[slot] == NONE
         if message is not None and is_unwritten and _is_kept(slots.flags[slot], with_nonpersistent):
             chosen.append(slot)
             messages.append(message)
         slot += 1
     if messages:
-        places = queue.file.write(messages)
+        extents = queue.file.write(messages)
         index: i64 = 0
-        for place in places:
-            queue.saved(chosen[index], messages[index], place)
+        for extent in extents:
+            queue.record_saved(chosen[index], messages[index], extent)
             index += 1
     queue.file.begin_snapshot()
     queue.changed = False
@@ -282,21 +282,21 @@ def _load_rows(queue: Queue, stored: StoredSnapshot, with_nonpersistent: bool) -
             queue.changed = True  # the next orderly end must not find these here again
             if not with_nonpersistent:
                 continue
-        place: i64 = read_i64_le(data, at + 40)
+        extent: i64 = read_i64_le(data, at + 40)
         slot: i64 = slots.take_stored(
             read_i64_le(data, at),
             flags | AVAILABLE,
             read_i64_le(data, at + 16),
             read_i64_le(data, at + 24),
             read_i64_le(data, at + 32),
-            place,
+            extent,
         )
-        queue.file.claim(place)
+        queue.file.claim(extent)
         if slots.expiries[slot] != 0:
             queue.expiring += 1
         queue.link_new(slot)
         queue.depth += 1
-    queue.file.claimed()
+    queue.file.finish_claims()
 
 
 def rows_by_seq(stored: StoredSnapshot) -> list[int]:

@@ -156,7 +156,9 @@ class ManagerCommandContext(CommandContext):
         since = int(time.time()) - minutes * 60 if minutes else 0
         with manager.lock:
             engine = manager.engine
-            found = [each for kind in kinds for each in objects.of_kind(engine, kind) if matches(each.name, pattern)]
+            found = [
+                each for kind in kinds for each in objects.all_of_type(engine, kind) if matches(each.name, pattern)
+            ]
         for first in range(0, len(found), _EVENTS_AT_ONCE):
             with manager.lock:
                 self._manager.clock.update(engine)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.negotiation import number_of
 from ostler.engine.core import Engine
-from ostler.engine.queue.queue import is_switched_on
+from ostler.engine.queue.queue import is_collected
 from ostler.model.accounts import MovingAverage
 from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM, MQMON_OFF, MQMON_Q_MGR
 from ostler.model.definitions import Definition
@@ -40,7 +40,7 @@ class MonitoringValues(NamedTuple):
 def monitoring_level(channel: Definition, engine: Engine, switch: str) -> int:
     """Return the level of MONCHL or STATCHL for a channel; the queue manager's attribute may disable it for all."""
     manager = number_of(engine.manager, switch, MQMON_OFF)
-    if not is_switched_on(channel.attributes, switch, manager):
+    if not is_collected(channel.attributes, switch, manager):
         return MQMON_OFF
     own = number_of(channel, switch, MQMON_Q_MGR)
     return manager if own == MQMON_Q_MGR else own

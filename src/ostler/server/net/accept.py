@@ -116,7 +116,7 @@ class Acceptor:
             self._borrowed = borrowed
             files = self._server.manager.engine.open_files
             files.limit = self._budget.queue_files - borrowed
-            while len(files.open) > files.limit and files.make_room():
+            while len(files.open) > files.limit and files.close_one():
                 pass
 
     def _has_slot(self, listener: ListenerSocket) -> bool:

@@ -19,7 +19,7 @@ from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, GetRequest
-from ostler.engine.statistics import put_failed
+from ostler.engine.statistics import count_put_failed
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
     MQCC_FAILED,
@@ -337,7 +337,7 @@ class ServerConversation:
         self.reply(connection.after_lsn, data)
 
     def _put_failed(self, type: i64, number: i64, reason: i64, handle: Handle | None, detail: str) -> None:
-        put_failed(self.engine, self.connection, handle)
+        count_put_failed(self.engine, self.connection, handle)
         if number == 0:
             status = self.connection.async_status
             if handle is None:

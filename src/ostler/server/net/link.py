@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.accounting import connect_failed
+from ostler.engine.accounting import record_connect_failed
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -408,7 +408,7 @@ class ServerLink(Timer):
                 )
             agreed = self.reactor.handler.on_hello(self, hello)
         except MQError as error:
-            connect_failed(self.reactor.engine)
+            record_connect_failed(self.reactor.engine)
             self.send(failure_frame(HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
             self.close_after_flush(f"refused: {error.detail}")
             return
@@ -445,7 +445,7 @@ class ServerLink(Timer):
         try:
             self.reactor.handler.on_connect(self, number, request, asked)
         except MQError as error:
-            connect_failed(self.reactor.engine)
+            record_connect_failed(self.reactor.engine)
             self.send(failure_frame(CONNECT, number, request, error.completion, error.reason, error.detail))
 
     # -- sending -------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class Checkpointer:
                 return
             except DescriptorsExhausted:
                 with self._manager.lock:
-                    if not self._manager.engine.open_files.make_room():
+                    if not self._manager.engine.open_files.close_one():
                         raise
             except DiskFull:
                 self._manager.log.writer.may_grow = False  # the released space is not for log extents

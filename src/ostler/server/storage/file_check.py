@@ -15,7 +15,7 @@ from typing import Final
 from ostler.engine.core import QUEUES_PATH, TEMPORARY_PATH, Engine, queue_path
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
-from ostler.engine.queue.slots import FREE, NONE, place_length
+from ostler.engine.queue.slots import FREE, NONE, extent_length
 from ostler.engine.recovery.checkpoint import (
     CATALOGUE_PATH,
     INSTANCE_PATH,
@@ -277,20 +277,20 @@ class FileCheck:
             return
         slots = queue.slots
         stored = [
-            slot for slot in range(len(slots.resident)) if slots.state(slot) != FREE and slots.places[slot] != NONE
+            slot for slot in range(len(slots.resident)) if slots.state(slot) != FREE and slots.extents[slot] != NONE
         ]
         path = queue.file.path
         if stored and not self._disk.exists(path):
             self.report.damage(path, f"the file is missing, and {len(stored)} messages with it")
             return
-        total = sum(place_length(slots.places[slot]) for slot in stored)
+        total = sum(extent_length(slots.extents[slot]) for slot in stored)
         done = 0
         for slot in stored:
             try:
                 queue.load(slot)
             except (QueueFileDamaged, DiskFailed) as damage:
                 self.report.damage(path, damage)
-            done += place_length(slots.places[slot])
+            done += extent_length(slots.extents[slot])
             self._tell(queue.name, done, total)
         queue.file.close()
 

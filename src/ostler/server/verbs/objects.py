@@ -97,7 +97,7 @@ def _close(conversation: ServerConversation, number: i64, reader: PayloadReader)
     try:
         reason: i64 = close_object(engine, conversation.connection, handle, options)
     except MQError:
-        statistics.close_failed(engine, conversation.connection, handle)
+        statistics.count_close_failed(engine, conversation.connection, handle)
         raise
     deleted: bool = options & (MQCO_DELETE | MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
     lsn: i64 = engine.journal.end_lsn() if deleted else 0
@@ -124,7 +124,7 @@ def put1(
     except MQError as error:
         if engine.journal_full and conversation.reactor.stall(conversation, type, number, buffer[start:end]):
             return
-        statistics.put1_failed(engine, conversation.connection)
+        statistics.count_put1_failed(engine, conversation.connection)
         if number == 0:
             conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
         conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
