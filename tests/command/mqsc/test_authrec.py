@@ -181,7 +181,7 @@ def test_deleting_what_is_not_there(operator: Operator) -> None:
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEU) GROUP('a') AUTHADD(GET)", "did you mean QUEUE?", "(QUEU"),
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP('a') AUTHADD(GET,FLY)", "FLY is not an authority", "GET,FLY"),
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP('a') AUTHADD(CONNECT)", "makes no sense", "(CONNECT"),
-        ("SET AUTHREC PROFILE('A**') OBJTYPE(QUEUE) GROUP('a') AUTHADD(GET)", "** stands alone", "'A**'"),
+        ("SET AUTHREC PROFILE('A**') OBJTYPE(QUEUE) GROUP('a') AUTHADD(GET)", "** must be a qualifier", "'A**'"),
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP(' ') AUTHADD(GET)", "is missing", "GROUP(' '"),
         ("SET AUTHREC PROFILE(Q) OBJTYPE(QUEUE) GROUP(' x') AUTHADD(GET)", "cannot be the name", "' x'"),
         ("SET AUTHREC(Q) OBJTYPE(QUEUE) GROUP('a') AUTHADD(GET)", "takes no name", "(Q"),
