@@ -1,4 +1,4 @@
-"""The messages: which fields they have, in which order, where they are cut, and that they can be read back."""
+"""Statistics and accounting messages: fields, their order, division into messages, and reading back."""
 
 from __future__ import annotations
 
@@ -227,6 +227,6 @@ def test_a_short_average_follows_sooner_than_a_long_one() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_what_is_none_of_these_messages_is_refused(data: bytes) -> None:
+def test_other_messages_are_rejected(data: bytes) -> None:
     with pytest.raises(PcfError):
         read(data)

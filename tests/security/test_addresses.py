@@ -1,4 +1,4 @@
-"""Generic addresses: which are right, what they match, which is more specific."""
+"""Generic addresses: validity, matching and specificity."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_overlapping_ranges_are_seen(one: str, other: str, overlapping: bool) ->
     assert AddressPattern(other).overlaps(AddressPattern(one)) is overlapping
 
 
-# -- against a naive twin ----------------------------------------------------------------------------------------------
+# -- against a naive twin ---------------------------------------------------------------------------------------------
 
 _few = st.integers(0, 3)
 _range = st.tuples(_few, _few).filter(lambda pair: pair[0] < pair[1]).map(lambda pair: f"{pair[0]}-{pair[1]}")
@@ -192,7 +192,7 @@ _ipv4_pattern = st.lists(st.one_of(_few.map(str), _range, st.just("*")), min_siz
 
 
 def _naive_match(pattern: str, address: tuple[int, ...]) -> bool:
-    """Every way to give the asterisks one or more parts each."""
+    """Match by trying every number of parts for each asterisk."""
     pieces = pattern.split(".")
     stars = pieces.count("*")
     for widths in itertools.product(range(1, len(address) + 1), repeat=stars):

@@ -1,4 +1,4 @@
-"""What users may do by authority records."""
+"""Authorities of users by authority records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channel authentication rules: which one wins, and that tables find the same one as sorting all of them."""
+"""Channel authentication rules: precedence, and the tables against sorting of all rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ostler.security.channel_names import GenericName
 
 
 def rule(profile: str, kind: int, **values: Value) -> Definition:
-    """A rule that maps to a user made of what it looks at, unless told otherwise."""
+    """Return a rule that maps to a user made of its identity, unless given otherwise."""
     attributes: dict[str, Value] = {"CHLAUTH": profile, "TYPE": kind, **values}
     if kind not in (MQCAUT_BLOCKADDR, MQCAUT_BLOCKUSER):
         attributes.setdefault("USERSRC", MQUSRC_MAP)
@@ -77,10 +77,10 @@ def address_rule(profile: str, address: str, **values: Value) -> Definition:
     return rule(profile, MQCAUT_ADDRESSMAP, ADDRESS=address, **values)
 
 
-# -- what a rule says --------------------------------------------------------------------------------------------------
+# -- decisions --------------------------------------------------------------------------------------------------------
 
 
-def test_without_rules_nothing_is_said() -> None:
+def test_without_rules_there_is_no_decision() -> None:
     decision = decide(rules())
     assert (decision.is_refused, decision.has_warning, decision.user, decision.source) == (False, False, "", -1)
     assert decision.check == MQCHK_AS_Q_MGR
@@ -136,7 +136,7 @@ def test_the_default_rules_close_the_system_to_administrators_and_others() -> No
     assert table.find_blocked_user("APP.SVRCONN", "alice", False) is None
 
 
-# -- precedence --------------------------------------------------------------------------------------------------------
+# -- precedence -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_partner_is_known_by_certificate_then_by_name_and_address_then_by_addr
     assert decide(table, subject="CN=alice", manager="QM1").rule is None
 
 
-def test_issuers_are_looked_at() -> None:
+def test_rules_match_issuers() -> None:
     table = rules(rule("*", MQCAUT_SSLPEERMAP, SSLPEER="CN=a*", SSLCERTI="O=Trust*"))
     assert decide(table, subject="CN=alice", issuer="O=Trust me").rule is not None
     assert decide(table, subject="CN=alice", issuer="O=Nobody").rule is None
@@ -245,7 +245,7 @@ def test_host_names_are_asked_for_only_where_rules_name_them() -> None:
     assert not table.needs_host_name("APP.SVRCONN")
 
 
-# -- blocking ----------------------------------------------------------------------------------------------------------
+# -- blocking ---------------------------------------------------------------------------------------------------------
 
 
 def test_addresses_are_blocked() -> None:
@@ -284,7 +284,7 @@ def test_the_most_specific_list_of_blocked_users_counts() -> None:
     assert (warned.is_refused, warned.has_warning) == (False, True)
 
 
-# -- what is no rule ---------------------------------------------------------------------------------------------------
+# -- invalid rules ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_the_most_specific_list_of_blocked_users_counts() -> None:
         ({"TYPE": MQCAUT_SSLPEERMAP, "SSLPEER": "CN=a", "SSLCERTI": "b"}, MQRCCF_SSL_PEER_NAME_ERROR),
     ],
 )
-def test_what_is_no_rule_is_refused(values: dict[str, Value], reason: int) -> None:
+def test_invalid_rules_are_rejected(values: dict[str, Value], reason: int) -> None:
     attributes: dict[str, Value] = {"CHLAUTH": "A", "TYPE": MQCAUT_ADDRESSMAP, "ADDRESS": "*", "MCAUSER": "bob"}
     check_rule(attributes)
     with pytest.raises(MQError) as refusal:
@@ -332,7 +332,7 @@ def test_a_broken_definition_is_refused_and_leaves_nothing_behind() -> None:
     assert decide(table, "A").user == "mapped"
 
 
-# -- against a naive twin ----------------------------------------------------------------------------------------------
+# -- against a naive twin ---------------------------------------------------------------------------------------------
 
 _channels = st.sampled_from(["A.B", "A.C", "B.C", "A", "AB.C"])
 _profiles = st.sampled_from(["*", "A.*", "A*", "A.B", "*.C", "A*C", "*B*", "A.C"])
@@ -462,7 +462,7 @@ def _naive_order(definition: Definition) -> tuple[object, ...]:
 
 
 def _naive(definitions: list[Definition], connection: _Connection) -> tuple[Definition | None, Definition | None]:
-    """The rule that warns, if any, and the rule that decides: all that apply, sorted."""
+    """Return the warning rule, if any, and the deciding rule by sorting all that apply."""
     applying = sorted((each for each in definitions if _applies(each, connection)), key=_naive_order)
     if not applying or "WARN" not in applying[0].attributes:
         return None, applying[0] if applying else None

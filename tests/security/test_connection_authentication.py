@@ -1,4 +1,4 @@
-"""Who must show a password, and as whom a connection goes on."""
+"""Connection authentication: required passwords, and the user of a connection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def settings(client: int = MQCHK_OPTIONAL, local: int = MQCHK_OPTIONAL, source: 
     return AuthenticationSettings(client, local, True, 1, source)
 
 
-# -- what AUTHINFO says ------------------------------------------------------------------------------------------------
+# -- AUTHINFO settings ------------------------------------------------------------------------------------------------
 
 
 def test_the_default_asks_administrators_over_the_network() -> None:
@@ -67,10 +67,10 @@ def test_ldap_is_known_and_others_are_not_about_passwords() -> None:
     assert authentication_settings(None) is None
 
 
-# -- who must show a password ------------------------------------------------------------------------------------------
+# -- required passwords -----------------------------------------------------------------------------------------------
 
 NEEDED = {
-    # the check: whether others need a password, whether administrators do
+    # the check: password required of others, of administrators
     MQCHK_NONE: (False, False),
     MQCHK_OPTIONAL: (False, False),
     MQCHK_REQUIRED_ADMIN: (False, True),
@@ -127,7 +127,7 @@ def test_refusals_say_why() -> None:
     assert refusal_reason(ldap, False, False, False) == ""
 
 
-# -- as whom it goes on ------------------------------------------------------------------------------------------------
+# -- user of a connection ---------------------------------------------------------------------------------------------
 
 # asserted, authenticated, adopts, channel_user, mapped, is_early: the user
 USERS = [

@@ -1,4 +1,4 @@
-"""Hashes of passwords and the text of the password file: what is written is read back, and nothing hostile gets by."""
+"""Password hashes and the password file: round trip, and rejection of hostile input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHEAP = "$scrypt$ln=10,r=1,p=1$AAECAwQFBgcICQoLDA0ODw$" + "A" * 43
 
 
 def cheap(password: str) -> PasswordHash:
-    """A hash that takes no time, as a file may have one."""
+    """Return a cheap hash, as a file may have one."""
     digest = hashlib.scrypt(password.encode(), salt=SALT, n=1024, r=1, p=1, dklen=32)
     return PasswordHash(10, 1, 1, SALT, digest)
 
@@ -39,7 +39,7 @@ def file_of(*lines: str) -> bytes:
     return "\n".join(["ostler-passwords 1", *lines, ""]).encode()
 
 
-# -- hashes ------------------------------------------------------------------------------------------------------------
+# -- hashes -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_hash_is_scrypt_with_its_parameters_and_its_salt() -> None:
@@ -116,7 +116,7 @@ def test_dearer_hashes_can_be_read() -> None:
     assert decode_hash(CHEAP.replace("ln=10,r=1", "ln=17,r=8")).cost_log2 == 17
 
 
-# -- the file ----------------------------------------------------------------------------------------------------------
+# -- the file ---------------------------------------------------------------------------------------------------------
 
 
 def test_users_are_read_with_their_groups() -> None:

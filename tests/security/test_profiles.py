@@ -1,4 +1,4 @@
-"""Generic profiles against a matcher that is slow and plain, and the most specific one as MQ has it."""
+"""Generic profiles against a naive matcher, and the precedence of MQ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def profiles(draw: st.DrawFn) -> str:
 
 
 def naive_matches(profile: str, name: str) -> bool:
-    """Every way to let `**` stand for some qualifiers is tried, each with a regular expression."""
+    """Match by trying every number of qualifiers for `**`, each with a regular expression."""
     qualifiers = profile.split(".")
     if "**" not in qualifiers:
         expression = ".".join(qualifiers)
@@ -89,7 +89,7 @@ def test_the_more_specific_one_comes_first(specific: str, general: str) -> None:
 
 @given(profiles(), profiles(), NAMES)
 def test_a_plain_first_qualifier_beats_a_generic_one(one: str, other: str, name: str) -> None:
-    """The index by first qualifiers rests on this."""
+    """The index by first qualifiers relies on this."""
     if matches(one, name) and matches(other, name) and is_generic(one) and first_qualifier(one):
         assert first_qualifier(one) == name.split(".")[0]
         assert first_qualifier(other) or specificity(one) < specificity(other)

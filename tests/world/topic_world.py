@@ -1,4 +1,4 @@
-"""Publishing and subscribing in a world without threads, clock or chance: see `world`."""
+"""Publish/subscribe in a world without threads, real clock or randomness: see `world`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SHARED: dict[str, Value] = {"SHARE": MQQA_SHAREABLE, "DEFSOPT": MQOO_INPUT_SHAR
 
 
 class TopicWorld(World):
-    """A world with what publish/subscribe needs: the queue of retained publications and the model queues."""
+    """A world with the objects of publish/subscribe: the queue of retained publications and the model queues."""
 
     def prepare_topics(self) -> None:
         self.define_queue(RETAINED_QUEUE)
@@ -102,7 +102,7 @@ class TopicWorld(World):
         level: int = 9,
         fields: dict[int, int] | None = None,
     ) -> Put:
-        """Open, publish, close, making room in the log when it is full. `fields`: other integers, by their offset."""
+        """Open, publish and close; makes room in the log when it is full. `fields`: other integers, by offset."""
         handle = self.open_topic(connection, topic)
         md = bytearray(MD_DEFAULT.ljust(MD_BYTES, b"\0"))
         struct.pack_into("<i", md, 16, expiry_tenths)
@@ -125,7 +125,7 @@ class TopicWorld(World):
         return answer
 
     def take_all(self, connection: Connection, handle: Handle | None) -> list[bytes]:
-        """Get the bodies of all messages there are."""
+        """Get all messages and return their bodies."""
         assert handle is not None
         found: list[bytes] = []
         while True:

@@ -31,7 +31,7 @@ IMPORTANCE: Final = (
     "DNQ",
 )
 _COUNT_BASE: Final = 0x5000
-# How a value is indexed: as a whole, by its beginning, or by its end.
+# Index kinds of a value: as a whole, by its beginning, or by its end.
 _WHOLE: Final = 0
 _BEGINNING: Final = 1
 _END: Final = 2

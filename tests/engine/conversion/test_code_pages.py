@@ -1,4 +1,4 @@
-"""Code pages: the tables against independent ones, and what callers rely on."""
+"""Code pages: the tables against independent ones, and the contracts of the functions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ASKED_FOR = [
 ]
 # fmt: on
 
-# glibc has these bytes otherwise than IBM's own tables: (CCSID, byte).
+# glibc differs from IBM's own tables in these: (CCSID, byte).
 GLIBC_DIFFERS = {(278, 0x71), (278, 0xE0), (285, 0xA1), (870, 0xB0), (871, 0x4A), (871, 0xC0)}
 
 
@@ -55,7 +55,7 @@ def test_a_single_byte_page_has_each_byte_once(ccsid: int) -> None:
     for byte in range(256):
         if characters[byte] != "\ufffd":
             back = encode(characters[byte], ccsid)
-            # Thai pages have a few characters at two places.
+            # Thai pages have a few characters twice.
             assert decode(back, ccsid) == characters[byte]
             assert back == bytes([byte]) or ccsid in (838, 874, 1160)
 
@@ -80,7 +80,7 @@ def test_a_carried_table_agrees_with_iconv(ccsid: int) -> None:
 @pytest.mark.parametrize("ccsid", sorted(DIFFERENCES))
 def test_a_carried_table_agrees_with_icu(ccsid: int) -> None:
     table = code_page(ccsid).table
-    # Three control characters of PC pages, and one letter of the Turkish page, ICU has at other places.
+    # ICU has three control characters of PC pages, and one letter of the Turkish page, at other bytes.
     moved = {0x1A, 0x1C, 0x7F} if ccsid == 874 else {0x9A} if ccsid == 1155 else set()
     defined = bytes(byte for byte in range(256) if table[byte] != "\ufffe" and byte not in moved)
     found = reference_text(["uconv", "-f", f"ibm-{ccsid}", "-t", "UTF-16BE"], defined)

@@ -40,7 +40,7 @@ def order(encoding: int) -> str:
 def dead_letter_header(
     encoding: int, ccsid: int, follows: tuple[int, int, str], reason: int = mq.MQRC_Q_FULL, put_by: str = "program"
 ) -> bytes:
-    """An MQDLH written in `encoding` and `ccsid`; `follows` is the encoding, page and format of what comes after."""
+    """Return an MQDLH in `encoding` and `ccsid`; `follows` is encoding, page and format of the data behind it."""
     return struct.pack(
         order(encoding) + "4sii48s48sii8si28s8s8s",
         encode("DLH ", ccsid),

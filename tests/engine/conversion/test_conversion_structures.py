@@ -1,4 +1,4 @@
-"""MQGET with MQGMO_CONVERT: every built-in structure, there and back, and damaged in any way."""
+"""MQGET with MQGMO_CONVERT: round trips of every built-in structure, and arbitrary damage."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def convert(format: bytes, body: bytes, source: Side, target: Side, buffer_lengt
 
 
 def pack(side: Side, pattern: str, *values: int | str | bytes) -> bytes:
-    """A structure in the encoding and page of `side`; text is filled with blanks to the width in the pattern."""
+    """Return a structure in the encoding and page of `side`; text is padded with blanks to its width."""
     out = b""
     for word, value in zip(pattern.split(), values, strict=True):
         if isinstance(value, str):
@@ -43,7 +43,7 @@ def pack(side: Side, pattern: str, *values: int | str | bytes) -> bytes:
 
 
 def described(side: Side, identifier: str, version: int, length: int, format: str = "MQSTR") -> bytes:
-    """The start that most headers have in common. Those of CICS and IMS do not use the encoding and the page."""
+    """Return the common start of most headers. Those of CICS and IMS do not use the encoding and the page."""
     follows = (0, 0) if identifier in ("CIH ", "IIH ") else side
     return pack(side, "4 i i i i 8 i", identifier, version, length, *follows, format, 7)
 
@@ -454,7 +454,7 @@ def test_a_cut_rules_header(length: int) -> None:
     converted = convert(mq.MQFMT_RF_HEADER_2, body, HOST, LINUX, buffer_length=length)
     expected = rules_header_2(LINUX)
     assert converted.reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED
-    # The header still says what follows it as the source has it: nothing of that is here.
+    # The header still describes the data behind it as at the source: none of it is here.
     assert converted.body[20:] == expected[20 : len(converted.body)]
     assert length - len(converted.body) < 4
 

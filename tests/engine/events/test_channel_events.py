@@ -1,4 +1,4 @@
-"""Events about channels: which of them CHLEV and SSLEV let through, and what they say."""
+"""Channel events: filtering by CHLEV and SSLEV, and the contents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHERE = ("TO.QM2", "QM2.XMIT", "10.0.0.2(1414)")
 
 
 class NoJournal(Journal):
-    """Nothing is written by those who only make messages."""
+    """A journal that fails on writes: event functions only build messages."""
 
     def append(self, kind: int, head: bytes, descriptor: bytes, body: bytes) -> int:
         raise AssertionError(kind)
@@ -57,7 +57,7 @@ def read(made: list[Outgoing]) -> PcfMessage:
 
 
 def told(message: PcfMessage) -> list[tuple[int, int | str]]:
-    """The parameters in order, without the queue manager's name, which is the first of all of them."""
+    """Return the parameters in order, without the queue manager's name, which comes first."""
     first, *rest = message.parameters
     assert isinstance(first, String)
     assert (first.parameter, first.value) == (mq.MQCA_Q_MGR_NAME, "QM1")

@@ -1,4 +1,4 @@
-"""Report messages and dead letters: when there is one, where it goes, and every field of it."""
+"""Report messages and dead letters: conditions, destinations and every field."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ def test_properties_go_with_the_data() -> None:
 
 
 def header(format: bytes, following: bytes, big_endian: bool, extra: int = 0) -> bytes:
-    """A header of the common shape: StrucLength at 8, Encoding at 12, Format at 20."""
+    """Return a header of the common layout: StrucLength at 8, Encoding at 12, Format at 20."""
     layout = MQMDE if format == mq.MQFMT_MD_EXTENSION else MQRFH2
     buffer = layout.default()
     little = not big_endian

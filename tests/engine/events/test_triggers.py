@@ -1,4 +1,4 @@
-"""Triggering: each of MQ's conditions for a trigger event, held and not held."""
+"""Triggering: each of MQ's conditions for a trigger event, true and false."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class World:
         return triggers.on_definition_change(self.engine, queue, before)
 
     def store(self, priority: int = 0) -> None:
-        """A message comes onto the application queue and triggering does not hear of it."""
+        """Put a message on the application queue without triggering."""
         queue = self.application
         md = own_descriptor(self.engine, mq.MQFMT_STRING, priority, 0)
         slot = queue.store(Message(md, b"", b"data", queue.next_seq), queue.order_flags(priority) | AVAILABLE, 0)

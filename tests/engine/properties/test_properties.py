@@ -34,7 +34,7 @@ def names(properties: PropertySet) -> list[str]:
 
 
 def walk(properties: PropertySet, pattern: str) -> list[str]:
-    """All names that a pattern finds, first to last."""
+    """Return all names that a pattern matches, first to last."""
     found: list[str] = []
     options = mq.MQIMPO_INQ_FIRST
     while True:
@@ -142,7 +142,7 @@ def test_mixed_content_is_refused() -> None:
     assert refused(lambda: properties.set("a.b.c", TEXT, "x")) == mixed
     properties.set("p.q.r", TEXT, "x")
     assert refused(lambda: properties.set("p.q", TEXT, "x")) == mixed
-    # A folder is not a property: these do not meet.
+    # A folder is not a property: these do not conflict.
     properties.set("x.y", TEXT, "fine")
     properties.set("a", TEXT, "fine")
     properties.delete("a.b")
@@ -365,7 +365,7 @@ def test_under_the_cursor() -> None:
     assert refused(lambda: properties.delete("", mq.MQDMPO_DEL_PROP_UNDER_CURSOR)) == gone
     assert refused(lambda: properties.set("x", TEXT, "x", mq.MQSMPO_SET_PROP_UNDER_CURSOR)) == gone
     assert refused(lambda: properties.set("x", TEXT, "x", mq.MQSMPO_SET_PROP_AFTER_CURSOR)) == gone
-    # The walk goes on where the deleted one was.
+    # The iteration continues at the position of the deleted one.
     assert properties.inquire("%", mq.MQIMPO_INQ_NEXT).name == "c"
 
 

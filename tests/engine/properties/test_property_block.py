@@ -1,4 +1,4 @@
-"""The stored block of properties: it reads back, its layout is fixed, and damage is an error."""
+"""The property block: round trip, fixed layout, and damage as an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a getter sees of message properties, and what a put stores, by MQ's tables."""
+"""Message properties on MQGET and MQPUT, by MQ's tables."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ FULL = (
     header(b"<usr><a>sent</a><b>sent</b></usr>   ", PSC) + b"data",
     block_of(a="set", c="set"),
 )
-# Properties in no folder that COMPAT knows.
+# Properties in no folder that COMPAT counts.
 FOREIGN = (RFH2, header(b"<x content='properties'><y>sent</y></x> ", PSC) + b"data", block_of(z__w="set"))
 
 
 class Seen:
-    """The properties in the data, the other folders there, and what the handle got."""
+    """Return the properties in the data, the other folders there, and the properties in the handle."""
 
     def __init__(self, view: GetView) -> None:
         chain = read_chain(view.md, view.body)
@@ -202,7 +202,7 @@ def test_a_header_of_which_nothing_is_left_goes_away() -> None:
     view = properties_on_get(RFH2, body, b"", NONE, 0, False)
     assert view.body == b"data"
     assert view.md[24:40] == struct.pack("<ii", BIG, 1208) + STRING
-    # Its place in a chain closes: what stood before describes what follows.
+    # The chain closes: the header before it describes the data behind it.
     last = header(b"<usr><b>1</b></usr>  ", order=">", follows=LITTLE)
     first = header(PSC, follows=BIG, format=mq.MQFMT_RF_HEADER_2)
     view = properties_on_get(RFH2, first + last + b"data", b"", NONE, 0, False)
@@ -267,7 +267,7 @@ def test_selectors_see_both_places_and_the_call_wins() -> None:
         assert compile_selector(text).matches(source), text
 
 
-# Putting.
+# MQPUT.
 
 
 def given(**values: Value) -> PropertySet:
@@ -299,7 +299,7 @@ def test_actions_copy_by_the_copy_options(action: int, expected: set[str]) -> No
     original = given(**ORIGINAL)
     block = properties_on_put(*PLAIN[:2], original, None, action)
     assert {each.name for each in decode_block(block)} == expected
-    # The new handle adds, replaces, and with a null takes out.
+    # The new handle adds, replaces, and with a null removes properties.
     new = given(all="2", new="2", d=None)
     merged = {each.name: each.value for each in decode_block(properties_on_put(*PLAIN[:2], original, new, action))}
     changed = dict.fromkeys(expected, "1") | {"all": "2", "new": "2"}

@@ -27,7 +27,7 @@ STRING = b"MQSTR   "
 def packed_header(
     order: str, *folders: bytes, follows: int = LITTLE, ccsid: int = 1208, format: bytes = STRING
 ) -> bytes:
-    """An MQRFH2 by hand."""
+    """Encode an MQRFH2 by hand."""
     pairs = b"".join(struct.pack(order + "i", len(folder)) + folder for folder in folders)
     fixed = struct.pack(order + "iiii8sii", 2, 36 + len(pairs), follows, ccsid, format, 0, 1208)
     return b"RFH " + fixed + pairs
@@ -243,7 +243,7 @@ def test_the_property_descriptor_travels_as_attributes() -> None:
     assert [(e.name, e.support, e.context, e.copy_options) for e in again] == [
         (e.name, e.support, e.context, e.copy_options) for e in described
     ]
-    # Support is only read in the folder mq; words nobody knows mean nothing.
+    # Support is only read in the folder mq; unknown words are ignored.
     [other] = read_folder("<usr><a sr='required' copy='x, forward' context='x' y='z'>1</a></usr>")
     assert (other.support, other.context, other.copy_options) == (mq.MQPD_SUPPORT_OPTIONAL, 0, mq.MQCOPY_FORWARD)
 
@@ -377,7 +377,7 @@ def test_mutated_messages_never_crash(data: st.DataObject) -> None:
     view = properties_on_get(md, mutated, b"", mq.MQPROP_NONE, 0, True)
     assert view.property_set is not None
     assert len(view.body) <= len(mutated)
-    # What is left holds no properties any more.
+    # The rest holds no properties any more.
     again = properties_on_get(view.md, view.body, b"", mq.MQPROP_NONE, 0, True)
     assert (again.md, again.body) == (view.md, view.body)
     assert MessageProperties(md, mutated).value("a") in (None, *[e.value for e in view.property_set.properties])

@@ -1,4 +1,4 @@
-"""Who may publish and subscribe: an object at the topic, or any above it, says yes."""
+"""Authority to publish and subscribe: granted by the topic object at the topic or any above it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DURABLE = MQSO_CREATE | MQSO_MANAGED | MQSO_DURABLE
 
 
 class Grants(Guard):
-    """Says what it was told."""
+    """A guard with fixed answers."""
 
     def __init__(self) -> None:
         self.granted: dict[tuple[str, int, str], int] = {}
@@ -95,7 +95,7 @@ def test_an_object_above_gives_what_one_below_does_not(world: TopicWorld, grants
     assert len(world.engine.topics.subscriptions) == 1
 
 
-def test_who_may_put_to_an_alias_may_publish_through_it(world: TopicWorld, grants: Grants) -> None:
+def test_authority_on_an_alias_queue_suffices_to_publish(world: TopicWorld, grants: Grants) -> None:
     objects.define(world.engine, new_definition(ObjectType.QALIAS, "ALIAS", {"TARGET": "TOP", "TARGTYPE": MQOT_TOPIC}))
     c = connect(world, "u")
     assert refused(world.open, c, "ALIAS", MQOO_OUTPUT) == MQRC_NOT_AUTHORIZED
@@ -103,7 +103,7 @@ def test_who_may_put_to_an_alias_may_publish_through_it(world: TopicWorld, grant
     assert world.put(c, world.open(c, "ALIAS", MQOO_OUTPUT), b"").reason == 0
 
 
-def test_a_subscriber_may_put_to_the_queue_that_he_brings(world: TopicWorld, grants: Grants) -> None:
+def test_a_provided_destination_needs_put_authority(world: TopicWorld, grants: Grants) -> None:
     world.define_queue("Q")
     handle = world.open(world.connect(), "Q", MQOO_INPUT_SHARED)
     c = connect(world, "u")

@@ -1,7 +1,7 @@
-"""Days of publishing and subscribing with power cuts, each from one number: what was promised is there, and no more.
+"""Random workloads of publish/subscribe with power failures, each from one seed.
 
-The model is a list of events, each with the LSN behind the record that makes it lasting. After a crash, those up to the
-end of the log have happened and no others have; the non-persistent went.
+The model is a list of events, each with the LSN of the record that makes it durable. After a crash, exactly those up to
+the end of the log have happened; non-persistent messages are gone.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Publication(NamedTuple):
 
 
 class State:
-    """What there is: subscriptions with their messages, and what is retained."""
+    """The expected state: subscriptions with their messages, and retained publications."""
 
     def __init__(self) -> None:
         self.patterns: dict[str, str] = {}
@@ -104,7 +104,7 @@ class Day:
     # -- what happens
 
     def happened(self, event: Event) -> None:
-        """It has happened here; whether it lasts is for the log to say."""
+        """Record an operation in memory; the log decides whether it is durable."""
         self.apply(self.state, event)
         if event.lsn > 0:
             self.events.append(event)
@@ -204,7 +204,7 @@ class Day:
         unit = next(each for each in self.world.engine.units_of_work.values() if each.xid == xid)
         committed = self.random.random() < 0.7
         lsn = self.world.resolve(unit, committed)
-        # The coordinator asks until it has been told that the unit ended.
+        # The coordinator retries until it learns that the unit has ended.
         self.world.acknowledge(lsn)
         _, done = self.in_doubt.pop(xid)
         if committed:
@@ -223,7 +223,7 @@ class Day:
         self.opened[name] = self.world.subscribe(self.subscriber, pattern, DURABLE, name)
         lsn = self.subscriber.after_lsn
         if self.state.retained:
-            self.world.acknowledge(lsn)  # it is one answer, though the copies are another record
+            self.world.acknowledge(lsn)  # one reply, though the copies are another record
         self.happened(Event(lsn, "made", name, pattern))
 
     def leave(self) -> None:
@@ -248,7 +248,7 @@ class Day:
         first = len(self.world.records)
         remove_subscription(self.world.engine, self.world.engine.topics.by_name[name])
         lsn = self.world.records[first].lsn
-        # A unit under way had copies for it; what is subscribed later by this name is another.
+        # An open unit had copies for it; a later subscription of the same name is another one.
         for unit in (*self.units, *[held for _, held in self.in_doubt.values()]):
             unit[:] = [each._replace(takers=tuple(n for n in each.takers if n != name)) for each in unit]
         self.happened(Event(lsn, "removed", name))
@@ -281,7 +281,7 @@ class Day:
         self.world.force()
 
     def image(self) -> None:
-        """Record images, and make queues anew of them: media recovery reads publications too."""
+        """Record media images and rebuild queues from them: media recovery reads publications too."""
         if not self.is_linear:
             return
         names = [RETAINED_QUEUE, *[self.world.engine.topics.by_name[name].destination for name in self.state.patterns]]
@@ -319,7 +319,7 @@ class Day:
         self.look()
 
     def _apply_lasting(self, event: Event) -> None:
-        """Of a unit, only what is persistent lasts; what took the place of something retained has removed that."""
+        """Of a unit only persistent messages survive; a replaced retained publication is gone."""
         for each in event.publications:
             if each.is_persistent:
                 self.state.published([each])

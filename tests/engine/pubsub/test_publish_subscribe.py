@@ -1,4 +1,4 @@
-"""MQSUB, MQPUT on topics, MQSUBRQ and MQCLOSE in the engine: what is delivered, and what is refused and why."""
+"""MQSUB, MQPUT to topics, MQSUBRQ and MQCLOSE in the engine: deliveries, refusals and their reasons."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def disable(world: TopicWorld, mode: int = MQPSM_DISABLED) -> None:
     objects.define(world.engine, manager, True)
 
 
-# -- what is asked for ------------------------------------------------------------------------------------------------
+# -- requests ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_not_for_own_subscriptions_and_selectors_and_groups(world: TopicWorld) -
     assert len(world.take_all(c, handle)) == 2
 
 
-# -- queues that take nothing -----------------------------------------------------------------------------------------
+# -- undeliverable copies ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which subscriptions a publication is for: the tree against a matcher that reads the rules one by one."""
+"""Matching of topics to subscriptions: the topic tree against a naive matcher."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHARACTERS = st.lists(st.sampled_from(["a", "b", "/", "*", "?", "%*", "%?", "%%"
 
 
 def naive_levels(pattern: list[str], topic: list[str]) -> bool:
-    """`#` stands for any number of levels, `+` for one, whatever else for itself."""
+    """`#` matches any number of levels, `+` one, any other level itself."""
     if not pattern:
         return not topic
     if pattern[0] == "#":
@@ -42,7 +42,7 @@ def naive_levels(pattern: list[str], topic: list[str]) -> bool:
 
 
 def naive_characters(pattern: str, topic: str) -> bool:
-    """As a regular expression."""
+    """Match by a regular expression."""
     parts = re.findall(r"%.|.", pattern, re.DOTALL)
     meaning = {"*": ".*", "?": "."}
     text = "".join(meaning.get(part, re.escape(part[-1])) for part in parts)
@@ -56,7 +56,7 @@ def naive_match(pattern: str, by_character: bool, topic: str) -> bool:
 
 
 def is_blocked(pattern: str, by_character: bool, topic: str, blocking: set[str]) -> bool:
-    """Whether a wildcard stands where the string of a blocking object on the way to the topic does."""
+    """Return whether a wildcard of the pattern covers a level at or above a blocking topic object."""
     levels = topic.split("/")
     for depth in range(len(levels), 0, -1):
         above = "/".join(levels[:depth])
@@ -117,7 +117,7 @@ def test_the_tree_finds_what_a_naive_matcher_finds(
 
 @settings(max_examples=200, deadline=None)
 @given(SUBSCRIPTIONS, st.lists(TOPICS, max_size=4), st.data())
-def test_what_was_added_and_removed_leaves_nothing(
+def test_added_and_removed_subscriptions_leave_nothing(
     wanted: list[tuple[str, bool]], topics: list[str], data: st.DataObject
 ) -> None:
     tree = TopicTree()
@@ -178,7 +178,7 @@ def test_retained_publications_are_found_as_a_filter_finds_them(
     st.integers(0, 10),
     st.integers(1, 5),
 )
-def test_sweeping_takes_what_nobody_needs_and_nothing_else(
+def test_sweep_removes_idle_nodes_only(
     used: list[tuple[str, int]], subscribed: list[str], opened: list[str], since: int, slice_size: int
 ) -> None:
     tree = TopicTree()
@@ -212,7 +212,7 @@ def test_sweeping_takes_what_nobody_needs_and_nothing_else(
     assert [node.index for node in tree.nodes] == list(range(len(tree.nodes)))
 
 
-def test_nobody_sweeps_while_somebody_reads() -> None:
+def test_sweep_waits_for_readers() -> None:
     tree = TopicTree()
     tree.ensure("a/b", 0)
     tree.readers += 1
@@ -324,7 +324,7 @@ def test_topics_are_joined_with_a_slash(of_object: str, given_string: str, whole
         ("/" * 256, MQRC_TOPIC_STRING_ERROR),
     ],
 )
-def test_what_is_no_topic(topic: str, reason: int) -> None:
+def test_invalid_topic_strings(topic: str, reason: int) -> None:
     with pytest.raises(MQError) as refusal:
         check_topic(topic)
     assert refusal.value.reason == reason
@@ -348,7 +348,7 @@ def test_patterns_made_to_be_slow(pattern: str) -> None:
     assert not tree.is_match(made[1], topic)
 
 
-def test_among_very_many_places_those_not_needed_go_at_once() -> None:
+def test_above_the_limit_idle_nodes_are_removed_at_once() -> None:
     world = TopicWorld.create()
     world.prepare_topics()
     publisher = world.connect()
@@ -364,7 +364,7 @@ def test_among_very_many_places_those_not_needed_go_at_once() -> None:
     assert tree.find("kept/a/b/c") is not None
 
 
-def test_by_default_topics_that_nobody_needs_are_few() -> None:
+def test_default_limit_of_idle_nodes() -> None:
     world = TopicWorld.create()
     world.prepare_topics()
     publisher = world.connect()
@@ -376,7 +376,7 @@ def test_by_default_topics_that_nobody_needs_are_few() -> None:
     assert NODES_KEPT <= 100_000
 
 
-def test_not_even_somebody_who_reads_the_tree_lets_it_grow() -> None:
+def test_readers_do_not_let_the_tree_grow_without_limit() -> None:
     world = TopicWorld.create()
     world.prepare_topics()
     publisher = world.connect()
@@ -388,7 +388,7 @@ def test_not_even_somebody_who_reads_the_tree_lets_it_grow() -> None:
     assert len(tree.nodes) <= 204
 
 
-def test_ended_subscriptions_leave_no_places_among_very_many() -> None:
+def test_ended_subscriptions_leave_no_nodes_above_the_limit() -> None:
     tree = TopicTree()
     tree.nodes_kept = 10
     for number in range(50):
@@ -426,7 +426,7 @@ def test_topics_of_the_queue_manager_are_not_published_to() -> None:
 
 
 @pytest.mark.parametrize("text", ["%", "a%", "a%b", "%/"])
-def test_an_escape_stands_before_what_can_be_wild(text: str) -> None:
+def test_escapes_are_only_for_wildcards(text: str) -> None:
     with pytest.raises(MQError) as refusal:
         CharacterPattern(text)
     assert refusal.value.reason == MQRC_TOPIC_STRING_ERROR

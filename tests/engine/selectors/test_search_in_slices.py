@@ -1,4 +1,4 @@
-"""Long looks through a queue, in slices: the answers of one go, whatever happens in between, and never two for one."""
+"""Searches of long queues in slices: the results of an uninterrupted search, whatever happens in between."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Site:
         self.engine.woken = []
 
     def finish(self) -> int:
-        """Until nothing is left to go on with; in how many steps."""
+        """Run until no search is pending; returns the number of steps."""
         steps = 0
         while self.engine.has_pending_scans():
             self.step()
@@ -111,7 +111,7 @@ def site() -> Site:
     return Site()
 
 
-# -- a queue that nobody else touches ----------------------------------------------------------------------------------
+# -- a queue without other users --------------------------------------------------------------------------------------
 
 selectors = st.sampled_from(
     [
@@ -160,7 +160,7 @@ def test_slices_find_what_one_go_finds(filled: list[tuple[int, str, int]], text:
 
 
 def _all(site: Site, text: str) -> list[bytes]:
-    """What a browser finds that looks in one go."""
+    """Return the result of an uninterrupted browse."""
     browser = site.join()
     found = []
     option = mq.MQGMO_BROWSE_FIRST
@@ -180,7 +180,7 @@ def test_a_look_does_a_bounded_amount_of_work_at_a_time(site: Site) -> None:
     assert not request.done
     assert 0 < per_slice < 10
     assert site.rung == 0
-    assert site.engine.woken[-1] is site.engine.owner_signal  # the owner is told
+    assert site.engine.woken[-1] is site.engine.owner_signal  # the owner is signalled
     site.step()
     assert 0 < selector.evaluations - before - per_slice < 10
     assert site.finish() > 40
@@ -207,7 +207,7 @@ def test_connections_take_turns_however_much_each_has_to_look_for(site: Site) ->
     assert site.queue.waiting.count == 0
 
 
-# -- what happens in between -------------------------------------------------------------------------------------------
+# -- changes in between -----------------------------------------------------------------------------------------------
 
 
 def test_what_is_taken_under_the_place_where_a_look_rests_does_no_harm(site: Site) -> None:
@@ -352,12 +352,12 @@ def test_logical_order_with_a_selector_is_looked_for_in_slices(site: Site) -> No
         site.put(b"%d" % number, k=number)
     request = site.ask("k = 100", DESTRUCTIVE | mq.MQGMO_LOGICAL_ORDER)
     assert not request.done
-    site.put(b"new", 9, k=100)  # which only another look can tell about
+    site.put(b"new", 9, k=100)  # found only by another search
     site.finish()
     assert request.body == b"new"
 
 
-# -- those who wait ----------------------------------------------------------------------------------------------------
+# -- waiting gets -----------------------------------------------------------------------------------------------------
 
 
 def test_each_selector_is_asked_once_however_many_wait_with_it(site: Site) -> None:
@@ -402,7 +402,7 @@ def test_a_put_does_not_ask_all_who_wait_at_once(site: Site) -> None:
     site.put(b"for the last", k=3)
     assert sum(selector.evaluations for selector in counted) - before < 30
     assert site.queue.depth == 2
-    # Whoever takes anything does not wait for those that are asked.
+    # A get without a selector does not wait for selective ones.
     assert site.ask("", may_pause=False).body == b"for nobody"
     assert site.finish() > 3
     assert requests[-1].body == b"for the last"
@@ -417,7 +417,7 @@ def test_messages_are_offered_in_their_order(site: Site) -> None:
         site.ask(f"j = 'x' AND k > {1000 + number}", wait, -1)
     resume_scans(site.engine)
     last = site.ask("k > 5", wait, -1)
-    # The first one is asked about for long; the second one would be known to fit at once.
+    # The first selector is evaluated for long; the second would match at once.
     site.put(b"first", j="x", k=6)
     assert not last.done
     site.engine.renew_share()
@@ -438,14 +438,14 @@ def test_selectors_that_wait_are_limited_in_bytes(site: Site) -> None:
     requests = [site.ask(f"{long} OR k > {number}", wait, -1, by=by) for number in range(count)]
     assert requests[0].done is False
     assert requests[-1].reason == mq.MQRC_RESOURCE_PROBLEM
-    # Others have their own, and who waits with one that is there already adds nothing.
+    # Other connections have their own limit, and a selector already in use adds nothing.
     assert not site.ask(f"{long} OR k > {len(requests)}", wait, -1, by=site.join()).done
     for request in requests:
         cancel(site.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
     assert by[0].selector_use.bytes == 0
 
 
-# -- anything in between -----------------------------------------------------------------------------------------------
+# -- anything in between ----------------------------------------------------------------------------------------------
 
 steps = st.lists(
     st.one_of(
@@ -464,7 +464,7 @@ steps = st.lists(
 
 
 class Asked:
-    """A request under way, and the messages that have been there ever since it was made."""
+    """A pending request, and the messages that have been available since it was made."""
 
     def __init__(self, request: GetRequest, k: int, there: dict[bytes, tuple[int, int, int]]) -> None:
         self.request = request
@@ -483,7 +483,7 @@ def test_whatever_happens_in_between(filled: list[int], story: list[tuple[str, i
     run.do("back out", 0, 0)
     run.site.finish()
     run.look_at_answers()
-    # Nobody who waits has missed what is there.
+    # No waiting get has missed an available message.
     for asked in run.asked:
         assert not run.fitting(run.there, asked.k), (asked.k, run.there)
 
@@ -501,7 +501,7 @@ class _Story:
         self.number = 0
 
     def fitting(self, messages: dict[bytes, tuple[int, int, int]], k: int) -> list[bytes]:
-        """Those that a selector fits, in the order of delivery."""
+        """Return the messages that match a selector, in the order of delivery."""
         found = [(-priority, number, body) for body, (own, priority, number) in messages.items() if own == k]
         return [body for _, _, body in sorted(found)]
 

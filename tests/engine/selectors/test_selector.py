@@ -1,4 +1,4 @@
-"""Message selectors: three-valued logic, types, LIKE, names, and errors that point at the column."""
+"""Message selectors: three-valued logic, types, LIKE, names, and errors with their column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.model.errors import MQError
 
 
 class Given(PropertySource):
-    """A source that answers from a dictionary."""
+    """A property source over a dictionary."""
 
     def __init__(self, values: dict[str, Value]) -> None:
         self.values = values
@@ -27,14 +27,14 @@ def selects(text: str, **values: Value) -> bool:
 
 
 def truth(text: str, **values: Value) -> str:
-    """T, F or U: what the condition is, told apart by what its NOT selects."""
+    """Return T, F or U for a condition, told apart by its NOT."""
     if selects(text, **values):
         return "T"
     return "F" if selects(f"NOT ({text})", **values) else "U"
 
 
 def operand(name: str, state: str) -> dict[str, Value]:
-    """A boolean property that is true, false or missing."""
+    """Return a boolean property that is true, false or missing."""
     return {} if state == "U" else {name: state == "T"}
 
 
@@ -396,7 +396,7 @@ def test_who_gives_the_same_text_gets_the_same_selector() -> None:
     compiled = cache.compiled
     assert compile_selector("shared = " + "'one' AND x > 1") is first
     assert cache.compiled == compiled
-    # What is not used any more goes: the cache is bounded in bytes.
+    # Unused selectors are dropped: the cache is bounded in bytes.
     for number in range(10_000):
         compile_selector(f"filler = '{number}' AND {'x' * 400} = 1")
     assert compile_selector("shared = " + "'one' AND x > 1") is not first

@@ -13,7 +13,7 @@ from ostler.engine.selectors.selector import PropertySource, Selector, Value, co
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
-# A tree is a tuple: what it is, then its parts. The evaluator below knows no more of the engine than SQL does.
+# A tree is a tuple: its kind, then its parts. The evaluator below follows SQL alone and uses nothing of the engine.
 Tree = tuple[Any, ...]
 
 
@@ -78,7 +78,7 @@ def quoted(text: str) -> str:
 
 
 def render(tree: Tree, level: int) -> str:
-    """The text of a tree, with no more parentheses than precedence asks for."""
+    """Return the text of a tree, with only the parentheses that precedence requires."""
     text, own = _rendered(tree)
     return f"({text})" if own < level else text
 
@@ -121,7 +121,7 @@ def is_number(value: Value) -> bool:
 
 
 def naive(tree: Tree, values: dict[str, Value]) -> Any:
-    """The value of a tree; as a condition None is UNKNOWN."""
+    """Return the value of a tree; as a condition None is UNKNOWN."""
     kind = tree[0]
     if kind == "name":
         return values.get(tree[1])
@@ -206,7 +206,7 @@ def like(pattern: str, escape: str, text: str) -> bool:
 
 
 def ends_in_escape(tree: Any) -> bool:
-    """Whether a LIKE in the tree has a pattern that ends in its escape character, which is an error."""
+    """Return whether a LIKE of the tree has a pattern that ends in its escape character, which is an error."""
     if isinstance(tree, tuple) and tree and tree[0] == "like" and tree[4]:
         rest = tree[3]
         while tree[4] in rest:

@@ -1,4 +1,4 @@
-"""Event messages: when they come, what they switch, what they say."""
+"""Performance and queue manager events: conditions, switches and contents."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class World:
         self.engine.now_ms += milliseconds
 
     def switches(self) -> str:
-        """Which of high, low and full are on: H, L, F."""
+        """Return the enabled events of high, low and full: H, L, F."""
         attributes = self.queue.definition.attributes
         names = (("QDPHIEV", "H"), ("QDPLOEV", "L"), ("QDPMAXEV", "F"))
         return "".join(letter for name, letter in names if attributes[name] == ON)

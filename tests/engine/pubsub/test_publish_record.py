@@ -1,4 +1,4 @@
-"""The journal record of a publication: each copy comes back as it went in, whatever they have in common."""
+"""The log record of a publication: every copy is decoded as it was encoded, whatever copies share."""
 
 from __future__ import annotations
 
