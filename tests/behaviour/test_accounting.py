@@ -11,7 +11,7 @@ from ostler import mqi
 from ostler.client.mqi.put_get import bind
 from ostler.model import constants as mq
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.observe.record_reader import read
+from ostler.observe.record_reader import read_record
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE
 
 BOTH = mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT | mq.MQOO_BROWSE
@@ -36,7 +36,7 @@ def accounts(site: Any, kind: str = "") -> list[Any]:
             queue.release(slot)
             queue.depth -= 1
             slot = queue.slots.first()
-    records = [read(body) for body in found]
+    records = [read_record(body) for body in found]
     return [each for each in records if kind in ("", each["RecordType"]) and each["ApplicationName"] in PROGRAMS]
 
 

@@ -16,7 +16,7 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.catalogue import LAYOUTS
-from ostler.observe.record_reader import read
+from ostler.observe.record_reader import read_record
 from ostler.server.log_statistics import log_performance
 from ostler.server.statistics_writer import STATISTICS_QUEUE
 
@@ -41,7 +41,7 @@ def taken(site: Any, kind: str) -> list[Any]:
             queue.release(slot)
             queue.depth -= 1
             slot = queue.slots.first()
-    records = [read(message.body) for message in found]
+    records = [read_record(message.body) for message in found]
     return [record for record in records if record["RecordType"] == kind]
 
 

@@ -15,7 +15,7 @@ from ostler.model.counters import OPEN, QueueCounters, VerbCounters, queue_count
 from ostler.model.pcf import PcfError, decode
 from ostler.observe.accounting_messages import AccountedConnection, mqi_accounting, queue_accounting
 from ostler.observe.message_builder import ReportingInterval
-from ostler.observe.record_reader import read
+from ostler.observe.record_reader import read_record
 from ostler.observe.statistics_messages import (
     ChannelInterval,
     QueueInterval,
@@ -65,7 +65,7 @@ def account(name: str = "A") -> QueueAccount:
 
 
 def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
-    record = read(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
     expected = [
         *BEGINNING,
         *words("ConnCount ConnFailCount ConnsMax DiscCount"),
@@ -85,7 +85,7 @@ def test_the_fields_of_verb_statistics_come_in_the_order_of_mq() -> None:
 
 def test_the_fields_of_verb_accounts_come_in_the_order_of_mq() -> None:
     party = CONNECTION._replace(channel="C", connection_name="127.0.0.1", disconnected_ms=1_700_000_060_000)
-    record = read(mqi_accounting(INTERVAL, party, verbs(), 7))
+    record = read_record(mqi_accounting(INTERVAL, party, verbs(), 7))
     expected = [
         *BEGINNING,
         *PARTIES,
@@ -104,7 +104,7 @@ def test_the_fields_of_verb_accounts_come_in_the_order_of_mq() -> None:
 
 def test_the_fields_of_a_queue_come_in_the_order_of_mq() -> None:
     [message] = queue_statistics(INTERVAL, [queue()], AMPLE)
-    record: Any = read(message)
+    record: Any = read_record(message)
     assert list(record)[1:] == [*BEGINNING, "ObjectCount", "QStatisticsData"]
     assert list(record["QStatisticsData"][0]) == [
         *QUEUE,
@@ -119,7 +119,7 @@ def test_the_fields_of_a_queues_account_come_in_the_order_of_mq() -> None:
     closed = account()
     closed.closed_ms = 1_700_000_050_000
     [message] = queue_accounting(INTERVAL, CONNECTION, [closed], AMPLE)
-    record: Any = read(message)
+    record: Any = read_record(message)
     assert list(record)[1:] == [*BEGINNING, *PARTIES, "ObjectCount", "QAccountingData"]
     assert list(record["QAccountingData"][0]) == [
         *QUEUE,
@@ -141,7 +141,7 @@ def test_the_header() -> None:
 
 
 def test_when_it_was() -> None:
-    record = read(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verbs(), NO_CONNECTIONS, 0, {}))
     assert (record["IntervalStartDate"], record["IntervalStartTime"]) == ("2023-11-14", "22.13.20")
     assert (record["IntervalEndDate"], record["IntervalEndTime"]) == ("2023-11-14", "22.14.20")
 
@@ -152,14 +152,14 @@ def test_arrays_by_type_of_object_have_an_entry_for_each_type() -> None:
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_Q_MGR)
     counters.count_on(OPEN, mq.MQOT_PROCESS)
-    record = read(mqi_statistics(INTERVAL, verb_counts(counters), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verb_counts(counters), NO_CONNECTIONS, 0, {}))
     assert record["OpenCount"] == [0, 2, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_average_time_on_a_queue_by_persistence_in_microseconds() -> None:
     counted = queue(gets=5, gets_persistent=2, age_total_ms=100, age_persistent_ms=25)
     [message] = queue_statistics(INTERVAL, [counted], AMPLE)
-    record: Any = read(message)
+    record: Any = read_record(message)
     assert record["QStatisticsData"][0]["AvgTimeOnQ"] == [25_000, 12_500]
 
 
@@ -173,7 +173,7 @@ def test_messages_are_cut_and_numbered(count: int, bytes_max: int) -> None:
     headers = [decode(message).header for message in messages]
     assert [header.sequence_number for header in headers] == list(range(1, len(messages) + 1))
     assert [header.control for header in headers] == [mq.MQCFC_NOT_LAST] * (len(messages) - 1) + [mq.MQCFC_LAST]
-    records: list[Any] = [read(message) for message in messages]
+    records: list[Any] = [read_record(message) for message in messages]
     names = [group["QName"] for record in records for group in record["QStatisticsData"]]
     assert names == [f"Q{number}" for number in range(count)]
     for message, record in zip(messages, records, strict=True):
@@ -189,14 +189,14 @@ def test_nothing_is_no_message() -> None:
 
 def test_a_channel() -> None:
     [message] = channel_statistics(INTERVAL, [ChannelInterval("APP.SVRCONN", "10.0.0.1", 7, 100, 50)], AMPLE)
-    record: Any = read(message)
+    record: Any = read_record(message)
     [group] = record["ChlStatisticsData"]
     assert (group["ChannelName"], group["ChannelType"], group["ConnName"]) == ("APP.SVRCONN", 7, "10.0.0.1")
     assert (group["MsgCount"], group["TotalBytes"]) == ([7, 0], [150, 0])
 
 
 def test_counts_that_are_too_large_stay_at_the_largest() -> None:
-    record = read(mqi_statistics(INTERVAL, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
+    record = read_record(mqi_statistics(INTERVAL, verbs(puts=1 << 40, put_bytes=1 << 50), NO_CONNECTIONS, 0, {}))
     assert (record["PutCount"], record["PutBytes"]) == ([0x7FFFFFFF, 0], [1 << 50, 0])
 
 
@@ -229,4 +229,4 @@ def test_a_short_average_follows_sooner_than_a_long_one() -> None:
 @given(st.binary(max_size=200))
 def test_other_messages_are_rejected(data: bytes) -> None:
     with pytest.raises(PcfError):
-        read(data)
+        read_record(data)

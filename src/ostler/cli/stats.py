@@ -80,12 +80,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> None:
     from ostler.model.pcf import PcfError
-    from ostler.observe.record_reader import read
+    from ostler.observe.record_reader import read_record
 
     with sample_connection.connect(arguments, arguments.queue_manager) as connection:
         for message in _messages(connection, arguments):
             try:
-                record = read(message.body if isinstance(message.body, bytes) else b"")
+                record = read_record(message.body if isinstance(message.body, bytes) else b"")
             except PcfError as error:
                 print(f"ostler stats: passed over a message that is none of these: {error}", file=sys.stderr)
                 continue

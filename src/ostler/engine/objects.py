@@ -91,7 +91,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         return change(engine, definition)
     _check_room(engine)
     if definition.object_type == ObjectType.SUB:
-        definition = subscription_definitions.with_whole_topic(engine, definition)
+        definition = subscription_definitions.with_full_topic(engine, definition)
         subscription_definitions.check_definition(engine, definition)
     queue_id: i64 = engine.next_queue_id if definition.object_type == ObjectType.QLOCAL else 0
     before: i64 = engine.journal.end_lsn()

@@ -148,7 +148,7 @@ _NAMES: Final[dict[int, str]] = {
 }
 
 
-def read(message: bytes) -> Record:
+def read_record(message: bytes) -> Record:
     """Decode a message into a record; groups become lists of records. Raises PcfError for other messages."""
     found = decode(message)
     kind = _KINDS.get(found.header.command)

@@ -11,7 +11,7 @@ from tests.world.topic_world import TopicWorld
 
 from ostler.engine.open import close_object
 from ostler.engine.pubsub.subscription import Subscription
-from ostler.engine.pubsub.topic_strings import CharacterPattern, check_published, check_topic, full_topic
+from ostler.engine.pubsub.topic_strings import CharacterPattern, check_published, check_topic, join_topic_strings
 from ostler.engine.pubsub.topic_tree import BASE_TOPIC, NODES_KEPT, TopicTree
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.constants import (
@@ -311,7 +311,7 @@ def test_an_object_below_that_lets_wildcards_pass_does_not_open_what_one_above_b
     [("a", "", "a"), ("", "b", "b"), ("a", "b", "a/b"), ("a", "/b", "a//b"), ("a/", "b", "a//b"), ("", "/b", "/b")],
 )
 def test_topics_are_joined_with_a_slash(of_object: str, given_string: str, whole: str) -> None:
-    assert full_topic(of_object, given_string) == whole
+    assert join_topic_strings(of_object, given_string) == whole
 
 
 @pytest.mark.parametrize(

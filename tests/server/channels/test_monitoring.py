@@ -13,7 +13,7 @@ from tests.server.channels.support.channel_routes import Route, Routes, eventual
 import ostler
 from ostler.lab.runner.queue_managers.relay import Relay
 from ostler.model import constants as mq
-from ostler.observe.record_reader import read
+from ostler.observe.record_reader import read_record
 from ostler.testing import RunningQueueManager
 from ostler.wire.frames import CHANNEL_CONFIRM
 
@@ -164,7 +164,7 @@ def written(qm: RunningQueueManager, channel: str) -> list[dict[str, Any]]:
     qm.mqsc("RESET QMGR TYPE(STATISTICS)")
     found: list[dict[str, Any]] = []
     while (message := qm.get(STATISTICS)) is not None:
-        record: Any = read(message.data)
+        record: Any = read_record(message.data)
         found += [each for each in record.get("ChlStatisticsData", []) if each["ChannelName"] == channel]
     return found
 

@@ -21,7 +21,7 @@ from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE, remove_subscr
 from ostler.engine.pubsub.open_topic import named_topic
 from ostler.engine.pubsub.retained_delivery import send_retained
 from ostler.engine.pubsub.subscription import Subscription
-from ostler.engine.pubsub.topic_strings import CharacterPattern, full_topic
+from ostler.engine.pubsub.topic_strings import CharacterPattern, join_topic_strings
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.engine.queue.queue import Queue
 from ostler.engine.selectors.selector import compile_selector
@@ -223,7 +223,9 @@ def _leading(name: str, given: dict[str, Value], like: str | None, engine: Engin
     above = engine.of_type(ObjectType.TOPIC).get(str(attributes.get("TOPICOBJ", "")))
     of_object = str(above.attributes.get("TOPICSTR", "")) if above is not None else ""
     is_managed = attributes.get("DESTCLAS") == MQDC_MANAGED
-    return full_topic(of_object, str(attributes.get("TOPICSTR", ""))), _own_queue(engine, attributes, is_managed)
+    return join_topic_strings(of_object, str(attributes.get("TOPICSTR", ""))), _own_queue(
+        engine, attributes, is_managed
+    )
 
 
 def _own_queue(engine: Engine, attributes: dict[str, Value], is_managed: bool) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ostler.command.dump.text import ScriptCommand, quoted
-from ostler.engine.pubsub.subscription_definitions import WHOLE_TOPIC
-from ostler.engine.pubsub.topic_strings import full_topic
+from ostler.engine.pubsub.subscription_definitions import FULL_TOPIC
+from ostler.engine.pubsub.topic_strings import join_topic_strings
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION, DEFAULT_TOPIC
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQPSM_DISABLED, MQPSM_ENABLED, MQSUB_DURABLE_INHIBITED, MQTA_SUB_INHIBITED
@@ -62,7 +62,7 @@ def _topic_of(subscription: Definition, objects: dict[str, Definition]) -> str:
     attributes = subscription.attributes
     above = objects.get(str(attributes.get("TOPICOBJ", "")))
     of_object = str(above.attributes.get("TOPICSTR", "")) if above is not None else ""
-    return str(attributes.get(WHOLE_TOPIC, "")) or full_topic(of_object, str(attributes.get("TOPICSTR", "")))
+    return str(attributes.get(FULL_TOPIC, "")) or join_topic_strings(of_object, str(attributes.get("TOPICSTR", "")))
 
 
 def _is_closed(topic: Definition) -> bool:

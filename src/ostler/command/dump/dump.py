@@ -25,7 +25,7 @@ from ostler.command.dump.records import (
 )
 from ostler.command.dump.text import ScriptCommand, attribute_items, command_lines, quoted
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE
-from ostler.engine.pubsub.subscription_definitions import WHOLE_TOPIC
+from ostler.engine.pubsub.subscription_definitions import FULL_TOPIC
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, attributes_of, defaults, find, has, subtype_of
 from ostler.model.constants import MQDC_MANAGED
 from ostler.model.definitions import Definition
@@ -204,7 +204,7 @@ def _with_defaults(definition: Definition, topics: set[str]) -> Definition:
         attributes["DEST"] = attributes["DESTQMGR"] = ""
     if attributes.get("DESTCORL") == attributes.get("SUBID"):
         attributes["DESTCORL"] = ""  # that is what it is when none is given
-    whole = attributes.get(WHOLE_TOPIC)
+    whole = attributes.get(FULL_TOPIC)
     if whole and attributes.get("TOPICOBJ") not in topics:
         # The topic object that it began with is gone. The topic stays.
         attributes["TOPICOBJ"] = ""

@@ -137,11 +137,6 @@ class Outgoing:
 # -- which options are allowed ----------------------------------------------------------------------------------------
 
 
-def valid_report_options(report: i64) -> bool:
-    """Return whether a message for a local queue may have these report options."""
-    return report_options_reason(report, False) != MQRC_REPORT_OPTIONS_ERROR
-
-
 def report_options_reason(report: i64, is_remote: bool) -> i64:
     """Return 0, the warning MQRC_UNKNOWN_REPORT_OPTION, or MQRC_REPORT_OPTIONS_ERROR.
 

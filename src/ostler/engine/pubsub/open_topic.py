@@ -11,7 +11,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import TOPIC, Handle, OpenTopic
 from ostler.engine.pubsub.publication_properties import topic_block
-from ostler.engine.pubsub.topic_strings import check_published, check_topic, full_topic
+from ostler.engine.pubsub.topic_strings import check_published, check_topic, join_topic_strings
 from ostler.engine.pubsub.topic_tree import TopicNode
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import PUB, words_of
@@ -52,7 +52,7 @@ def named_topic(engine: Engine, object_name: str, given: str) -> str:
         of_object = text if isinstance(text, str) else ""
         if not of_object and not given:
             raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic object {object_name} has an empty topic string.")
-    topic = full_topic(of_object, given)
+    topic = join_topic_strings(of_object, given)
     check_topic(topic)
     return topic
 

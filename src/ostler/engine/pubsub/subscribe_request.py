@@ -154,7 +154,7 @@ def subscription_definition(
         attributes["PUBACCT"] = token.hex().upper()
     if request.object_name:
         attributes["TOPICOBJ"] = request.object_name
-        attributes[subscription_definitions.WHOLE_TOPIC] = topic
+        attributes[subscription_definitions.FULL_TOPIC] = topic
     attributes["VARUSER"] = MQVU_ANY_USER if options & MQSO_ANY_USERID else MQVU_FIXED_USER
     if options & MQSO_WILDCARD_CHAR:
         attributes["WSCHEMA"] = MQWS_CHAR

@@ -10,7 +10,7 @@ from ostler.engine.core import Engine
 from ostler.engine.message.timestamps import milliseconds_of
 from ostler.engine.name_resolution import resolve
 from ostler.engine.pubsub.subscription import Subscription
-from ostler.engine.pubsub.topic_strings import CharacterPattern, check_topic, full_topic
+from ostler.engine.pubsub.topic_strings import CharacterPattern, check_topic, join_topic_strings
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import MQRC_PUT_INHIBITED, MQRC_TOPIC_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME
@@ -18,13 +18,13 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 # Internal attribute: the full topic string at creation. The topic object may be deleted later.
-WHOLE_TOPIC: Final = "WHOLETOPIC"
+FULL_TOPIC: Final = "WHOLETOPIC"
 
 
-def whole_topic(engine: Engine, definition: Definition) -> str:
+def full_topic(engine: Engine, definition: Definition) -> str:
     """Return the full topic string of a definition; empty if its topic object does not exist."""
     attributes = definition.attributes
-    known = attributes.get(WHOLE_TOPIC)
+    known = attributes.get(FULL_TOPIC)
     if isinstance(known, str) and known:
         return known
     given = attributes.get("TOPICSTR", "")
@@ -35,15 +35,15 @@ def whole_topic(engine: Engine, definition: Definition) -> str:
         if topic is None:
             return ""
         of_object = topic.attributes.get("TOPICSTR", "")
-    return full_topic(of_object if isinstance(of_object, str) else "", given if isinstance(given, str) else "")
+    return join_topic_strings(of_object if isinstance(of_object, str) else "", given if isinstance(given, str) else "")
 
 
-def with_whole_topic(engine: Engine, definition: Definition) -> Definition:
+def with_full_topic(engine: Engine, definition: Definition) -> Definition:
     """Return a definition that stores its full topic string, if it refers to a topic object."""
-    if not definition.attributes.get("TOPICOBJ") or definition.attributes.get(WHOLE_TOPIC):
+    if not definition.attributes.get("TOPICOBJ") or definition.attributes.get(FULL_TOPIC):
         return definition
     attributes = dict(definition.attributes)
-    attributes[WHOLE_TOPIC] = whole_topic(engine, definition)
+    attributes[FULL_TOPIC] = full_topic(engine, definition)
     return Definition(definition.object_type, definition.name, attributes)
 
 
@@ -51,7 +51,7 @@ def check_definition(engine: Engine, definition: Definition) -> None:
     """Raise MQError if no subscription can be made from a definition."""
     if definition.name == DEFAULT_SUBSCRIPTION:
         return
-    topic = whole_topic(engine, definition)
+    topic = full_topic(engine, definition)
     if topic == "":
         raise MQError(MQRC_TOPIC_STRING_ERROR, f"The subscription {definition.name} has no topic.")
     check_topic(topic)
@@ -69,7 +69,7 @@ def apply_definition(engine: Engine, definition: Definition) -> None:
         known.configure(definition)
         engine.topics.record_change(known)
         return
-    topic = whole_topic(engine, definition)
+    topic = full_topic(engine, definition)
     if topic:
         engine.topics.add(Subscription(definition, topic, created_ms(engine, definition)), engine.now_ms)
 

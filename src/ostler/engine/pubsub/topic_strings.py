@@ -31,7 +31,7 @@ _ANY: Final = "*"
 _SINGLE: Final = "?"
 
 
-def full_topic(of_object: str, given: str) -> str:
+def join_topic_strings(of_object: str, given: str) -> str:
     """Return the topic string joined from a topic object's and an application's."""
     if of_object and given:
         return f"{of_object}/{given}"

@@ -13,7 +13,7 @@ from typing import Final
 import pyarrow as pa  # type: ignore[import-untyped]
 
 from ostler.model.pcf import PcfError
-from ostler.observe.record_reader import Field, Record, read
+from ostler.observe.record_reader import Field, Record, read_record
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 
 WATCHER: Final = "ostler pipeline watch"
@@ -96,7 +96,7 @@ def message_rows(
         "told": put_at,
     }
     try:
-        record = read(body or b"")
+        record = read_record(body or b"")
     except PcfError as error:
         yield {**key, "problem": f"{len(body or b'')} bytes on {queue}: {error}"}
         return

@@ -8,7 +8,7 @@ from typing import Final
 from ostler.client.api.connection import Connection
 from ostler.lab.runner.contract import Metric
 from ostler.model.pcf import PcfError
-from ostler.observe.record_reader import Field, Record, read
+from ostler.observe.record_reader import Field, Record, read_record
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 
 READER: Final = "ostler-lab-accounts"
@@ -60,7 +60,7 @@ def _messages(connection: Connection, queue_name: str) -> Iterator[Record]:
             if message is None:
                 return
             try:
-                found = read(message.body if isinstance(message.body, bytes) else b"")
+                found = read_record(message.body if isinstance(message.body, bytes) else b"")
             except PcfError:
                 continue  # not a PCF message of ours
             if str(found.get("ApplicationName", "")).strip() != READER:
