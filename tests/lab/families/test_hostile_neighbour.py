@@ -45,7 +45,7 @@ from ostler.lab.families.neighbours.neighbours import (
     PURGE,
     STORM,
     UNFINISHED,
-    Deeds,
+    OperationCounts,
     Neighbour,
     Part,
     Selecting,
@@ -237,15 +237,15 @@ class Stubborn(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._ask, self._hang]
 
-    def _ask(self, deeds: Deeds) -> None:
+    def _ask(self, counts: OperationCounts) -> None:
         self._ask += 1
         if self._ask % 2:
             raise LoadFailed("no")
-        deeds.done("ask", time.perf_counter_ns())
+        counts.done("ask", time.perf_counter_ns())
 
-    def _hang(self, deeds: Deeds) -> None:
+    def _hang(self, counts: OperationCounts) -> None:
         self._never.wait()
-        deeds.done("hang", 0)
+        counts.done("hang", 0)
 
     def close(self) -> None:
         self._never.set()

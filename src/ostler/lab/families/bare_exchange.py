@@ -1,4 +1,4 @@
-"""The limit of whoever is bound locally: a request and an answer between two processes, with nothing done for it."""
+"""The limit of local bindings: a request and an answer between two processes that do nothing else."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from ostler.lab.families.task import Loop
 from ostler.lab.load.timeline import PhaseRecorder
 
 _NOTICE: Final = bytes(64)
-"""What goes the other way: word that the data arrived, or that it is wanted."""
+"""The size of the other direction: an acknowledgement of the data, or a request for it."""
 _READ_BYTES: Final = 1 << 20
 _SECONDS_MAX: Final = 30.0
 
 
 class BareExchange(Loop):
-    """Sends data and gets a notice, as a put does; sends a notice and gets the data, as a get does."""
+    """Sends data and receives an acknowledgement, as a put does; sends a request and receives the data, as a get
+    does."""
 
     def __init__(self, size: int, operations: tuple[str, str], main_operation: str) -> None:
         self.main_operation = main_operation
@@ -30,7 +31,7 @@ class BareExchange(Loop):
         self._socket.settimeout(_SECONDS_MAX)
         program = f"from {__name__} import serve; serve({theirs.fileno()}, {size})"
         command = [sys.executable, "-c", program]
-        # Control-C at the terminal is for whoever starts us, also while the other still imports.
+        # Control-C at the terminal is for the parent, also while the other process still imports.
         self._other = subprocess.Popen(command, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, process_group=0)
         theirs.close()
         self._buffer = bytearray(max(size, len(_NOTICE)))
@@ -64,7 +65,7 @@ class BareExchange(Loop):
 
 
 def receive(sock: socket.socket, buffer: bytearray, size: int) -> bool:
-    """So many bytes into the buffer; False when the other side has ended."""
+    """Receive this many bytes into the buffer. Returns False when the other side has ended."""
     view = memoryview(buffer)
     got = 0
     while got < size:
@@ -76,7 +77,7 @@ def receive(sock: socket.socket, buffer: bytearray, size: int) -> bool:
 
 
 def serve(descriptor: int, size: int) -> None:
-    """The other process: it keeps the data of one message. It ends with the socket, and not before."""
+    """Run the other process: it keeps the data of one message. It ends with the socket, and not before."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     body = bytearray(max(size, len(_NOTICE)))
     notice = bytearray(len(_NOTICE))

@@ -1,6 +1,6 @@
-"""Families `chlauth-connect` and `chlauth-restart`: what many channel authentication rules cost.
+"""Families `chlauth-connect` and `chlauth-restart`: the cost of many channel authentication records.
 
-Once when somebody connects, once when the queue manager is started again, from its log and from its files.
+The first measures connecting, the second restarting the queue manager, from its log and from its files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from ostler.lab.store.roles import PROBE
 from ostler.security.channel_authentication import default_rules
 from ostler.server.config.qm_ini import LogSection
 
-# A log that takes all rules without a checkpoint; files are as small as that allows, as a new log is written whole.
+# A log that takes all records without a checkpoint. Its files are as small as that allows, since a new log is written
+# whole.
 _LOG: Final = LogSection(primary_files=4, file_pages=8192)
 _DEFINE_SECONDS_MAX: Final = 300.0
 _RESTART_FAMILY: Final = "chlauth-restart"
@@ -61,7 +62,7 @@ def experiment(context: RunContext) -> Experiment:
 
 
 class _WithRules(Experiment):
-    """Queue managers with rules: each is made for its step, and ends with it."""
+    """Queue managers with channel authentication records: each is created for its step, and ends with it."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -69,7 +70,7 @@ class _WithRules(Experiment):
         self._made = 0
 
     def _manager(self, rules: int, end: str) -> LabQueueManager:
-        """One that had so many rules when it ended in this way, started again."""
+        """Return a restarted queue manager that had this many records when it ended in the given way."""
         self._made += 1
         root = self._context.scratch / f"rules-{self._made}"
         try:
@@ -80,7 +81,7 @@ class _WithRules(Experiment):
 
 
 class Connecting(_WithRules):
-    """One client connects and disconnects, again and again."""
+    """One client connects and disconnects repeatedly."""
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, BARE] if self._context.settings.limits else [OSTLER]
@@ -104,7 +105,7 @@ class Connecting(_WithRules):
 
 
 class _WithManager(ReadyTask):
-    """A task whose queue manager nobody else uses."""
+    """A task with a queue manager of its own."""
 
     def __init__(
         self, point_spec: PointSpec, task: TaskProcess, manager: LabQueueManager, agreements: Sequence[Agreement]
@@ -139,5 +140,5 @@ class Restarting(_WithRules):
 
 
 def _rules_of(manager: LabQueueManager) -> int:
-    """How many rules it has, as it says itself."""
+    """Return the number of records that the queue manager displays."""
     return sum("CHLAUTH(" in line for line in manager.mqsc("DISPLAY CHLAUTH(*)"))

@@ -1,4 +1,4 @@
-"""One application that connects over TCP, disconnects, and again: to a queue manager, or to a bare server."""
+"""An application that connects over TCP and disconnects repeatedly: to a queue manager, or to a bare server."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Address = tuple[str, int]
 
 
 class ConnectLoop(Loop):
-    """A connection is made when the queue manager has taken the application in, and is left in good order.
+    """A connection is complete when the queue manager has accepted the application, and is closed in good order.
 
-    Processor time is that of both, and of all that a connection needs: accepting, deciding, connecting, leaving.
+    Processor time is that of both sides, for the whole connection: accepting, authorising, connecting, disconnecting.
     """
 
     main_operation = CONNECT
@@ -46,7 +46,7 @@ class ConnectLoop(Loop):
         raise NotImplementedError
 
     def leave(self, sock: socket.socket, client: LoadClient) -> None:
-        """Say goodbye, if that is due."""
+        """Disconnect, where the protocol has that."""
 
     def begin(self, recorder: PhaseRecorder) -> None:
         self._connects, self._disconnects = recorder.operation(CONNECT), recorder.operation(DISCONNECT)
@@ -83,7 +83,7 @@ class ConnectLoop(Loop):
 
 
 def exchange(sock: socket.socket, client: LoadClient) -> None:
-    """Receive once, and send what the client answers."""
+    """Receive once, and send the client's answer."""
     data = sock.recv(_READ_BYTES)
     if not data:
         raise LoadFailed("the server closed a connection")
@@ -120,7 +120,7 @@ class _Window:
 
 
 class QueueManagerConnects(ConnectLoop):
-    """To a channel, with so many rules; what one decision of theirs takes is measured here, after the window."""
+    """Connects to a channel with this many records. The time of one decision on them is measured after the window."""
 
     def __init__(self, address: Address, server_pid: int, channel: str, rules: int) -> None:
         super().__init__(address, server_pid)
@@ -141,7 +141,7 @@ class QueueManagerConnects(ConnectLoop):
 
 
 class BareConnects(ConnectLoop):
-    """What accepting a connection, one exchange on it and closing it cost at least. The server is its own."""
+    """The least cost of a connection: accept, one exchange and close. The server is its own."""
 
     def __init__(self) -> None:
         listener = bare_server.listening((LOOPBACK, 0))

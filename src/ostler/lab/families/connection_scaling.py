@@ -1,8 +1,8 @@
-"""Family `connection-scaling`: thousands of clients connect as fast as they are taken.
+"""Family `connection-scaling`: thousands of clients connect as fast as they are accepted.
 
-More clients than a process may have sockets share them: several conversations on each. All connect, leave and connect
-again until the window is over, so that there is something to measure in all of it. Only the first time the queue
-manager is as new as the report has it: what a connection takes of memory is told by that.
+More clients than a process may have sockets share connections: several conversations on each. All connect, disconnect
+and connect again until the window is over, so that all of it can be measured. Only the first time is the queue manager
+as new as in the report: memory for each connection is taken from that.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OSTLER: Final = Contestant(
 )
 BARE: Final = Contestant("bare server", ContestantKind.LIMIT, "accepts, answers once and keeps the connection")
 _LOG: Final = LogSection(primary_files=3, file_pages=1024)
-# What the server needs besides, and what connections leave open for a moment.
+# The server's own descriptors, and those that connections leave open for a moment.
 _DESCRIPTORS_KEPT: Final = 300
 _QUEUE_PAIRS: Final = 10
 
@@ -76,7 +76,7 @@ class ConnectionScaling(Experiment):
 
 
 def shared_by(requesters: int) -> int:
-    """How many requesters must share a connection, for a process to have them all."""
+    """Return how many requesters must share a connection so that one process can have all of them."""
     return -(-requesters // (sockets_max() - _DESCRIPTORS_KEPT))
 
 

@@ -1,4 +1,4 @@
-"""Client channels that have carried a message and stay: what a queue manager keeps for each."""
+"""The memory that a queue manager keeps for client channels that have carried a message and stay connected."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ AGREEMENTS: Final = (Agreement((CONNECT,), "connections"), Agreement((PUT,), "pu
 
 
 class FootprintTask(Task):
-    """Connects, puts and gets one message, and stays; as often as there are to be conversations.
+    """Connects, puts and gets one message, and stays, once for each conversation.
 
-    The client library shares connections as the channel lets it. How many channels that makes, the queue manager's
-    open sockets tell.
+    The client library shares connections as the channel allows. The number of channels is taken from the queue
+    manager's open sockets.
     """
 
     def __init__(
         self, address: tuple[str, int], server_pid: int, channels: int, conversations: int, message_bytes: int
     ) -> None:
-        # This process has nothing but the clients in it: nobody else looks at its environment.
+        # This process contains the clients only: nothing else reads its environment.
         os.environ["MQSERVER"] = f"{CHANNEL}/TCP/{address[0]}({address[1]})"
         self._server_pid = server_pid
         self._per_channel = max(conversations, 1)
@@ -83,7 +83,7 @@ class FootprintTask(Task):
         ]
 
     def _client(self, recorder: PhaseRecorder) -> int:
-        """One more application that has done something and stays; the moment at which it was done."""
+        """Connect one more application, put and get. Returns the time at which it was done."""
         began = time.perf_counter_ns()
         hconn, code, reason = mqi.MQCONNX(NAME, self._options())
         connected = time.perf_counter_ns()
@@ -121,5 +121,5 @@ class FootprintTask(Task):
 
 
 def _descriptors(pid: int) -> int:
-    """How many files and sockets a process has open."""
+    """Return the number of files and sockets that a process has open."""
     return len(os.listdir(f"/proc/{pid}/fd"))

@@ -1,6 +1,6 @@
-"""Connections by the hundred that are made and kept: what a server's memory grows by for each.
+"""Hundreds of connections that are made and kept: the growth of a server's memory for each.
 
-Memory that a server has once used it keeps for what comes next, so every run has a server of its own.
+A server keeps memory that it has once used, so every run has a server of its own.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def resident_bytes(pid: int) -> int:
 
 @dataclass(frozen=True)
 class HoldSpec:
-    """How many sockets, with how many conversations on each. Without a channel it is the queue manager's own socket.
+    """The number of sockets, and of conversations on each. Without a channel the queue manager's local socket is used.
 
-    `is_bare`: the other side is no queue manager. `goes_on`: all are closed and opened again until the window is over.
+    `is_bare`: the other side is not a queue manager. `goes_on`: all are closed and opened again until the window is
+    over.
     """
 
     address: Address
@@ -134,7 +135,7 @@ class HoldTask(Task):
 
 
 class ConnectionServer(ABC):
-    """What is connected to. Made for one run."""
+    """A server that is made for one run."""
 
     @abstractmethod
     def prepare(self, point_spec: PointSpec) -> ReadyTask: ...
@@ -185,7 +186,7 @@ class BareConnectionServer(ConnectionServer):
 
 
 class OnFreshServers(ReadyLoad):
-    """Every run has a server that nobody has used, and a driver that has seen no other."""
+    """A load whose every run has a new server and a new driver."""
 
     def __init__(self, point_spec: PointSpec, make: Callable[[], ConnectionServer]) -> None:
         self.point_spec = point_spec

@@ -1,4 +1,4 @@
-"""Where the queue manager of a single application is: in its process, or in another one on this machine."""
+"""The queue manager of a single application: in its own process, or in another one on this machine."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ _DATA_VARIABLE: Final = "OSTLER_DATA"
 
 
 class OpenHost(ABC):
-    """A host as the process of the application has it."""
+    """An opened host, in the process of the application."""
 
     @abstractmethod
     def metrics(self) -> list[Metric]:
-        """Counters of the queue manager, if it is here."""
+        """Return the counters of the queue manager, if it is in this process."""
 
     @abstractmethod
     def close(self) -> None: ...
 
 
 class Host(ABC):
-    """Opened in the process of the application, after which MQCONN finds the queue manager."""
+    """Opened in the process of the application; afterwards MQCONN finds the queue manager."""
 
     @abstractmethod
     def open(self) -> OpenHost: ...
@@ -74,12 +74,12 @@ class OwnProcess(Host):
 
 @dataclass(frozen=True)
 class OtherProcess(Host):
-    """A queue manager that runs on this machine already, in the given directory."""
+    """A queue manager that already runs on this machine, in the given directory."""
 
     root: Path
 
     def open(self) -> OpenHost:
-        # This process has nothing but the application in it: nobody else looks at its environment.
+        # This process contains the application only: nothing else reads its environment.
         os.environ[_DATA_VARIABLE] = str(self.root)
         return _Elsewhere()
 
@@ -92,7 +92,7 @@ class _Embedded(OpenHost):
         return [Metric(source, name, float(value)) for source, name, value in read_metrics(self.manager)]
 
     def close(self) -> None:
-        # As in a crash, which is quick: nobody needs its messages again.
+        # End as in a crash, which is quick: its messages are not needed again.
         self.manager.end("preemptive")
 
 
@@ -105,7 +105,8 @@ class _Elsewhere(OpenHost):
 
 
 class Hosts:
-    """The hosts of one experiment: one queue manager for all who are bound locally, a new one for each who embeds."""
+    """The hosts of one experiment: one queue manager for all local bindings, and a new one for each embedded
+    application."""
 
     def __init__(self, scratch: Path, plan: QueueManagerPlan) -> None:
         self._scratch = scratch
@@ -114,7 +115,7 @@ class Hosts:
         self._manager: LabQueueManager | None = None
 
     def manager(self) -> LabQueueManager:
-        """The one in another process; started when it is first wanted, and again when it has died."""
+        """Return the queue manager in another process. It is started at the first call, and again when it has died."""
         if self._manager is None or not self._manager.is_alive:
             self._made += 1
             self._manager = LabQueueManager(self._scratch / f"local-{self._made}", self._plan)
@@ -133,7 +134,7 @@ class Hosts:
         point_spec: PointSpec,
         agreements: Sequence[Agreement] = (),
     ) -> ReadyTask:
-        """A task with its queue manager: `make` is called with the host, in the process of the application."""
+        """Prepare a task with its queue manager. `make` is called with the host, in the process of the application."""
         hosted = partial(make, self.host(contestant))
         if contestant.name == EMBEDDED.name:
             return ReadyTask(point_spec, TaskProcess(hosted, QUEUE_MANAGER), agreements=agreements)

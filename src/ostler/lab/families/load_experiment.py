@@ -1,7 +1,7 @@
-"""Loads on queue managers, on peers and on bare limits: what all families of loads share.
+"""The experiment of all load families: loads on queue managers, on peers and on bare limits.
 
-A family says with a function what is to be measured at a step (`experiments.load_points`). This starts the queue
-managers that it needs, lets peers do the same where they can, and puts the limits beside it.
+A family has a function that returns the load of a step (`families.load_points`). This experiment starts the queue
+managers, drives peers with the same load where they can carry it, and adds the limits.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ from ostler.lab.scenarios.steps import Step
 from ostler.model.errors import MQError
 
 LIBRARY_CLIENTS_MAX: Final = 10
-"""Libraries are driven with a thread for each client, which says nothing about a broker when there are many."""
+"""Libraries are driven with one thread for each client. With many clients that measures the threads, not the broker."""
 TMPFS: Final = Path("/dev/shm")
 _SETTLE_ROUNDS: Final = 50
 _LIMIT_CLIENTS_MAX: Final = 1000
-"""More connections that are all busy show nothing new of a limit."""
+"""More busy connections show nothing new of a limit."""
 
 ReadPoint = Callable[..., LoadPoint]
 
 
 @dataclass(frozen=True)
 class OstlerContestant:
-    """One way of using a queue manager: the protocol of its applications, and what else is different."""
+    """One way of using a queue manager as a contestant: the protocol of its applications, and their options."""
 
     name: str
     protocol: str = spec.MQ_VERBS
@@ -82,7 +82,7 @@ _NO_PROMISE: Final = "answered when the message is queued in memory, nothing for
 
 
 class AnyLoad(Protocol):
-    """Clients of a contestant, in driver processes or inside the queue manager."""
+    """The clients of a contestant, in driver processes or inside the queue manager."""
 
     def open(self, plan: LoadSpec) -> None: ...
 
@@ -96,7 +96,7 @@ class AnyLoad(Protocol):
 
 
 class ReadyDriverLoad(ReadyLoad):
-    """A load on a peer: opened, and run as often as wanted."""
+    """An opened load, run once for each repetition."""
 
     def __init__(self, load: AnyLoad, point_spec: PointSpec, watched: Sequence[WatchedProcess]) -> None:
         self.point_spec = point_spec
@@ -113,13 +113,13 @@ class ReadyDriverLoad(ReadyLoad):
             raise PointFailed(str(failure)) from failure
 
     def close(self) -> None:
-        # Whoever it was connected to may have ended.
+        # The broker may have ended.
         with suppress(LoadFailed):
             self._load.close()
 
 
 class ReadyOstlerLoad(ReadyDriverLoad):
-    """A load on queue managers, whose own counts are held against the drivers'."""
+    """A load on queue managers, whose counts are compared with those of the drivers."""
 
     def __init__(
         self,
@@ -164,13 +164,13 @@ class ReadyOstlerLoad(ReadyDriverLoad):
         return found
 
     def results(self) -> Sequence[Metric]:
-        """Accounts, where they are kept. They are written when applications disconnect."""
+        """Return accounting metrics, where they are collected. They are written when applications disconnect."""
         if not any(manager.plan.is_accounting for manager in self._managers):
             return ()
         self._leave()
         if len(self._managers) == 1:
             return self._managers[0].accounting()
-        # Each counts its records by itself: without its name, those of one would be taken for another's.
+        # Each queue manager numbers its own records: the name tells them apart.
         return [
             replace(each, object=f"{manager.name}/{each.object}" if each.object else manager.name)
             for manager in self._managers
@@ -178,8 +178,8 @@ class ReadyOstlerLoad(ReadyDriverLoad):
         ]
 
     def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
-        """Puts and gets as they follow from what the drivers counted. What was answered may still be on its way to
-        the counters, so they are looked at until they stand still."""
+        """Compare puts and gets with the counts of the drivers. Counters may lag behind the answers, so they are read
+        until they are stable."""
         wanted = self._wanted(counted)
         for _ in range(_SETTLE_ROUNDS):
             now = self._totals()
@@ -216,7 +216,7 @@ class ReadyOstlerLoad(ReadyDriverLoad):
 
 
 class MediaImages:
-    """Records media images again and again, so that extents of a linear log are not needed any more."""
+    """Records media images periodically, so that extents of a linear log become unneeded."""
 
     def __init__(self, managers: Sequence[LabQueueManager], seconds: float) -> None:
         self._managers = managers
@@ -228,7 +228,7 @@ class MediaImages:
     def _run(self) -> None:
         while not self._is_over.wait(self._seconds):
             for manager in self._managers:
-                # A queue manager that has ended is told of by the load.
+                # The load reports a queue manager that has ended.
                 with suppress(MQError, NotRunningError):
                     deque(control(manager.directory, "record_image", type="all", name="*"), maxlen=0)
 
@@ -278,7 +278,8 @@ class LoadExperiment(Experiment):
         return Contestant(ours.name, ContestantKind.OSTLER, promise, steps) if steps else None
 
     def _peer_contestants(self) -> list[Contestant]:
-        """Peers do what is not peculiar to queue managers: neither trusted applications, nor cost of their options."""
+        """Return the peers. They take part where nothing is specific to queue managers: trusted applications, costs of
+        options."""
         kinds = {point.kind for point in self._points.values()}
         if len(kinds) != 1 or kinds & {spec.SESSIONS} or any(point.managers > 1 for point in self._points.values()):
             return []
@@ -301,11 +302,11 @@ class LoadExperiment(Experiment):
         return self._limits.contestants({number: self._bare_spec(point) for number, point in self._points.items()})
 
     def _bare_spec(self, point: LoadPoint) -> LoadSpec:
-        """The load that limits are probed with: as much as there can be, whatever the contestants' rate is."""
+        """Return the load of limit probes: as much as possible, whatever the rate of the contestants is."""
         made = self._spec(point, VERB_BY_VERB, ())
         kind = spec.REQUEST_REPLY if point.kind == spec.SESSIONS else point.kind
         if point.kind == spec.PUBLISH:
-            # As many copies at a time, each handed on by itself.
+            # As many copies at a time, each passed on by itself.
             made = replace(made, requesters=made.responders, pairs=len(made.responders))
             kind = spec.ONE_WAY
         return replace(made, rate_per_second=0.0, kind=kind, requesters=made.requesters[:_LIMIT_CLIENTS_MAX])
@@ -341,7 +342,7 @@ class LoadExperiment(Experiment):
         loads: list[AnyLoad] = []
         for load, made in self._shared_out(ours, point, managers):
             open_load(load, made)
-            # Whoever asks is opened last, and is the one whose operations are counted.
+            # Requesters are opened last, and their operations are counted.
             loads.insert(0, load)
         prepared = ReadyOstlerLoad(loads[0], loads[1:], self._point_spec(point), managers, point.kind)
         if point.media_image_seconds:
@@ -351,7 +352,7 @@ class LoadExperiment(Experiment):
     def _shared_out(
         self, ours: OstlerContestant, point: LoadPoint, managers: Sequence[LabQueueManager]
     ) -> list[tuple[AnyLoad, LoadSpec]]:
-        """Who runs which clients: drivers those that have a connection, the queue manager itself the trusted ones."""
+        """Divide the clients: drivers run those with a connection, the queue manager itself runs the trusted ones."""
         made = self._spec(point, ours, managers)
         driver = self._load(ours.name, 1 if ours.is_library else self._context.settings.drivers)
         bindings = (point.requester_binding, point.responder_binding)
@@ -400,7 +401,7 @@ class LoadExperiment(Experiment):
 
     def _point_spec(self, point: LoadPoint) -> PointSpec:
         parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
-        # Of publications, those who get them are clients that count.
+        # Subscribers count as clients.
         clients = point.requesters + (point.responders if point.kind == spec.PUBLISH else 0)
         return PointSpec(
             clients,
@@ -414,7 +415,7 @@ class LoadExperiment(Experiment):
     # -- what runs -----------------------------------------------------------------------------------------------------
 
     def _started(self, point: LoadPoint) -> list[LabQueueManager]:
-        """The queue managers of a point: those that run, if they are as it wants them and well."""
+        """Return the queue managers of a point: the running ones if they are alive and match it, otherwise new ones."""
         same = self._running is not None and _same_managers(self._running, point)
         if same and all(each.is_alive for each in self._managers):
             return self._managers
@@ -431,13 +432,13 @@ class LoadExperiment(Experiment):
             except RunAborted as over:
                 if not log_directory:
                     raise
-                # Memory may be too small for a log, and a disk not.
+                # Memory may be too small for a log that fits on a disk.
                 raise PointFailed(str(over)) from over
         self._running = point
         return self._managers
 
     def _memory(self) -> Path:
-        """A directory in memory, for logs. What a killed run left there goes first."""
+        """Return a directory in memory, for logs. Leftovers of killed runs are removed first."""
         if self._tmpfs is None:
             if not os.access(TMPFS, os.W_OK):
                 raise PointFailed(f"there is no file system in memory at {TMPFS}")
@@ -449,13 +450,13 @@ class LoadExperiment(Experiment):
         return self._tmpfs
 
     def _load(self, name: str, processes: int) -> AnyLoad:
-        """The drivers of a contestant; they stay for the whole sitting."""
+        """Return the drivers of a contestant. They are kept for the whole run."""
         if name not in self._loads:
             self._loads[name] = new_load(processes)
         return self._loads[name]
 
     def _trusted(self, name: str, manager: LabQueueManager) -> AnyLoad:
-        """Applications inside a queue manager, which go with it."""
+        """Return the applications inside a queue manager, which end with it."""
         key = f"{name} in {manager.pid}"
         if key not in self._loads:
             self._loads[key] = TrustedLoad(manager)
@@ -494,12 +495,13 @@ def _can(ours: OstlerContestant, point: LoadPoint) -> bool:
 
 
 def _is_plain(point: LoadPoint) -> bool:
-    """Whether others can do the same: nothing encrypted, no option of a log, no cores taken away."""
+    """Others can do the same: nothing is encrypted, no log option is varied, no cores are taken away."""
     return not point.manager.cipher_spec and not point.media_image_seconds and not point.manager.cores
 
 
 def _forces(point: LoadPoint) -> int:
-    """How often an operation waits for the log: a request, a reply, and the requester's get in a unit of work."""
+    """Return how often an operation waits for the log: for a request, a reply, and the requester's get in a unit of
+    work."""
     if point.kind in (spec.ONE_WAY, spec.PUBLISH):
         return 1
     return 3 if point.units == spec.EVERYBODY else 2

@@ -1,4 +1,4 @@
-"""From a scenario and a step of its sweeps to the load that is put on a queue manager: reading, and nothing else."""
+"""Translation of a scenario and a step of its sweeps into the load that is put on a queue manager."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ USUAL_BYTES: Final = 2048
 REQUESTERS: Final = ("requesters", "producers", "putters")
 RESPONDERS: Final = ("responders", "servers", "consumers", "getters")
 LOG_BYTES_MAX: Final = 512 << 20
-"""Of one queue manager's log. Reports have up to 4 GB; on loopback no window comes near to filling this."""
+"""The maximum for one queue manager's log. Reports have up to 4 GB; on loopback no window comes near to filling
+this."""
 _MANY_LOG_BYTES_MAX: Final = 128 << 20
 _OVERSIZED_LOG_BYTES: Final = 2 << 30
 _PAGE_BYTES: Final = 4096
@@ -41,7 +42,7 @@ class LoadPoint:
     requesters: int
     responders: int
     pairs: int
-    """Of queues, in each queue manager."""
+    """The number of queue pairs in each queue manager."""
     body_bytes: int
     persistent: bool
     requester_binding: Binding
@@ -50,7 +51,7 @@ class LoadPoint:
     managers: int = 1
     kind: str = spec.REQUEST_REPLY
     rate_per_second: float = 0.0
-    """Of each requester; 0: the next as soon as the one before is done."""
+    """The rate of each requester; 0: the next request follows the reply at once."""
     units: str = spec.BY_PERSISTENCE
     goes_round: bool = True
     own_replies: bool = False
@@ -60,14 +61,14 @@ class LoadPoint:
     async_put: bool = False
     read_ahead: bool = False
     consumer_unit: int = 1
-    """How many messages consumers get in a unit of work."""
+    """The number of messages that consumers get in a unit of work."""
     window: int = 0
-    """How many one-way messages may be on their way; 0: any number."""
+    """The number of one-way messages in flight; 0: unlimited."""
     on_tmpfs: bool = False
     media_image_seconds: float = 0.0
     main_operation: str = ROUND_TRIP
     subscribers: int = 0
-    """Of each topic, where messages are published."""
+    """The number of subscribers of each topic, where messages are published."""
     parameters: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -76,7 +77,7 @@ class LoadPoint:
 
 
 def load_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """What is measured at a step. Whatever the scenario does not say is as reports usually have it."""
+    """Return the load of a step. Values that the scenario does not set are those that reports usually have."""
     points = step.points
     pairs = _pairs(scenario, points)
     managers = scenario.queue_managers[0] if scenario.queue_managers else 1
@@ -109,7 +110,7 @@ def load_point(scenario: Scenario, step: Step) -> LoadPoint:
 
 
 def _swept(found: LoadPoint, scenario: Scenario, points: Mapping[str, Point]) -> LoadPoint:
-    """What single scenarios sweep besides applications, sizes and queues."""
+    """Apply the sweeps of single scenarios beyond applications, sizes and queues."""
     if "cipher_spec" in points:
         cipher_spec = str(points["cipher_spec"])
         cipher_spec = "" if cipher_spec == "none" else cipher_spec
@@ -130,15 +131,15 @@ def _swept(found: LoadPoint, scenario: Scenario, points: Mapping[str, Point]) ->
 
 
 def session_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """Sessions: so many round trips, then the connection is closed and opened again."""
+    """Return sessions: a number of round trips, then the connection is closed and opened again."""
     found = load_point(scenario, step)
     trips = int(str(scenario.parameters.get("round_trips_per_session", 5)))
-    # The rate is that of round trips: a session is due when the round trips of the one before would have ended.
+    # The rate is that of round trips: a session is due when the round trips of the one before should have ended.
     return replace(found, kind=spec.SESSIONS, session_round_trips=trips, rate_per_second=found.rate_per_second / trips)
 
 
 def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """A producer and a consumer for each queue, both clients."""
+    """Return a producer and a consumer for each queue, both clients."""
     queues = int(str(step.points.get("triplets", step.points.get("queues", 1))))
     found = load_point(scenario, step)
     is_asynchronous = scenario.parameters.get("default_put_response") == "ASYNC"
@@ -164,7 +165,8 @@ def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
 
 
 def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """Publishers and subscribers, all clients: one topic with many subscribers, or as many topics as publishers."""
+    """Return publishers and subscribers, all clients: one topic with many subscribers, or as many topics as
+    publishers."""
     points = step.points
     found = load_point(scenario, step)
     topics = int(str(points.get("triplets", 1)))
@@ -192,7 +194,7 @@ def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
 
 
 def role_of(scenario: Scenario, names: tuple[str, ...]) -> Role | None:
-    """The first role with one of these names."""
+    """Return the first role with one of these names."""
     return next((role for role in scenario.roles if role.name in names), None)
 
 
@@ -200,7 +202,7 @@ def _pairs(scenario: Scenario, points: Mapping[str, Point]) -> int:
     if "queue_pairs" in points:
         return int(points["queue_pairs"])
     managers = scenario.queue_managers[0] if scenario.queue_managers else 1
-    # What a scenario says is the number in all queue managers together.
+    # A scenario has the number for all queue managers together.
     return max(int(str(scenario.parameters.get("queue_pairs", 10))) // managers, 1)
 
 
@@ -213,10 +215,10 @@ def _requesters(scenario: Scenario, points: Mapping[str, Point], role: Role | No
 
 
 def _responders(role: Role | None, requesters: int, pairs: int) -> int:
-    """As many as the report has; where it does not say, enough that one always waits on every queue."""
+    """Return as many as the report has; where it has none, enough that one always waits on every queue."""
     if role is not None and role.counts:
         return max(max(role.counts) * (pairs if role.per == "queue pair" else 1), pairs)
-    # No more than that can have something to do at the same time, and each of them is a connection.
+    # No more than that can be busy at the same time, and each of them is a connection.
     return max(pairs, min(requesters, 400))
 
 
@@ -249,7 +251,7 @@ def _number(scenario: Scenario, name: str, otherwise: int) -> int:
 
 
 def _log(scenario: Scenario, managers: int, body_bytes: int) -> LogSection:
-    """The log of the report, with fewer files where it is larger than a run here can make use of."""
+    """Return the log of the report, with fewer files where it is larger than a run here can use."""
     large = "_200k" if body_bytes >= 204_800 and "log_primary_files_200k" in scenario.parameters else ""
     pages = _number(scenario, "log_file_pages", 16_384)
     most = (LOG_BYTES_MAX if managers == 1 else _MANY_LOG_BYTES_MAX) // (pages * _PAGE_BYTES)
@@ -263,7 +265,7 @@ def _log(scenario: Scenario, managers: int, body_bytes: int) -> LogSection:
 
 
 def _buffer_pages(scenario: Scenario) -> int:
-    """0: the queue manager chooses. One report has a page less than is allowed today."""
+    """Return the buffer pages; 0: the queue manager's default. One report has a page less than is allowed today."""
     pages = _number(scenario, "log_buffer_pages", 0)
     return max(pages, _BUFFER_PAGES_LEAST) if pages else 0
 

@@ -1,6 +1,6 @@
-"""Families of loads: how each reads its scenarios, and which ways of using a queue manager it compares.
+"""The load families: the function that reads the scenarios of each, and the Ostler contestants it compares.
 
-To add one, write a function like these, and name it in `scenarios/families.py`.
+To add a family, write a function like these, and name it in `scenarios/families.py`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _NOT_JMS: Final = OstlerContestant("Ostler, plain messages")
 
 
 def request_reply(context: RunContext) -> Experiment:
-    """Requests and replies, the next as soon as the reply is in or when it is due."""
+    """Requests and replies; the next request follows the reply, or is sent when it is due."""
     return LoadExperiment(context, load_point)
 
 
 def request_reply_pipelined(context: RunContext) -> Experiment:
-    """The same, and with applications that send a put together with the get behind it."""
+    """The same, also with applications that send a put together with the get behind it."""
     return LoadExperiment(context, load_point, (VERB_BY_VERB, PIPELINED, LIBRARY))
 
 
 def verbs_only(context: RunContext) -> Experiment:
-    """Request and reply where what is compared is an option of the queue manager."""
+    """Request and reply where options of the queue manager are compared."""
     return LoadExperiment(context, load_point, (VERB_BY_VERB,))
 
 
@@ -54,5 +54,5 @@ def one_way(context: RunContext) -> Experiment:
 
 
 def publish_subscribe(context: RunContext) -> Experiment:
-    """Publishers and subscribers, who get message by message, or have them sent as they come."""
+    """Publishers and subscribers, which get message by message or use read-ahead."""
     return LoadExperiment(context, publish_point, (VERB_BY_VERB, READ_AHEAD))

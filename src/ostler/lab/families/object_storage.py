@@ -1,4 +1,4 @@
-"""Many objects of one type: what memory, files and log of a queue manager grow by for each."""
+"""The growth of a queue manager's memory, files and log for each of many objects of one type."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILES_PER_OBJECT: Final = "file bytes per object"
 LOG_PER_OBJECT: Final = "log bytes per object"
 _BATCH: Final = 100
 _LOG: Final = LogSection(primary_files=3, file_pages=4096)
-# What objects of a type must say, besides their name; {} is their number.
+# The required attributes of objects of a type, besides their name; {} is their number.
 _GIVEN: Final[dict[str, dict[str, Value]]] = {
     "QALIAS": {"TARGET": "LAB.QUEUE"},
     "QREMOTE": {"RNAME": "LAB.QUEUE", "RQMNAME": "LAB.OTHER"},
@@ -47,7 +47,7 @@ _NAME: Final = "LAB.{:07}"
 
 
 def definitions(object_type: str) -> Iterator[Definition]:
-    """Objects of a type without end, as alike as they may be; for rules, of all sorts there are."""
+    """Yield definitions of a type without end, as similar as possible; channel authentication records of all kinds."""
     if object_type == _CHLAUTH:
         yield from channel_rules(_CHANNEL, _RULES_MAX)
     number = 0
@@ -61,7 +61,7 @@ def definitions(object_type: str) -> Iterator[Definition]:
 
 
 class DefineTask(Task):
-    """Defines so many objects in a queue manager of its own, and as many more with each run."""
+    """Defines objects in a queue manager of its own, and as many more with each run."""
 
     def __init__(self, root: Path, object_type: str, count: int) -> None:
         self._manager = start(NAME, root, True, _LOG, False)
@@ -92,7 +92,7 @@ class DefineTask(Task):
         ]
 
     def _define(self, batch: list[Definition]) -> list[tuple[int, int]]:
-        """Define many and force them once; when each was begun and done."""
+        """Define many objects and force them once. Returns when each was begun and done."""
         manager = self._manager
         taken = []
         with manager.lock:
@@ -105,7 +105,7 @@ class DefineTask(Task):
         return taken
 
     def _sizes(self) -> tuple[int, int, int]:
-        """Resident memory, files but for the log, which is there from the beginning, and what was logged."""
+        """Return resident memory, the size of all files without the log's, and the logged bytes."""
         logged = int(self._manager.log.metrics.logical_bytes)
         self._manager.checkpoint()
         return own_memory(), file_bytes(self._manager.directory.path), logged
@@ -118,7 +118,8 @@ class DefineTask(Task):
 
 
 def own_memory() -> int:
-    """Resident memory of this process, when what is free has been given back: or the next objects would fill that."""
+    """Return the resident memory of this process after free memory was returned: otherwise the next objects would fill
+    that."""
     gc.collect()
     give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
     if give_back is not None:
@@ -127,7 +128,7 @@ def own_memory() -> int:
 
 
 def file_bytes(directory: Path) -> int:
-    """What the files of a queue manager take on disk, but for those of its log."""
+    """Return the disk space of a queue manager's files, without the log's."""
     total = 0
     for path in directory.rglob("*"):
         if path.is_file() and "log" not in path.relative_to(directory).parts:
@@ -136,7 +137,7 @@ def file_bytes(directory: Path) -> int:
 
 
 class KeepTask(Task):
-    """The limit: definitions as bytes in a dictionary, and nothing made of them."""
+    """The limit: definitions kept as bytes in a dictionary."""
 
     def __init__(self, object_type: str, count: int) -> None:
         self._definitions = definitions(object_type)

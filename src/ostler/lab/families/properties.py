@@ -1,7 +1,7 @@
-"""Family `properties`: messages with an MQRFH2 are put and got, by PROPCTL of the queue.
+"""Family `properties`: puts and gets of messages with an MQRFH2, by PROPCTL of the queue.
 
-The program makes the header itself, as programs do that know nothing of message handles. V6COMPAT hands it over as it
-came; COMPAT looks at it first. Puts and gets come in batches, so that the processor time of each is known.
+The program builds the header itself, as programs without message handles do. V6COMPAT returns it unchanged; COMPAT
+parses it first. Puts and gets come in batches, so that the processor time of each is known.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class PropertyLoop(Loop):
         self._md = bytearray(descriptor(False))
         header = _header(self._hconn, properties, self._md)
         if not has_header:
-            # As long as the other, and nothing that anybody would read.
+            # As long as the other message, without any header.
             MQMD.patch(self._md, "Format", b"")
         self._header_bytes = len(header)
         self._body = os.urandom(body_bytes)
@@ -130,7 +130,7 @@ class PropertyLoop(Loop):
         return now
 
     def _used_ns(self) -> int:
-        """By the application, and by the queue manager if that is elsewhere."""
+        """Return the processor time of the application, and of the queue manager if that is another process."""
         return time.process_time_ns() + (used_ns(self._other_pid) if self._other_pid else 0)
 
     def _put_batch(self) -> None:
@@ -173,7 +173,8 @@ class PropertyLoop(Loop):
 
 
 def _header(hconn: int, properties: int, md: bytearray) -> bytes:
-    """An MQRFH2 with so many properties; the descriptor becomes that of a message which begins with it."""
+    """Return an MQRFH2 with this many properties, and change the descriptor to that of a message which begins with
+    it."""
     hmsg, code, reason = mqi.MQCRTMH(hconn, None)
     if code == MQCC_FAILED:
         raise MQError(reason, "MQCRTMH failed.")

@@ -1,7 +1,7 @@
 """Family `response-time`: one application puts a message on an empty queue and gets it back, size by size.
 
-It is bound locally, as in the report, and beside it runs inside the queue manager's process. What must be done at
-least is beside both: an entry of a table and a queue, the exchanges with another process, the forces of a log.
+It is bound locally, as in the report, and also embedded in the queue manager's process. The limits beside both are the
+least work: a table entry and a queue, exchanges with another process, forced writes of a log.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def experiment(context: RunContext) -> Experiment:
 
 
 class ResponseTime(Experiment):
-    """Two ways to be bound, and limits for each persistence."""
+    """Two bindings, and limits for each persistence."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -99,13 +99,13 @@ def is_persistent(step: Step) -> bool:
 
 
 def wanted_samples(scenario: Scenario, is_quick: bool) -> int:
-    """How many timings of a point the report has; the quick form takes what it gets."""
+    """Return the number of samples of a point in the report; 0 for the quick form."""
     stop = scenario.stop
     return int(stop.limit) if stop is not None and stop.kind is StopKind.SAMPLES and not is_quick else 0
 
 
 class PutAndGetLoop(Loop):
-    """The application. A window ends by time: when it has fewer samples than are wanted, it says so."""
+    """The application. A window ends by time: a shortage of samples is reported."""
 
     main_operation = PAIR
 
@@ -142,7 +142,7 @@ class PutAndGetLoop(Loop):
 
 
 class BareRoundTripLoop(Loop):
-    """What keeping a message and finding it again takes at least, in Python."""
+    """The least work to keep a message and find it again, in Python."""
 
     main_operation = PAIR
 
@@ -163,7 +163,7 @@ class BareRoundTripLoop(Loop):
 
 
 class ForceLoop(Loop):
-    """What a log must do at least: the message forced for the put, and a page for the get."""
+    """The least work of a log: the message forced for the put, and a page for the get."""
 
     main_operation = PAIR
 

@@ -1,7 +1,7 @@
-"""Restarting a queue manager again and again: what it reads back differs, by how it ended and what it has.
+"""Repeated restarts of a queue manager, by how it ended and what it holds.
 
-A restart is what the queue manager does until applications can connect. The whole process, from the command on, is
-beside it: starting Python and loading modules takes most of that, however much there is to be read back.
+A restart is the work of the queue manager until applications can connect. The time of the whole process, from the
+command on, is measured beside it: starting Python and loading modules takes most of that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LENGTH: Final = struct.Struct("<I")
 
 
 class RestartTimes(NamedTuple):
-    """Seconds of one restart: of what was to be done, and of the process that did it."""
+    """Seconds of one restart, and of the process that did it."""
 
     restart: float
     process: float
@@ -44,18 +44,18 @@ class Restarts(ReadyLoad):
         self.point_spec = point_spec
         self._results: list[Metric] = []
         self.is_closed = False
-        """Set by another thread when it is closed while it runs, as by control-C: nothing is started any more."""
+        """Set by another thread when it is closed while it runs, as by control-C: no further restart begins."""
 
     def restart(self) -> RestartTimes:
-        """Do it once."""
+        """Restart once."""
         raise NotImplementedError
 
     def found(self) -> list[Metric]:
-        """What the last restart found."""
+        """Return metrics of the last restart."""
         return []
 
     def processes(self) -> Sequence[WatchedProcess]:
-        # Each restart is another process, and is gone before anybody could look at it twice.
+        # Each restart is another process, and gone before it could be sampled twice.
         return ()
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
@@ -84,7 +84,7 @@ class Restarts(ReadyLoad):
 
 
 def count_in(recorder: PhaseRecorder, phase: int, operation: str, seconds: float, ended_ns: int) -> None:
-    """Count what took so long in the phase in which it began, also when it ended behind it."""
+    """Count an operation in the phase in which it began, also when it ended later."""
     timeline = recorder.timeline
     ends = {WARMING_UP: timeline.measured_ns, MEASURED: timeline.cool_ns, COOLING_DOWN: timeline.end_ns}
     at_ns = min(ended_ns, ends[phase] - 1)
@@ -92,9 +92,9 @@ def count_in(recorder: PhaseRecorder, phase: int, operation: str, seconds: float
 
 
 class QueueManagerRestarts(Restarts):
-    """A queue manager that is killed and started again: it finds each time what it found before.
+    """A queue manager that is killed and started again: it finds the same each time.
 
-    `counted` says how many of the objects in question it has, `expected` how many there should be.
+    `counted` returns how many of the objects in question it has, `expected` is how many there should be.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class QueueManagerRestarts(Restarts):
 
 
 class BareReading(Restarts):
-    """What a restart must do at least: read definitions from one file, and keep them by number."""
+    """The least work of a restart: read definitions from one file, and keep them by number."""
 
     def __init__(self, point_spec: PointSpec, path: Path, definitions: Iterable[bytes]) -> None:
         super().__init__(point_spec)
@@ -154,7 +154,7 @@ class BareReading(Restarts):
 
 
 def read_definitions(path: str) -> float:
-    """Read a file of definitions; the seconds it took."""
+    """Read a file of definitions, and return the seconds it took."""
     began = time.perf_counter()
     data = Path(path).read_bytes()
     kept: dict[int, bytes] = {}

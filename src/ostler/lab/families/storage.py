@@ -1,6 +1,6 @@
-"""Family `storage`: what memory a queue manager takes for each connection, for each client channel, for each object.
+"""Family `storage`: the memory of a queue manager for each connection, each client channel and each object.
 
-Here it is the resident memory of its process: what that grows by, divided by how many there are.
+It is the growth of the resident memory of its process, divided by their number.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _OnQueueManagers(Experiment):
         self._made = 0
 
     def _server(self, sharing: int, make: MakeTask, agreements: Sequence[Agreement]) -> ConnectionServer:
-        """`sharing` is SHARECNV of the channel."""
+        """Return a server; `sharing` is SHARECNV of the channel."""
         self._made += 1
         commands = (f"DEFINE QLOCAL({footprint.QUEUE}) MAXDEPTH(999999999)",)
         accounting = self._context.settings.accounting
@@ -82,7 +82,7 @@ class _OnQueueManagers(Experiment):
         return _CONNECTIONS_QUICK if self._context.settings.is_quick else _CONNECTIONS
 
     def _bare(self) -> ReadyLoad:
-        """The limit of every kind of connection: a socket that is kept."""
+        """Return the limit of every kind of connection: a socket that is kept."""
         sockets = self._connections()
         point_spec = PointSpec(sockets, 0, False, main_operation=CONNECT)
         return OnFreshServers(point_spec, partial(BareConnectionServer, partial(_bare, sockets)))
@@ -92,7 +92,7 @@ class _OnQueueManagers(Experiment):
 
 
 class ConnectionStorage(_OnQueueManagers):
-    """Connections that do nothing: local ones, over client channels, and message channels."""
+    """Idle connections: local ones, over client channels, and message channels."""
 
     def contestants(self) -> Sequence[Contestant]:
         others = (_LOCAL, _MESSAGE_CHANNEL)

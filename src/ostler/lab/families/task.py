@@ -1,6 +1,6 @@
-"""What is measured in a process of its own by one thread: tasks, and loops that call verb after verb.
+"""Tasks: measurements by one thread in a process of its own, and loops of verb calls.
 
-A task is made in its process and lives there, so nothing of it is copied between processes but what it counted.
+A task is made in its process and stays there, so only its counts are copied between processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRe
 from ostler.lab.runner.contract import Metric
 
 RESULT: Final = "experiment"
-"""The source of figures that an experiment itself has come to."""
+"""The source of metrics that an experiment itself reports."""
 ENDED: Final = COOLING_DOWN + 1
 _SECOND_NS: Final = 1_000_000_000
 
@@ -25,32 +25,32 @@ class Task(ABC):
 
     @abstractmethod
     def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
-        """Do it, count it, and say what it came to beyond that."""
+        """Run the task, record its operations, and return further results."""
 
     def metrics(self) -> list[Metric]:
-        """Counters that only grow. Called from another thread while it runs."""
+        """Return counters that only grow. Called from another thread while the task runs."""
         return []
 
     @abstractmethod
     def close(self) -> None:
-        """Leave in good order."""
+        """Disconnect in good order."""
 
 
 class Loop(Task):
-    """Turns, one after the other, from the beginning of the timeline to its end."""
+    """A task that repeats turns from the beginning of the timeline to its end."""
 
     main_operation: str
 
     @abstractmethod
     def begin(self, recorder: PhaseRecorder) -> None:
-        """Hold the operations that turns will count."""
+        """Look up the operations that turns will count."""
 
     @abstractmethod
     def turn(self) -> int:
-        """One turn; the moment at which it ended."""
+        """Do one turn, and return the time at which it ended."""
 
     def entered(self, phase: int) -> None:
-        """A phase has begun, or the load has ENDED."""
+        """Called when a phase begins, and with ENDED after the last."""
 
     def results(self) -> list[Metric]:
         return []
@@ -91,19 +91,19 @@ class ProcessorUse:
 
 
 def wait_until(moment_ns: int) -> int:
-    """Until then; the moment it is now. Loads begin together, however late one of them hears of it."""
+    """Wait until a time, and return the current time. Loads begin together, even if one of them is started late."""
     while (now := time.perf_counter_ns()) < moment_ns:
         time.sleep((moment_ns - now) / _SECOND_NS)
     return now
 
 
 def completed(recorder: PhaseRecorder, operation: str) -> int:
-    """How often an operation was done up to now."""
+    """Return the number of operations so far."""
     return sum(_count(recorder, operation, phase) for phase in range(len(recorder.phases)))
 
 
 def measured_count(recorder: PhaseRecorder, operation: str) -> int:
-    """How often an operation was done within the window."""
+    """Return the number of operations within the window."""
     return _count(recorder, operation, MEASURED)
 
 

@@ -1,6 +1,6 @@
-"""A task in a process of its own, told through one pipe what to do and asked through another how it stands.
+"""A task in a process of its own, with one pipe for orders and another for metrics.
 
-The process ends when its pipes do: whoever started it may be killed, and it is gone with him.
+The process ends with its pipes, so it does not outlive a parent that was killed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Counters = Callable[[], Sequence[Metric]]
 
 
 class TaskProcess:
-    """Made when this returns. `make` is called in the new process, and must be picklable."""
+    """A task that is ready when this returns. `make` is called in the new process, and must be picklable."""
 
     def __init__(self, make: Callable[[], Task], role: str = DRIVER) -> None:
         context = multiprocessing.get_context("spawn")
@@ -74,7 +74,7 @@ class TaskProcess:
         return WatchedProcess(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
 
     def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[WorkerCounts, list[Metric]]:
-        """What it counted, and what it came to. Raises PointFailed with its words."""
+        """Run the task; return its counts and results. Raises PointFailed with its error."""
         with contextlib.suppress(OSError):
             self._orders.send(timeline)
         seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
@@ -82,7 +82,7 @@ class TaskProcess:
         return WorkerCounts(worker, unpack_phases(lines)), results
 
     def metrics(self) -> list[Metric]:
-        """From any thread; nothing when the process has ended."""
+        """Return its metrics, from any thread; nothing when the process has ended."""
         with self._asking, contextlib.suppress(OSError, EOFError):
             self._questions.send(None)
             if self._questions.poll(_ANSWER_SECONDS_MAX):
@@ -91,10 +91,10 @@ class TaskProcess:
         return []
 
     def end(self) -> None:
-        """In good order when it does nothing; at once, after a moment, when it is under way."""
+        """End it in good order when it is idle; kill it after a moment when it is busy."""
         self._orders.close()
         self._process.join(_ORDERLY_SECONDS_MAX)
-        # Without anybody to ask it, it is gone.
+        # The process ends when this pipe is closed.
         self._questions.close()
         self._process.join(_END_SECONDS_MAX)
         if self._process.is_alive():
@@ -122,8 +122,8 @@ class TaskProcess:
 
 
 def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) -> None:
-    """The process, from inside."""
-    # Control-C at the terminal is for whoever started this: he ends it.
+    """Run the task: the main function of the process."""
+    # Control-C at the terminal is for the parent, which ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     task: Task | None = None
     try:
@@ -162,20 +162,20 @@ def _answer_metrics(questions: Connection, task: Task) -> None:
             questions.recv()
             questions.send(task.metrics())
     except (EOFError, OSError):
-        # Nobody asks any more: he was killed, and what is measured here is of no use to anybody.
+        # The parent was killed, and the measurement is of no use.
         os._exit(1)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Operations whose sum the queue manager must have counted as well, under the name of its counter."""
+    """Operations whose sum the queue manager must have counted as well, and the name of its counter."""
 
     operations: tuple[str, ...]
     counter: str
 
 
 def operations_done(counted: Sequence[WorkerCounts], names: Sequence[str]) -> int:
-    """How often operations were done in all phases of a load."""
+    """Return the number of operations in all phases of a load."""
     return sum(
         second.count
         for each in counted
@@ -186,7 +186,7 @@ def operations_done(counted: Sequence[WorkerCounts], names: Sequence[str]) -> in
 
 
 class ReadyTask(ReadyLoad):
-    """One task, and whose counters are asked: its own, or those of a queue manager in another process."""
+    """One task, and the counters to read: its own, or those of a queue manager in another process."""
 
     def __init__(
         self,

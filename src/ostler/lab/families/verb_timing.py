@@ -1,4 +1,4 @@
-"""Family `verb-timing`: a single-threaded program calls one verb again and again, and what belongs to it.
+"""Family `verb-timing`: a single-threaded program calls one verb repeatedly, with the verbs it depends on.
 
 To time MQCONN it must also disconnect, to time MQGET it must put: those are timed as well. A step of MQPUT or MQGET has
 both persistences, and one of MQCMIT or MQBACK several units of work; the main operation is the plainest.
@@ -41,7 +41,7 @@ _LOG: Final = LogSection(file_pages=2048)
 _PROBE_FILE_BYTES: Final = 16 << 20
 _PAGE: Final = bytes(4096)
 _PLAIN_TURNS: Final = 10
-# The operation that stands for a verb in tables.
+# The operation that represents a verb in tables.
 MAIN: Final = {
     "MQCONN": "MQCONN",
     "MQDISC": "MQDISC",
@@ -113,7 +113,7 @@ def _verb(step: Step) -> str:
 
 
 def _agreements(verb: str) -> tuple[Agreement, ...]:
-    """What the queue manager counts as well."""
+    """Return the operations that the queue manager counts as well."""
     if verb in _CONNECTING:
         return (Agreement(("MQCONN",), "connections"),)
     if verb in _OPENING:
@@ -124,7 +124,7 @@ def _agreements(verb: str) -> tuple[Agreement, ...]:
 
 
 class VerbLoop(Loop):
-    """The program, which does of its turn only what the verb needs."""
+    """The program, which does only the part of a turn that the verb needs."""
 
     def __init__(self, host: Host, verb: str) -> None:
         self.main_operation = MAIN[verb]
@@ -160,7 +160,7 @@ class VerbLoop(Loop):
             program.open()
             program.close()
         elif verb in _SENDING:
-            # A force takes so long that others would hardly have their turn.
+            # A forced write takes so long that the other operations would hardly get a turn.
             self._turns += 1
             if self._turns % _PLAIN_TURNS:
                 program.put_and_get(NON_PERSISTENT, False)
@@ -181,11 +181,11 @@ class VerbLoop(Loop):
 
 
 def _forget(name: str, began_ns: int, ended_ns: int) -> None:
-    """For calls that set the scene."""
+    """Ignore the timing of preparatory calls."""
 
 
 class NothingLoop(Loop):
-    """What a call costs that does nothing."""
+    """The cost of a call that does nothing."""
 
     def __init__(self, main_operation: str) -> None:
         self.main_operation = main_operation
@@ -205,7 +205,7 @@ class NothingLoop(Loop):
 
 
 class PageLoop(Loop):
-    """What a commit must at least write, and force."""
+    """The least work of a commit: write a page and force it."""
 
     def __init__(self, path: Path, main_operation: str) -> None:
         self.main_operation = main_operation

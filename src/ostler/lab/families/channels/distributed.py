@@ -1,6 +1,6 @@
-"""Family `distributed`: requests and replies, or messages one way, between two queue managers over message channels.
+"""Family `distributed`: requests and replies, or one-way messages, between two queue managers over message channels.
 
-Beside them, in the same run: the same load on one queue manager, and two RabbitMQ nodes with shovels between them.
+In the same run: the same load on one queue manager, and two RabbitMQ nodes with shovels between them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from ostler.lab.scenarios.steps import Step
 
 ONE_MANAGER: Final = OstlerContestant("Ostler, one queue manager")
 SHOVELS_MAX: Final = 50
-"""More than that say nothing of a shovel, and take a node long to start."""
+"""More shovels show nothing new, and take a node long to start."""
 _SHOWN_CHANNELS_MAX: Final = 100
 
 
@@ -71,7 +71,7 @@ def experiment(context: RunContext) -> Experiment:
 
 
 class ReadyPairLoad(ReadyOstlerLoad):
-    """A load on two queue managers. What their channels did stands among the results."""
+    """A load on two queue managers. The metrics of their channels are among the results."""
 
     def __init__(self, loads: Sequence[AnyLoad], point_spec: PointSpec, pair: QueueManagerPair, kind: str) -> None:
         super().__init__(loads[0], loads[1:], point_spec, pair.managers, kind)
@@ -102,7 +102,7 @@ class ReadyPairLoad(ReadyOstlerLoad):
 
 
 class DistributedExperiment(LoadExperiment):
-    """Two queue managers, one, and shovels, under the same load."""
+    """Two queue managers, one queue manager, and shovels under the same load."""
 
     def __init__(self, context: RunContext) -> None:
         super().__init__(context, distributed_point, (VERB_BY_VERB, ONE_MANAGER))
@@ -125,7 +125,7 @@ class DistributedExperiment(LoadExperiment):
         found = super()._ostler(ours)
         if ours is not ONE_MANAGER or found is None:
             return found
-        # Whatever differs in channels only is the same load for one queue manager.
+        # Steps that differ in channels only are the same load for one queue manager.
         steps: list[int] = []
         seen: list[LoadPoint] = []
         for number in sorted(self._points):
@@ -188,7 +188,7 @@ class DistributedExperiment(LoadExperiment):
     # -- what runs -----------------------------------------------------------------------------------------------------
 
     def _pair(self, point: DistributedPoint) -> QueueManagerPair:
-        """Both queue managers and their channels: those that run, if they are as the point wants them and well."""
+        """Return both queue managers and their channels: the running ones if they are alive and match the point."""
         plan_of_both = replace(point.manager, commands=())
         own_replies = point.requesters if point.own_replies else 0
         wanted = (plan_of_both, point.wiring, point.pairs, own_replies)
@@ -222,19 +222,19 @@ class DistributedExperiment(LoadExperiment):
 
 
 def _replaced_cipher(point: LoadPoint) -> tuple[str, str]:
-    """The CipherSpec that was asked for, and the one in its place; empty where it is itself used."""
+    """Return the requested CipherSpec and its substitute; empty where it is used itself."""
     return point.parameters.get(IN_THE_PLACE_OF, ""), point.parameters.get(CIPHER_SPEC, "")
 
 
 def _can_shovel(point: DistributedPoint) -> bool:
-    """Whether shovels do the same: nothing encrypted, and no option of a channel that they do not have."""
+    """Shovels can do the same: nothing encrypted, and no channel option that they lack."""
     wiring = point.wiring
     usual = wiring.batch_size == USUAL_BATCH and wiring.nonpersistent_speed == FAST
     return usual and not wiring.cipher_spec and wiring.routes <= SHOVELS_MAX
 
 
 def _check_descriptors(point: DistributedPoint, scenario: Scenario) -> None:
-    """Before channels by the thousand are made that cannot be connected."""
+    """Check the limit of descriptors before thousands of channels are defined that could not connect."""
     most = sockets_max(DESCRIPTORS_KEPT)
     needed = 2 * point.wiring.routes + point.requesters
     if needed > most:

@@ -1,4 +1,4 @@
-"""From a scenario of distributed queuing and a step of its sweeps to the load, and to the channels that carry it."""
+"""Translation of a distributed scenario and a step of its sweeps into the load and the channels that carry it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostler.lab.scenarios.steps import Step
 from ostler.model import cipher_specs
 
 STAND_IN_CIPHER: Final = "ECDHE_RSA_AES_256_GCM_SHA384"
-"""In the place of a CipherSpec that is refused today."""
+"""The substitute for a CipherSpec that is rejected today."""
 NO_CIPHER: Final = "none"
 CIPHER_SPEC: Final = "CipherSpec"
 IN_THE_PLACE_OF: Final = "in the place of"
@@ -25,25 +25,25 @@ _WINDOW_MESSAGES: Final = 4000
 _WINDOW_BYTES: Final = 64 << 20
 _PER_CHANNEL: Final = ("channel", "channel pair")
 MOST: Final = "most"
-"""As many channels as a queue manager may have descriptors for, with the applications that each has."""
+"""As many channels as a queue manager has descriptors for, including the applications of each."""
 DESCRIPTORS_KEPT: Final = 700
-"""A queue manager keeps 256 for itself: listeners, files of the log and of queues. Commands need some, too."""
+"""A queue manager reserves 256 for listeners and for files of the log and of queues. Commands need some too."""
 ROUTES_MAX: Final = 20_000
-"""Channels connect from ports of one address, of which there are some 28,000."""
+"""Channels connect from ports of one address, of which about 28,000 are available."""
 
 
 @dataclass(frozen=True)
 class DistributedPoint(LoadPoint):
-    """The load of a step. `manager` is as one queue manager would be that has all of it."""
+    """The load of a step. `manager` is the plan of a single queue manager that has all of it."""
 
     wiring: Wiring = field(default_factory=Wiring)
 
 
 def distributed_point(scenario: Scenario, step: Step) -> DistributedPoint:
-    """What is measured at a step. A scenario whose load is flat out is one way; all others are requests and replies."""
+    """Return the load of a step. A scenario with an unlimited rate is one-way; all others are request and reply."""
     points = step.points
     wiring = _wiring(scenario, points)
-    # Both queue managers do one thing together, and their queues are not shared out between them.
+    # Both queue managers work together, and their queues are not divided between them.
     found = load_point(replace(scenario, queue_managers=(1,)), step)
     if "messages" in points:
         found = replace(found, persistent=not _is_nonpersistent(points))
@@ -70,7 +70,7 @@ def _wiring(scenario: Scenario, points: Mapping[str, Point]) -> Wiring:
         nonpersistent_speed=_speed(points),
         cipher_spec=cipher_spec,
         key_reset_bytes=_number(scenario, points, "key_reset_bytes", 0) if cipher_spec else 0,
-        # By other names where operations are not messages, so that their rates are not compared as if they were.
+        # Parameters have other names where operations are not messages, so that their rates are not compared.
         round_trip_ms=_number(scenario, points, "round_trip_ms", _number(scenario, points, "distance_ms", 0)),
         channels_max=_number(scenario, points, "channels_max", 0),
     )
@@ -84,14 +84,15 @@ def _routes(scenario: Scenario, points: Mapping[str, Point]) -> int:
 
 
 def most_routes(scenario: Scenario) -> int:
-    """How many routes fit: each has two channels at a queue manager, and so many applications. Not more than ports."""
+    """Return the number of routes that fit. Each has two channels at a queue manager and some applications; ports are a
+    limit too."""
     role = role_of(scenario, REQUESTERS)
     applications = role.counts[0] if role is not None and role.per in _PER_CHANNEL and role.counts else 0
     return min(sockets_max(DESCRIPTORS_KEPT) // (2 + applications), ROUTES_MAX)
 
 
 def _speed(points: Mapping[str, Point]) -> str:
-    """NPMSPEED: what kind of messages there are may say it."""
+    """Return NPMSPEED; the kind of messages may determine it."""
     return str(points.get("messages", FAST)).rpartition(", ")[2] if _is_nonpersistent(points) else FAST
 
 
@@ -104,7 +105,7 @@ def _cipher_asked(scenario: Scenario, points: Mapping[str, Point]) -> str:
 
 
 def usable_cipher(asked: str) -> str:
-    """The CipherSpec to use; empty for none."""
+    """Return the CipherSpec to use; empty for none."""
     if asked == NO_CIPHER:
         return ""
     found = cipher_specs.find(asked)
@@ -128,7 +129,8 @@ def _responders(scenario: Scenario, found: LoadPoint, requesters: int, pairs: in
 
 
 def _one_way(found: LoadPoint, wiring: Wiring, producers: int, consumers: int) -> LoadPoint:
-    """A queue for each channel. Producers wait when more is on its way than shows how fast channels are."""
+    """Return a one-way load with a queue for each channel. Producers wait when more messages are in flight than a
+    measurement needs."""
     window = max(wiring.routes, min(_WINDOW_MESSAGES, _WINDOW_BYTES // max(found.body_bytes, 1)))
     return replace(
         found,
@@ -148,7 +150,7 @@ def _shown(wiring: Wiring, scenario: Scenario, points: Mapping[str, Point]) -> d
         "batch size": str(wiring.batch_size),
         "nonpersistent speed": wiring.nonpersistent_speed,
     }
-    # What it came to here says more than the word.
+    # The number that was determined is more useful than the word.
     shown |= {name: str(wiring.routes) for name, value in points.items() if value == MOST}
     if wiring.cipher_spec:
         shown[CIPHER_SPEC] = wiring.cipher_spec

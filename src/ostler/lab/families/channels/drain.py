@@ -1,8 +1,8 @@
-"""How fast one channel empties its transmission queue: nothing else is done meanwhile.
+"""The speed at which one channel empties its transmission queue, while nothing else is done.
 
-Messages are put while the channel is stopped. Then it is started, and the queue at the other end is watched until all
-of them are there. What lies between the first that are seen and the last is the channel's own time: neither its start
-nor any application counts.
+Messages are put while the channel is stopped. Then it is started, and the queue at the other end is polled until all of
+them have arrived. The time between the first messages seen and the last is the channel's own: neither its start nor an
+application counts.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from ostler.lab.scenarios.steps import Step
 from ostler.server.config.directories import QueueManagerDirectory
 
 DRAINED_PARAMETER: Final = "drained_messages"
-"""Scenarios that have it are run by this."""
+"""Scenarios with this parameter use this experiment."""
 DRAIN: Final = "drain"
 DRAINED: Final = "messages drained"
-"""A parameter of points: how many messages each drain is of."""
+"""A parameter of points: the number of messages of each drain."""
 RATE: Final = "messages per second of the channel"
 PER_BATCH: Final = "messages per batch"
 SENDING: Final = "processor time of the sending queue manager, us per message"
@@ -61,7 +61,7 @@ _CHANNEL: Final = wires.channel_name(ASKING, ANSWERING, 0)
 
 
 class ChannelDrain(Experiment):
-    """Two queue managers, which stay until a step wants other channels."""
+    """Two queue managers, which are kept until a step needs other channels."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -101,7 +101,8 @@ class ChannelDrain(Experiment):
 
 
 def messages_to_drain(most: int, wiring: Wiring) -> int:
-    """Fewer over a distance, for which small batches take long: what one batch in a round trip brings in 2 s."""
+    """Return fewer messages over a distance, where small batches take long: what one batch for each round trip carries
+    in 2 s."""
     if not wiring.round_trip_ms:
         return most
     return min(most, max(_LEAST, _ENOUGH_MS // wiring.round_trip_ms * wiring.batch_size))
@@ -109,7 +110,7 @@ def messages_to_drain(most: int, wiring: Wiring) -> int:
 
 @dataclass(frozen=True)
 class Work:
-    """What a drain is: of whom, and of how many messages."""
+    """The description of a drain: queue managers and messages."""
 
     root: Path
     pids: tuple[int, int]
@@ -120,7 +121,7 @@ class Work:
 
 
 class DrainTask(Loop):
-    """Stops the channel, puts, starts it, and watches how the messages arrive."""
+    """Stops the channel, puts, starts it, and polls the arrival of the messages."""
 
     main_operation = DRAIN
 
@@ -142,10 +143,11 @@ class DrainTask(Loop):
     def turn(self) -> int:
         self._mqsc(0, f"STOP CHANNEL({_CHANNEL})")
         self._until(lambda: self._state() in ("STOPPED", ""), "does not stop")
-        # What came the last time. A channel that runs has the queue open for some seconds more; one that stops has not.
+        # Clear the messages of the last turn. A running channel has the queue open for some seconds more; a stopped one
+        # has not.
         self._until(self._is_cleared, "does not leave its queue")
         self._fill()
-        # It carries messages before the command is answered, and the first of them are to be seen.
+        # The channel carries messages before the command is answered, and the first of them must be seen.
         start = threading.Thread(target=self._mqsc, args=(0, f"START CHANNEL({_CHANNEL})"), daemon=True)
         began, end = self._drain(start)
         self._note_batches()
@@ -162,12 +164,12 @@ class DrainTask(Loop):
                 self._asking.commit()
 
     def _drain(self, start: threading.Thread) -> tuple[int, int]:
-        """Start it: when the first message was at the other end, and when the last."""
+        """Start the channel, and return when the first message had arrived, and when the last had."""
         wanted = self._work.messages
         used = [process_ns(pid) for pid in self._work.pids]
         started = time.perf_counter_ns()
         start.start()
-        # It cannot be cleared while it is open.
+        # A queue cannot be cleared while it is open.
         with self._answering.open(request_queue(0), "s") as target:
             self._until(lambda: target.depth > 0, "brings nothing")
             began, first = time.perf_counter_ns(), target.depth
@@ -175,10 +177,10 @@ class DrainTask(Loop):
             end = time.perf_counter_ns()
         start.join()
         used = [process_ns(pid) - was for pid, was in zip(self._work.pids, used, strict=True)]
-        # Those that were there when they were first seen came as fast as the others, but not before the start.
+        # Messages that were there at the first poll came as fast as the others, but not before the start.
         began = max(end - (end - began) * wanted // max(wanted - first, 1), started)
         self._found.append(Metric(RESULT, RATE, wanted * 1e9 / (end - began), position=self._turns))
-        # Over a distance much is sent before anything is seen, so that all of it is set against all messages.
+        # Over a distance much is sent before anything is seen, so that all processor time is divided by all messages.
         for name, spent in zip((SENDING, RECEIVING), used, strict=True):
             self._found.append(Metric(RESULT, name, spent / 1e3 / wanted, position=self._turns))
         return began, end
@@ -189,7 +191,7 @@ class DrainTask(Loop):
             messages, batches = (wires.total(lines, name) for name in ("MSGS", "BATCHES"))
             if messages <= batches * self._work.batch_size:
                 break
-            # A batch is counted when its answer is there. Messages that go ahead of batches are in none.
+            # A batch is counted when its confirmation has arrived. Fast non-persistent messages belong to no batch.
             time.sleep(_POLL_SECONDS)
         if batches:
             self._found.append(Metric(RESULT, PER_BATCH, messages / batches, position=self._turns))

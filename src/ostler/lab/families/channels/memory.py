@@ -1,4 +1,4 @@
-"""Message channels that have carried a message and stay: what memory their two ends take."""
+"""The memory of both ends of message channels that have carried a message and stay connected."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ChannelMemory(Experiment):
         return self.channels(int(step.points["message_bytes"]))
 
     def channels(self, message_bytes: int) -> ReadyLoad:
-        """Channels that carry a message of that size, and stay."""
+        """Prepare channels that carry a message of that size, and stay."""
         count = _CHANNELS_QUICK if self._context.settings.is_quick else _CHANNELS
         point_spec = PointSpec(count, message_bytes, False, main_operation=CONNECT)
         return OnFreshServers(point_spec, partial(self._server, count, message_bytes))
@@ -142,7 +142,7 @@ class ChannelMemoryTask(Task):
         ]
 
     def _channel(self, recorder: PhaseRecorder, route: int, commands: Sequence[str]) -> int:
-        """One more channel that has carried something and stays; the moment at which it had."""
+        """Start one more channel and send a message through it. Returns the time at which it arrived."""
         name = wires.channel_name(ASKING, ANSWERING, route)
         began = time.perf_counter_ns()
         self._mqsc("\n".join(commands))

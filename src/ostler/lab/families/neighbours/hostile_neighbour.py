@@ -1,8 +1,8 @@
-"""Family `neighbours`: what a client feels of another one that does whatever it may.
+"""Family `neighbours`: the effect of one client that uses all it may on the response times of another.
 
-The victim is an application whose requests are due at fixed times, whatever the queue manager does. A round trip counts
-from when its request was due, and all that were due by the end of the window count in it: those that are answered later
-with the whole time, until the victim gives up, and those that are not answered then with the time they have waited.
+The victim is an application whose requests are due at fixed times, whatever the queue manager does. A round trip is
+timed from when its request was due. All requests due by the end of the window count: those answered later with their
+whole time, until the victim gives up, and unanswered ones with the time they have waited (no coordinated omission).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from ostler.lab.store.roles import NEIGHBOUR
 from ostler.server.config.qm_ini import LogSection
 
 AIM_MET: Final = "aim met"
-"""1 or 0: p99 and the highest of all round trips against what the scenario aims at."""
+"""1 or 0: p99 and the maximum of all round trips meet the aim of the scenario."""
 HIGHEST: Final = "highest round trip, ms"
 SAMPLES: Final = "round trips, samples"
 ANSWERED: Final = "round trips answered within the window, per second"
@@ -80,7 +80,7 @@ PEAK_MEMORY: Final = "queue manager peak memory, MB"
 MEMORY_GROWN: Final = "queue manager memory grown, MB"
 STOCK: Final = "messages or topics prepared"
 GIVE_UP_SECONDS: Final = 60.0
-"""Behind the end of the window: so long the victim waits for what was due in it."""
+"""The victim waits this long after the window for answers that were due in it."""
 REQUESTERS: Final = 4
 _PREPARE_SECONDS_MAX: Final = 900.0
 _AT_ONCE: Final = 10_000
@@ -102,8 +102,8 @@ def experiment(context: RunContext) -> Experiment:
 
 
 class HostileNeighbours(Experiment):
-    """A queue manager for each neighbour, so that none finds what another one has left. It stays for all repetitions,
-    with what was prepared, unless it is still busy with what the neighbour asked of it."""
+    """A queue manager for each neighbour, so that none finds leftovers of another. It is kept for all repetitions with
+    its contents, unless it is still busy with requests of the neighbour."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -137,9 +137,9 @@ class HostileNeighbours(Experiment):
     def _settle_manager(
         self, kind: str, victim_of: Callable[[Address], TaskProcess]
     ) -> tuple[_TestBed, int, TaskProcess]:
-        """A queue manager with what is needed, what there is of it, and the victim, which is let in.
+        """Return a queue manager with its contents, their number, and the connected victim.
 
-        One that does not let it in is still busy with what was asked of it before: another one takes its place.
+        A queue manager that does not accept the victim is still busy with earlier requests, and is replaced.
         """
         is_used = self._test_bed is not None and self._test_bed.kind == kind
         ground = self._test_bed_for(kind)
@@ -178,7 +178,8 @@ def _victim(address: Address, per_second: float, message_bytes: int) -> TaskProc
 
 
 def _commands(kind: str, sizes: Sizes) -> tuple[str, ...]:
-    """The victim's queues, the neighbour's, and what each would run into that is no defence, but a default."""
+    """Return the queues of the victim and of the neighbour, and attributes that lift default limits which are not a
+    defence."""
     queues = tuple(f"DEFINE QLOCAL({name}) MAXDEPTH({_MANY}) MAXMSGL({_LONGEST})" for name in (STORE, WORK))
     found = (
         *pair_commands(1),
@@ -193,21 +194,22 @@ def _commands(kind: str, sizes: Sizes) -> tuple[str, ...]:
 
 
 class _TestBed:
-    """A queue manager, and what one kind of neighbour needs there before it begins."""
+    """A queue manager, and the objects and messages that one kind of neighbour needs."""
 
     def __init__(self, kind: str, manager: LabQueueManager, sizes: Sizes, say: Callable[[str], None]) -> None:
         self.kind = kind
         self.manager = manager
         self.is_spoilt = False
-        """It may still be busy with what somebody asked who is gone."""
+        """It may still be busy with requests of a client that is gone."""
         self._sizes = sizes
         self._say = say
         self._topics = 0
 
     def fill(self) -> int:
-        """Have as many messages or topics as this kind needs; how many there are. What a limit refuses is done without.
+        """Create as many messages or topics as this kind needs, and return their number. It does without those that a
+        limit rejects.
 
-        It takes a while, which is told as it goes, and is given up after a quarter of an hour.
+        The progress is reported, and it gives up after a quarter of an hour.
         """
         sizes = self._sizes
         if self.kind in (WILDCARD, DISPLAY):
@@ -270,7 +272,7 @@ class _TestBed:
 
 
 class Victim(Task):
-    """Requesters and responders of one application, in one loop, at a rate."""
+    """The requesters and responders of one application, in one loop, at a fixed rate."""
 
     def __init__(self, address: Address, per_second: float, message_bytes: int) -> None:
         terms = MqTerms(1, message_bytes, persistent=False, channel=CHANNEL)
@@ -282,7 +284,7 @@ class Victim(Task):
 
     def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
-        # Nothing is due behind the window. Whatever ends behind it counts in it.
+        # Nothing is due after the window. Operations that end after it count in it.
         own = Timeline(timeline.begin_ns, timeline.measured_ns, NEVER_NS, timeline.cool_ns)
         give_up_ns = timeline.cool_ns + round(GIVE_UP_SECONDS * _SECOND_NS)
         lost = 0
@@ -299,7 +301,7 @@ class Victim(Task):
         schedule = self._pace.schedule
         unfinished = schedule.unfinished_ns() if schedule is not None else []
         for due_ns in unfinished:
-            # Not answered, and not left out: it has waited at least so long.
+            # It is not answered, and must not be omitted: it has waited at least this long.
             if due_ns < now:
                 operation.record(due_ns, now, late=True)
         if lost:
@@ -318,13 +320,13 @@ class Victim(Task):
 
 
 def answered_within(operation: OperationRecorder, timeline: Timeline) -> int:
-    """How many operations ended within the window, of those that are counted in it; to the second."""
+    """Return the number of operations that ended within the window, of those counted in it, to the second."""
     seconds = timeline.measured_seconds
     return sum(found.count for number, found in operation.seconds.items() if number < seconds)
 
 
 def keep_within(operation: OperationRecorder, timeline: Timeline) -> None:
-    """Have what ended behind the window count in its last second, with the time that it took."""
+    """Count operations that ended after the window in its last second, with the time that they took."""
     last = max(int(timeline.measured_seconds - 1e-9), 0)
     behind = [operation.seconds.pop(number) for number in sorted(operation.seconds) if number > last]
     for second in behind:
@@ -378,10 +380,10 @@ class Neighbourhood(ReadyLoad):
         manager = self._test_bed.manager
         if not manager.is_alive:
             raise PointFailed(manager.describe_end())
-        theirs, deeds = beside.found()
+        theirs, counts = beside.found()
         metrics = {each.name: each.value for each in results}
         self._test_bed.is_spoilt = bool(metrics[UNANSWERED] or metrics[LINKS_LOST])
-        self._results = [*self._grade(counted, metrics), *results, *watch.metrics(), *deeds]
+        self._results = [*self._grade(counted, metrics), *results, *watch.metrics(), *counts]
         return [counted, *theirs]
 
     def _grade(self, counted: WorkerCounts, metrics: Mapping[str, float]) -> list[Metric]:
@@ -462,7 +464,7 @@ class _ManagerWatch:
             self._used = 100 * (process_ns(self._pid) - used) / seconds
             self._poll_until(NEVER_NS)
         except (OSError, ValueError, IndexError):
-            # It has ended, and whoever puts the load on hears of that.
+            # The process has ended, which the load reports.
             return
 
     def _poll_until(self, moment_ns: int) -> None:

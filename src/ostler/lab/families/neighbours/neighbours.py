@@ -1,7 +1,7 @@
 """Ten kinds of neighbours: authorised clients that do what they may, and as much of it as they can.
 
-Each is a process of its own, with connections and queues of its own, over TCP through a server-connection channel. It
-goes on until its time is over, whatever is refused: that is counted, and it begins again.
+Each is a process of its own, with its own connections and queues, over TCP through a server-connection channel. It
+continues until its time is over: rejected operations are counted, and repeated.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ UNIT: Final = "huge unit of work"
 UNREAD: Final = "never reading"
 
 STORE: Final = "LAB.NEIGHBOUR.STORE"
-"""What is filled before, and browsed, selected from or cleared."""
+"""The queue that is filled before, and browsed, selected from or cleared."""
 WORK: Final = "LAB.NEIGHBOUR.WORK"
 DISPLAYED_QUEUES: Final = "LAB.NEIGHBOUR.SHOWN"
 
@@ -72,7 +72,7 @@ ERRORS: Final = "neighbour's errors"
 UNFINISHED: Final = "neighbour's operations without an end"
 FEWER_WHEN_QUICK: Final = 10
 _GRACE_SECONDS: Final = 3.0
-"""An operation that is under way at the end may take so long, and is left then."""
+"""An operation in flight at the end may take this long, and is abandoned then."""
 _PAUSE_SECONDS: Final = 0.05
 _COMMAND_SECONDS_MAX: Final = 60.0
 _UNIT_SECONDS_MAX: Final = 90.0
@@ -87,7 +87,7 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much a neighbour has to work with. The issue's own in full; the quick form has a tenth of what is counted."""
+    """The amounts a neighbour works with. The quick form has a tenth of the counted ones."""
 
     browse_messages: int
     selector_messages: int
@@ -107,7 +107,7 @@ class Sizes:
 
     @classmethod
     def of(cls, parameters: dict[str, int], is_quick: bool) -> Sizes:
-        """From the parameters of the scenario."""
+        """Return the amounts from the parameters of the scenario."""
         fewer = FEWER_WHEN_QUICK if is_quick else 1
         kept = ("selector_bytes", "middle_bytes", "unread_messages")
         return cls(**{
@@ -116,8 +116,8 @@ class Sizes:
         })  # fmt: skip
 
 
-class Deeds:
-    """What a neighbour has done, counted by all its threads until it is closed."""
+class OperationCounts:
+    """The operations of a neighbour, counted by all its threads until it is closed."""
 
     def __init__(self, recorder: PhaseRecorder) -> None:
         self._recorder = recorder
@@ -151,13 +151,13 @@ class Deeds:
             self._is_closed = True
 
 
-Part = Callable[[Deeds], None]
-"""What one thread of a neighbour does until its time is over. When it fails it is begun again."""
+Part = Callable[[OperationCounts], None]
+"""The work of one thread of a neighbour until its time is over. It is repeated after a failure."""
 
 
 class Neighbour(Task):
-    """One of the ten. `operation` is what its failures count as. It begins with the window: the warm-up is quiet, and
-    a deed that takes long has its whole effect in the window."""
+    """One of the ten. `operation` is the name its failures count under. It begins with the window: the warm-up is
+    quiet, and a long operation has its whole effect in the window."""
 
     operation = ""
 
@@ -167,7 +167,7 @@ class Neighbour(Task):
 
     @abstractmethod
     def parts(self) -> Sequence[Part]:
-        """What it does at the same time."""
+        """Return the work of its threads."""
 
     def connect(self) -> Connection:
         host, port = self.address
@@ -175,58 +175,58 @@ class Neighbour(Task):
 
     def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
         timeline = recorder.timeline
-        deeds = Deeds(recorder)
+        counts = OperationCounts(recorder)
         threads = [
-            threading.Thread(target=self._keep_on, args=(part, deeds, timeline), daemon=True) for part in self.parts()
+            threading.Thread(target=self._keep_on, args=(part, counts, timeline), daemon=True) for part in self.parts()
         ]
         for thread in threads:
             thread.start()
         deadline = timeline.end_ns / 1e9 + _GRACE_SECONDS
         for thread in threads:
             thread.join(max(deadline - time.perf_counter(), 0.0))
-        deeds.close()
+        counts.close()
         metrics = (
-            (OPERATIONS, deeds.operations),
-            (ERRORS, deeds.errors),
+            (OPERATIONS, counts.operations),
+            (ERRORS, counts.errors),
             (UNFINISHED, sum(thread.is_alive() for thread in threads)),
         )
         return [Metric(RESULT, name, float(value)) for name, value in metrics]
 
-    def _keep_on(self, part: Part, deeds: Deeds, timeline: Timeline) -> None:
+    def _keep_on(self, part: Part, counts: OperationCounts, timeline: Timeline) -> None:
         wait_until(timeline.measured_ns)
-        while not deeds.is_over:
+        while not counts.is_over:
             try:
-                part(deeds)
+                part(counts)
             except (MQError, LoadFailed, OSError):
-                deeds.failed(self.operation)
+                counts.failed(self.operation)
                 time.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
-        """Its process ends, and with it whatever is open."""
+        """Do nothing: its process ends, and with it whatever is open."""
 
 
 class DeepBrowse(Neighbour):
-    """Browses a deep queue from the first message to the last, again and again, twice at the same time."""
+    """Browses a deep queue from the first message to the last, repeatedly, twice at the same time."""
 
     operation = "browse"
 
     def parts(self) -> Sequence[Part]:
         return [self._browse, self._browse]
 
-    def _browse(self, deeds: Deeds) -> None:
+    def _browse(self, counts: OperationCounts) -> None:
         with self.connect() as connection, connection.open(STORE, "b") as queue:
-            while not deeds.is_over:
+            while not counts.is_over:
                 with queue.browse() as browser:
                     began = time.perf_counter_ns()
-                    while browser.next() is not None and not deeds.is_over:
-                        deeds.done(self.operation, began)
+                    while browser.next() is not None and not counts.is_over:
+                        counts.done(self.operation, began)
                         began = time.perf_counter_ns()
 
 
 class Selecting(Neighbour):
-    """Looks for messages that no message is, and has hundreds of gets wait for others with selectors of their own.
+    """Searches for messages that do not exist, and has hundreds of gets wait with selectors of their own.
 
-    These come in the middle of the window, so that both have their effect. All are connected when it is made.
+    These begin in the middle of the window, so that both have their effect. All are connected when it is made.
     """
 
     operation = "browse with selector"
@@ -244,52 +244,53 @@ class Selecting(Neighbour):
         return [self._browse, self._wait]
 
     def selectors(self) -> list[str]:
-        """Plain, with much to calculate, with much to compare: none that a message meets, all as dear as allowed."""
+        """Return selectors: plain, with much to calculate, with much to compare. No message matches, and all are as
+        expensive as allowed."""
         room = self.sizes.selector_bytes
         return [f"{PROPERTY} > 9", dearest(_sum, room), dearest(_choices, room)]
 
-    def _browse(self, deeds: Deeds) -> None:
+    def _browse(self, counts: OperationCounts) -> None:
         connection, self._browsing = self._browsing or self.connect(), None
         with connection, connection.open(STORE, "b") as queue:
             for selector in cycle(self.selectors()):
-                if deeds.is_over:
+                if counts.is_over:
                     return
                 began = time.perf_counter_ns()
                 try:
                     with queue.browse(selector=selector) as browser:
                         browser.next()
                 except MQError:
-                    # This one may be too dear for the queue manager, and the next one not.
-                    deeds.failed(self.operation)
+                    # This one may be too expensive for the queue manager, and the next one not.
+                    counts.failed(self.operation)
                     time.sleep(_PAUSE_SECONDS)
                     continue
-                deeds.done(self.operation, began)
+                counts.done(self.operation, began)
 
-    def _wait(self, deeds: Deeds) -> None:
-        wait_until(deeds.middle_ns)
+    def _wait(self, counts: OperationCounts) -> None:
+        wait_until(counts.middle_ns)
         link, self._link = self._link, None
         if link is None:
-            # Those are gone: whatever ended their link would end another one.
-            wait_until(deeds.end_ns)
+            # The waiting gets are gone: whatever ended their link would end another one.
+            wait_until(counts.end_ns)
             return
         try:
             own = f"{PROPERTY}={{}} AND "
             dear = dearest(lambda terms: own.format(0) + _sum(terms), self.sizes.selector_bytes - len(own))
             for conversation, hobj in self._handles.items():
-                if deeds.is_over:
+                if counts.is_over:
                     return
-                # No two alike, so that nothing is shared.
+                # No two selectors are alike, so that nothing is shared.
                 selector = dear.replace(own.format(0), own.format(conversation + 10), 1)
                 began = time.perf_counter_ns()
                 link.send(_waiting_get(conversation, hobj, selector))
-                deeds.done(self.waiting, began)
+                counts.done(self.waiting, began)
             with self.connect() as connection, connection.open(WORK, "rw") as queue:
                 for number in cycle(range(10)):
-                    if deeds.is_over:
+                    if counts.is_over:
                         return
                     began = time.perf_counter_ns()
                     queue.put(b"", persistent=False, properties={PROPERTY: number})
-                    deeds.done(self.put, began)
+                    counts.done(self.put, began)
                     queue.get()
                     time.sleep(_PAUSE_SECONDS)
         finally:
@@ -305,39 +306,39 @@ class LargeMessages(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._large, self._middle]
 
-    def _large(self, deeds: Deeds) -> None:
-        self._there_and_back(deeds, self.operation, self.sizes.large_bytes, 1)
+    def _large(self, counts: OperationCounts) -> None:
+        self._there_and_back(counts, self.operation, self.sizes.large_bytes, 1)
 
-    def _middle(self, deeds: Deeds) -> None:
-        self._there_and_back(deeds, self.middle, self.sizes.middle_bytes, _MIDDLE_IN_TURN)
+    def _middle(self, counts: OperationCounts) -> None:
+        self._there_and_back(counts, self.middle, self.sizes.middle_bytes, _MIDDLE_IN_TURN)
 
-    def _there_and_back(self, deeds: Deeds, operation: str, size: int, in_turn: int) -> None:
+    def _there_and_back(self, counts: OperationCounts, operation: str, size: int, in_turn: int) -> None:
         body = bytes(size)
         with self.connect() as connection, connection.open(WORK, "rw") as queue:
-            while not deeds.is_over:
+            while not counts.is_over:
                 began = time.perf_counter_ns()
                 sent = [queue.put(body, persistent=False).message_id for _ in range(in_turn)]
                 for message_id in sent:
                     queue.get(message_id=message_id)
-                deeds.done(operation, began)
+                counts.done(operation, began)
 
 
 class NewTopics(Neighbour):
-    """Publishes to topics that nobody has used before, of eight levels; when all are used, to those again."""
+    """Publishes to new topics of eight levels; when all are used, to the same ones again."""
 
     operation = "publish"
 
     def parts(self) -> Sequence[Part]:
         return [self._publish]
 
-    def _publish(self, deeds: Deeds) -> None:
+    def _publish(self, counts: OperationCounts) -> None:
         with self.connect() as connection:
             for number in cycle(range(self.sizes.topics)):
-                if deeds.is_over:
+                if counts.is_over:
                     return
                 began = time.perf_counter_ns()
                 connection.publish(self._topic(number), b"", persistent=False)
-                deeds.done(self.operation, began)
+                counts.done(self.operation, began)
 
     def _topic(self, number: int) -> str:
         return "/".join([f"neighbour{os.getpid()}", str(number), *map(str, range(3, _LEVELS + 1))])
@@ -351,17 +352,17 @@ class WildcardSubscription(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._subscribe]
 
-    def _subscribe(self, deeds: Deeds) -> None:
+    def _subscribe(self, counts: OperationCounts) -> None:
         with self.connect() as connection:
-            while not deeds.is_over:
+            while not counts.is_over:
                 began = time.perf_counter_ns()
                 with connection.subscribe("#") as subscription:
                     subscription.get(wait=1.0)
-                deeds.done(self.operation, began)
+                counts.done(self.operation, began)
 
 
 class ConnectionStorm(Neighbour):
-    """Connects and disconnects as fast as it can, and keeps sockets on which it never finishes its first words."""
+    """Connects and disconnects as fast as it can, and keeps sockets on which it never completes its first frame."""
 
     operation = "connect and disconnect"
     silent = "half-open socket"
@@ -373,22 +374,22 @@ class ConnectionStorm(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._connect, self._connect, self._connect, self._half_open]
 
-    def _connect(self, deeds: Deeds) -> None:
-        while not deeds.is_over:
+    def _connect(self, counts: OperationCounts) -> None:
+        while not counts.is_over:
             began = time.perf_counter_ns()
             BlockingMqLink(self.address, CHANNEL, number=next(self._links)).leave()
-            deeds.done(self.operation, began)
+            counts.done(self.operation, began)
 
-    def _half_open(self, deeds: Deeds) -> None:
+    def _half_open(self, counts: OperationCounts) -> None:
         kept: deque[socket.socket] = deque()
         words = hello_frame(CHANNEL, 1)
         try:
             for first in cycle((b"", words[: len(words) // 2], words)):
-                if deeds.is_over:
+                if counts.is_over:
                     return
                 began = time.perf_counter_ns()
                 kept.append(half_open(self.address, next(self._links), first))
-                deeds.done(self.silent, began)
+                counts.done(self.silent, began)
                 if len(kept) > self.sizes.half_open:
                     kept.popleft().close()
         finally:
@@ -397,7 +398,7 @@ class ConnectionStorm(Neighbour):
 
 
 class DisplayAll(Neighbour):
-    """Has everything displayed that there is: queues, connections, topics, who has queues open."""
+    """Displays everything: queues, connections, topics, open handles."""
 
     operation = "display"
     commands = (
@@ -410,20 +411,20 @@ class DisplayAll(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._display]
 
-    def _display(self, deeds: Deeds) -> None:
+    def _display(self, counts: OperationCounts) -> None:
         with self.connect() as connection:
             commands = MqscByMessage(connection)
             for command in cycle(self.commands):
-                if deeds.is_over:
+                if counts.is_over:
                     return
                 began = time.perf_counter_ns()
                 try:
                     commands.run(command, _COMMAND_SECONDS_MAX)
                 except LoadFailed:
-                    deeds.failed(self.operation)
+                    counts.failed(self.operation)
                     time.sleep(_PAUSE_SECONDS)
                     continue
-                deeds.done(self.operation, began)
+                counts.done(self.operation, began)
 
 
 class Purge(Neighbour):
@@ -434,13 +435,13 @@ class Purge(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._clear]
 
-    def _clear(self, deeds: Deeds) -> None:
+    def _clear(self, counts: OperationCounts) -> None:
         with self.connect() as connection:
             commands = MqscByMessage(connection)
-            while not deeds.is_over:
+            while not counts.is_over:
                 began = time.perf_counter_ns()
                 commands.run(f"CLEAR QLOCAL({STORE})", _COMMAND_SECONDS_MAX)
-                deeds.done(self.operation, began)
+                counts.done(self.operation, began)
                 link = BlockingMqLink(self.address, CHANNEL)
                 try:
                     hobj = link.open(STORE, OUTPUT)[1]
@@ -451,9 +452,9 @@ class Purge(Neighbour):
 
 
 class HugeUnit(Neighbour):
-    """Has two units of work of 100,000 messages ready: one is committed, the other backed out. Then it makes others.
+    """Prepares two units of work of 100,000 messages: one is committed, the other backed out. Then it prepares others.
 
-    They are ready when it is made, so that what is measured is their end, and not only how they are put together.
+    The first are ready when it is made, so that their end is measured, and not only their construction.
     """
 
     operation = "commit"
@@ -467,26 +468,26 @@ class HugeUnit(Neighbour):
     def parts(self) -> Sequence[Part]:
         return [self._end_units]
 
-    def _end_units(self, deeds: Deeds) -> None:
+    def _end_units(self, counts: OperationCounts) -> None:
         ends = cycle(((frames.COMMIT, self.operation), (frames.BACK, self.back_out)))
         for kind, operation in ends:
-            if deeds.is_over:
+            if counts.is_over:
                 return
             link, hobj = self._ready.popleft() if self._ready else self._unit()
             try:
                 began = time.perf_counter_ns()
                 link.ask(kind, 1)
-                deeds.done(operation, began)
+                counts.done(operation, began)
                 began = time.perf_counter_ns()
-                put_many(link, hobj, self.sizes.unit_messages, goes_on=lambda: not deeds.is_over)
-                deeds.done(self.unit_put, began)
+                put_many(link, hobj, self.sizes.unit_messages, goes_on=lambda: not counts.is_over)
+                counts.done(self.unit_put, began)
             except BaseException:
                 link.close()
                 raise
             self._ready.append((link, hobj))
 
     def _unit(self) -> tuple[BlockingMqLink, int]:
-        """A link with a unit of work that only has to be ended."""
+        """Return a link with a unit of work that only has to be ended."""
         link = BlockingMqLink(self.address, CHANNEL, seconds_max=_UNIT_SECONDS_MAX)
         try:
             hobj = link.open(WORK, OUTPUT)[1]
@@ -498,34 +499,34 @@ class HugeUnit(Neighbour):
 
 
 class NeverReading(Neighbour):
-    """Many links that ask for message after message of 4 MB, and read nothing of what comes."""
+    """Many links that get messages of 4 MB repeatedly, and read no answer."""
 
     operation = "browse, not read"
 
     def parts(self) -> Sequence[Part]:
         return [self._ask]
 
-    def _ask(self, deeds: Deeds) -> None:
+    def _ask(self, counts: OperationCounts) -> None:
         links: dict[int, BlockingMqLink] = {}
         gone = select.poll()
         try:
             for number in count():
-                if deeds.is_over:
+                if counts.is_over:
                     return
                 if len(links) < self.sizes.unread_links:
-                    link = self._unread(deeds, number)
+                    link = self._unread(counts, number)
                     links[link.sock.fileno()] = link
-                    # Nothing but the end of a link is of interest.
+                    # Only the end of a link is of interest.
                     gone.register(link.sock.fileno(), select.POLLRDHUP)
                 for descriptor, _ in gone.poll(0 if len(links) < self.sizes.unread_links else 100):
                     gone.unregister(descriptor)
                     links.pop(descriptor).close()
-                    deeds.failed(self.operation)
+                    counts.failed(self.operation)
         finally:
             for link in links.values():
                 link.close()
 
-    def _unread(self, deeds: Deeds, number: int) -> BlockingMqLink:
+    def _unread(self, counts: OperationCounts, number: int) -> BlockingMqLink:
         link = BlockingMqLink(self.address, CHANNEL, number=number)
         try:
             hobj = link.open(STORE, MQOO_FAIL_IF_QUIESCING | MQOO_BROWSE)[1]
@@ -535,7 +536,7 @@ class NeverReading(Neighbour):
             for request in range(1, _UNREAD_REQUESTS + 1):
                 began = time.perf_counter_ns()
                 link.send(put_get_frames.get_frame(1, request, payload))
-                deeds.done(self.operation, began)
+                counts.done(self.operation, began)
         except BaseException:
             link.close()
             raise
@@ -557,7 +558,7 @@ NEIGHBOURS: Final[dict[str, type[Neighbour]]] = {
 
 
 def make_neighbour(kind: str, address: Address, sizes: Sizes) -> Neighbour:
-    """In its process."""
+    """Make a neighbour, in its process."""
     return NEIGHBOURS[kind](address, sizes)
 
 
@@ -568,9 +569,9 @@ def put_many(
     is_in_unit: bool = True,
     goes_on: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Put small messages, persistent ones in a unit of work, as fast as they are taken: only the last is answered.
+    """Put small messages, persistent ones in a unit of work, as fast as they are accepted: only the last is answered.
 
-    Raises LoadFailed when that is refused. With `goes_on` the last may come earlier.
+    Raises LoadFailed when a put is rejected. With `goes_on` the last may come earlier.
     """
     terms = MqTerms(1, _SMALL_BYTES, persistent=is_in_unit)
     md, body = descriptor(terms, ""), bytes(_SMALL_BYTES)
@@ -586,7 +587,7 @@ def put_many(
 
 
 def _sum(terms: int) -> str:
-    """A condition that is false and takes long to find out."""
+    """Return a condition that is false and takes long to evaluate."""
     return PROPERTY + f"+{PROPERTY}" * terms + "=-1"
 
 
@@ -595,7 +596,7 @@ def _choices(terms: int) -> str:
 
 
 def dearest(make: Callable[[int], str], room: int) -> str:
-    """Make the selector with the most terms that takes at most `room` bytes and that the queue manager allows."""
+    """Return the selector with the most terms that takes at most `room` bytes and that the queue manager allows."""
     low, high = 1, room
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""What is done to trees of topics, each in a process of its own: looked at, subscribed to, displayed."""
+"""Tasks on topic trees, each in a process of its own: idle watch, subscribe, display."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ServerUse:
 
 
 class IdleWatch(Loop):
-    """Looks at a queue manager that has nothing to do, and does not disturb it."""
+    """Reads the processor time of an idle queue manager without disturbing it."""
 
     main_operation = LOOK
 
@@ -90,9 +90,9 @@ class IdleWatch(Loop):
 
 
 class SubscribeLoop(Loop):
-    """Subscribes to a topic that is new, ends the subscription, and leaves the topic to whoever wants it.
+    """Subscribes to a new topic, ends the subscription, and leaves the topic in the tree.
 
-    A queue of its own is the destination of all, so that it is the subscription that costs, and not a queue.
+    All have the same destination queue, so that the subscription is measured and not a queue.
     """
 
     main_operation = SUBSCRIBE
@@ -143,7 +143,7 @@ class SubscribeLoop(Loop):
 
 
 class DisplayTask(Task):
-    """Has all topics displayed, over the socket that runmqsc uses, and keeps none of the lines."""
+    """Displays all topics over the socket that runmqsc uses, and discards the lines."""
 
     def __init__(self, directory: QueueManagerDirectory, pid: int) -> None:
         self._directory = directory
@@ -156,7 +156,7 @@ class DisplayTask(Task):
         results: list[Metric] = []
         now = wait_until(timeline.measured_ns)
         done = 0
-        # One may outlast the window: it counts in the window, as it began there.
+        # A display may outlast the window: it counts in the window in which it began.
         while done == 0 or now < timeline.cool_ns:
             used = process_ns(self._pid)
             with _MemoryWatch(self._pid) as memory:
@@ -178,7 +178,7 @@ class DisplayTask(Task):
         return results
 
     def _display(self) -> int:
-        """How many topics were shown."""
+        """Return the number of topics displayed."""
         topics = 0
         try:
             for reply in control(self._directory, "mqsc", text=_ALL_TOPICS, echo=False):
@@ -193,7 +193,7 @@ class DisplayTask(Task):
 
 
 class _MemoryWatch:
-    """The most that the memory of a process grew by, looked at a hundred times a second."""
+    """The largest growth of a process's memory, sampled a hundred times a second."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid

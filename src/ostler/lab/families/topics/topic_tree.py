@@ -1,7 +1,7 @@
-"""Family `topic-tree`: what trees of many topics cost, and what it costs to take unused topics away.
+"""Family `topic-tree`: the cost of trees of many topics, and of removing unused topics.
 
-Topics that nobody needs go after TREELIFE seconds. Windows are shorter than the lives that reports have, so where
-topics are to go within one, TREELIFE is set to a second when it begins: they are all older than that.
+Unused topics are removed after TREELIFE seconds. Windows are shorter than the lives in reports, so where topics should
+go within one, TREELIFE is set to a second when it begins: all of them are older than that.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def experiment(context: RunContext) -> Experiment:
 
 
 class _OnTrees(Experiment):
-    """Queue managers with trees. Each stays until the experiment ends or another is made in its place."""
+    """Queue managers with topic trees. Each is kept until the experiment ends or another replaces it."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
@@ -116,7 +116,7 @@ class _OnTrees(Experiment):
         return found
 
     def topics(self) -> int:
-        """Of a scenario that does not sweep them; the quick form has fewer."""
+        """Return the number of topics of a scenario that does not sweep it; the quick form has fewer."""
         topics = self._context.scenario.parameters["topics"]
         assert isinstance(topics, int)
         return topics // FEWER_WHEN_QUICK if self._context.settings.is_quick else topics
@@ -148,7 +148,7 @@ class IdleTrees(_OnTrees):
 
 
 class ScavengedTrees(_OnTrees):
-    """Many topics that go, or that are looked at again and again; and a client that feels it or does not."""
+    """Many topics that are removed, or examined repeatedly, and the effect on a client."""
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, CONTROL]
@@ -166,7 +166,7 @@ class ScavengedTrees(_OnTrees):
 
 
 class Scavenging(ReadyTask):
-    """A client that asks for little while topics go. Without a flag to tell it so, they stay."""
+    """A light client while topics are removed. Without a flag the topics stay."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class Scavenging(ReadyTask):
         is_removable: bool,
     ) -> None:
         manager = tree.manager
-        # Of a get that finds nothing the queue manager counts that it found nothing.
+        # The queue manager counts a get that finds no message as failed.
         agreements = (Agreement((ROUND_TRIP,), "gets_empty"),)
         super().__init__(point_spec, task, manager.watched(), manager.metrics, agreements)
         self._tree = tree
@@ -201,7 +201,7 @@ class Scavenging(ReadyTask):
         return [*super().results(), *self._found]
 
     def _beside(self, timeline: Timeline) -> None:
-        """In a thread of its own."""
+        """Run `_scavenge` in a thread of its own."""
         try:
             self._scavenge(timeline)
         except PointFailed as failure:
@@ -239,7 +239,7 @@ class Scavenging(ReadyTask):
 
 
 def _wait_until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> float:
-    """Wait until so many were taken away; the seconds since then."""
+    """Wait until this many topics were removed, and return the seconds."""
     while True:
         seconds = (time.perf_counter_ns() - began_ns) / 1e9
         there = removed - tree.counters()[0]
@@ -254,7 +254,7 @@ def _wait_until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> flo
 
 
 class LeveledTrees(_OnTrees):
-    """Topics in branches of so many levels, all unused."""
+    """Unused topics in branches of this many levels."""
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
@@ -265,7 +265,7 @@ class LeveledTrees(_OnTrees):
 
 
 class Passes(ReadyLoad):
-    """Topics are made and go, again and again until the window is over; at least once in it."""
+    """Topics are created and removed repeatedly until the window is over, at least once in it."""
 
     def __init__(self, point_spec: PointSpec, tree: TopicTreeManager, topics: int, levels: int) -> None:
         self.point_spec = point_spec
@@ -318,7 +318,7 @@ class Passes(ReadyLoad):
 
 
 class SubscribedTrees(_OnTrees):
-    """Subscriptions to new topics, beside many that nobody uses, or few."""
+    """Subscriptions to new topics, beside many unused ones, or few."""
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, FEW, EXCHANGES] if self._context.settings.limits else [OSTLER, FEW]
@@ -338,7 +338,7 @@ class SubscribedTrees(_OnTrees):
 
 
 class Subscribing(ReadyTask):
-    """Who subscribes, and how large the tree is before and after."""
+    """A subscriber, and the size of the tree before and after."""
 
     def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager) -> None:
         manager = tree.manager
@@ -365,7 +365,7 @@ class Subscribing(ReadyTask):
 
 
 class DisplayedTrees(_OnTrees):
-    """All topics are displayed by one command, and a client feels it or does not. The warm-up is its idle control."""
+    """All topics are displayed by one command, and the effect on a client. The warm-up is its idle control."""
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
@@ -383,7 +383,7 @@ class DisplayedTrees(_OnTrees):
 
 
 class Displaying(ReadyTask):
-    """An administrator, and beside him a client that asks for little."""
+    """An administrator, and a light client beside it."""
 
     def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager, probe: TaskProcess) -> None:
         manager = tree.manager
@@ -405,7 +405,7 @@ class Displaying(ReadyTask):
         return [*counted, self._hear()[0]]
 
     def _hear(self) -> tuple[WorkerCounts, list[Metric]]:
-        """What the probe has come to."""
+        """Keep the result of the probe."""
         if self._failure is not None:
             raise self._failure
         assert self._probed is not None

@@ -1,6 +1,7 @@
-"""Queue managers with a tree of topics, and who feels what they do with it: a client that asks for little, often.
+"""Queue managers with a topic tree, and a probe of their response: a light client with frequent requests.
 
-A tree stays from one turn to the next, as a million topics take a while to make; what has gone is made again.
+A tree is kept from one turn to the next, since a million topics take a while to create; removed topics are created
+again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _COUNT: Final = re.compile(r"TPCOUNT\(([0-9]+)\)")
 
 
 class TopicTreeManager:
-    """A queue manager and its tree. TREELIFE is NEVER until somebody says otherwise."""
+    """A queue manager and its tree. TREELIFE is NEVER until it is changed."""
 
     def __init__(self, root: Path, is_accounting: bool, say: Callable[[str], None]) -> None:
         commands = (
@@ -52,12 +53,12 @@ class TopicTreeManager:
         self._say = say
         self._generation = 0
         self._own = self.topics()
-        """What it has of itself."""
+        """The number of topics it has from the start."""
         self.memory_per_topic = 0.0
-        """Of those that were made first; what comes later may use what others have left."""
+        """From the topics created first; later ones may reuse memory."""
 
     def topics(self) -> int:
-        """Places in the tree, with the root, as it says itself."""
+        """Return the number of nodes in the tree, including the root, as displayed."""
         for line in self.manager.mqsc("DISPLAY PUBSUB ALL"):
             found = _COUNT.search(line)
             if found is not None:
@@ -65,7 +66,7 @@ class TopicTreeManager:
         raise PointFailed("DISPLAY PUBSUB shows no number of topics")
 
     def made(self) -> int:
-        """Places that somebody has made and that are still there."""
+        """Return the number of created nodes that still exist."""
         return self.topics() - self._own
 
     def live(self, seconds: int) -> None:
@@ -73,7 +74,7 @@ class TopicTreeManager:
         self.manager.mqsc(f"ALTER QMGR TREELIFE({seconds})")
 
     def fill(self, topics: int, levels: int = GROUPED, retain: bool = False) -> int:
-        """Have at least so many places, and none that goes meanwhile; how many there are now."""
+        """Create topics until there are at least this many, with TREELIFE(NEVER), and return their number."""
         self.live(NEVER)
         there = self.made()
         missing = topics - there
@@ -94,12 +95,12 @@ class TopicTreeManager:
         return now
 
     def counters(self) -> tuple[int, int]:
-        """How many topics were taken away, and how often all were looked through: ever since it was started."""
+        """Return how many topics were removed, and how often all were examined, since its start."""
         found = {each.name: each.value for each in self.manager.metrics() if each.source == QUEUE_MANAGER}
         return int(found[TOPICS_REMOVED]), int(found[TOPIC_ROUNDS])
 
     def empty(self, seconds_max: float) -> None:
-        """Let everything go that may, as after TREELIFE(1); bounded."""
+        """Remove all topics that may go, as after TREELIFE(1); bounded."""
         self.live(1)
         deadline = time.monotonic() + seconds_max
         while self.made() > 0:
@@ -113,7 +114,7 @@ class TopicTreeManager:
 
 
 class SharedFlag(Protocol):
-    """Whether topics are going now: shared by two processes."""
+    """Set while topics are removed; shared by two processes."""
 
     value: int
 
@@ -121,14 +122,14 @@ class SharedFlag(Protocol):
 class LagProbe(Loop):
     """A client that gets from an empty queue at a fixed rate: one request and its answer each time.
 
-    Nothing is easier for a queue manager, so that what it takes longer is what its loop was late by. It counts from
-    when a request was due: one that had to wait for others counts with the wait.
+    Nothing is easier for a queue manager, so that a longer time shows how late its loop was. It is timed from when a
+    request was due, so waiting behind others counts.
     """
 
     main_operation = ROUND_TRIP
 
     def __init__(self, address: tuple[str, int], flag: SharedFlag | None = None, is_idle_first: bool = False) -> None:
-        """With `is_idle_first` nothing else happens in the warm-up, which then is the control of the window."""
+        """With `is_idle_first` nothing else happens in the warm-up, which is the control of the window."""
         self._connection = ostler.connect("", f"{address[0]}({address[1]})", channel=CHANNEL)
         self._queue = self._connection.open(PROBED, "r")
         self._flag = flag
@@ -170,7 +171,7 @@ class LagProbe(Loop):
 
 
 def lag(name: str, operation: str, recorder: PhaseRecorder, idle: bool = False) -> Metric | None:
-    """The 999th of a thousand, of all that ended within the window or behind it; `idle`: of those before it."""
+    """Return p99.9 of all operations that ended within the window or after it; `idle`: of those before it."""
     buckets: dict[int, int] = {}
     highest = 0
     for phase in recorder.phases[:MEASURED] if idle else recorder.phases[MEASURED:]:
