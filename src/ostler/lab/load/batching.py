@@ -1,10 +1,10 @@
-"""What is left over of received bytes until the rest of it comes."""
+"""A buffer for received bytes whose rest has not arrived yet."""
 
 from __future__ import annotations
 
 
 class ReplyBatch:
-    """Keeps the beginning of something. A large message comes with many reads, and is put together only once."""
+    """Keeps the beginning of a frame. A large message arrives with many reads, and is joined only once."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -12,7 +12,7 @@ class ReplyBatch:
         self._wanted = 0
 
     def add(self, data: bytes) -> bytes:
-        """All that is there now; nothing while it is known that more must come."""
+        """Return all bytes received so far; nothing while more must arrive."""
         if not self._size:
             return data
         self._parts.append(data)
@@ -25,7 +25,7 @@ class ReplyBatch:
         return whole
 
     def keep(self, rest: bytes, wanted: int) -> None:
-        """What is left over, and how many bytes there must be before it is worth looking at; 0 where nobody knows."""
+        """Keep the rest, and the number of bytes it needs before it can be parsed; 0 where that is unknown."""
         if rest:
             self._parts = [rest]
             self._size = len(rest)

@@ -1,7 +1,7 @@
-"""What a load is made of: clients that turn received bytes into bytes to send, and a pace they all keep.
+"""Load clients, which turn received bytes into bytes to send, and the pace that they share.
 
-A client knows its protocol and nothing of sockets, so that one thread can drive hundreds of them, and so that the cost
-of driving is about the same whatever the protocol is.
+A client implements its protocol without sockets, so that one thread can drive hundreds of them, and so that the cost of
+driving is about the same for every protocol.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _NO_TIMELINE = Timeline(0, 0, 0, 0)
 
 
 class LoadFailed(Exception):
-    """A broker answered what it should not have, or not at all; the words say what."""
+    """A broker gave an unexpected answer, or none. The text has the details."""
 
 
 class Pace:
-    """What all clients of a driver share: whether requesters go on, how many are busy, and what is counted.
+    """The state shared by all clients of a driver: whether requesters continue, how many are busy, and the counters.
 
     In a round, latencies of the main operation are kept one by one. While a timeline runs they go into its recorder.
     """
@@ -27,42 +27,42 @@ class Pace:
     def __init__(self, pacing: Pacing | None = None, window: int = 0) -> None:
         self.pacing = pacing if pacing is not None else Pacing()
         self.window = window
-        """So many messages may be outstanding before producers are parked; 0: any number."""
+        """The number of outstanding messages at which producers are parked; 0: unlimited."""
         self.parked: list[LoadClient] = []
-        """Producers that go on when fewer are outstanding."""
+        """Producers that continue when fewer messages are outstanding."""
         self.goes_on = False
         self.active = 0
-        """Requesters with an operation under way."""
+        """Requesters with an operation in flight."""
         self.completed = 0
         """Main operations, since the driver began."""
         self.outstanding = 0
-        """One-way messages that were put and not yet got here. Negative where others put what is got here."""
+        """One-way messages that were put and not yet got here. Negative where other drivers put what is got here."""
         self.latencies_ns: list[int] = []
         self.is_timed = False
         self.is_armed = False
         self.schedule: Schedule | None = None
-        # What is recorded without a timeline is of no interest to anybody.
+        # Operations outside a timeline are discarded.
         self.recorder = PhaseRecorder(_NO_TIMELINE)
         self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
 
     @property
     def is_rated(self) -> bool:
-        """Whether requesters begin when they are due, and not as soon as they can."""
+        """Requesters begin when they are due, and not as soon as they can."""
         return self.pacing.rate_per_second > 0
 
     def operation(self, name: str) -> PhaseOperation:
-        """What counts an operation in the timeline that runs. Not to be held beyond it."""
+        """Return the counter of an operation in the current timeline. It must not be used beyond it."""
         return self.recorder.operation(name)
 
     def arm(self, timeline: Timeline) -> None:
-        """Count by this timeline from now on."""
+        """Count in this timeline from now on."""
         self.is_armed = True
         self.recorder = PhaseRecorder(timeline)
         self.main = self.recorder.operation(self.pacing.main_operation)
         self.is_timed = True
 
     def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
-        """Requesters go on from now on, until the driver says otherwise. It also begins them."""
+        """Let requesters continue until the driver stops them. The driver also begins them."""
         if not self.is_armed or self.recorder.timeline != timeline:
             self.arm(timeline)
         self.is_armed = False
@@ -77,7 +77,7 @@ class Pace:
         return self.recorder
 
     def begin_round(self, goes_on: bool, requesters: int) -> None:
-        """Keep single latencies from now on, of requesters that are all begun at once."""
+        """Keep single latencies from now on, of requesters that all begin at once."""
         self.is_timed = False
         self.schedule = None
         self.latencies_ns = []
@@ -86,7 +86,7 @@ class Pace:
         self.parked = []
 
     def takes_up(self) -> list[LoadClient]:
-        """Those who were parked and go on now, because half of the window is free."""
+        """Return the parked producers that continue now, because half of the window is free."""
         if not self.parked or 2 * self.outstanding > self.window:
             return []
         found, self.parked = self.parked, []
@@ -98,12 +98,12 @@ class LoadClient:
     """One connection. Requesters send when they are begun, and again with every reply; responders only answer.
 
     A client of short sessions sets `is_session`: it has no connection until it is begun. `begin` is called first, then
-    `opening` on the new connection. When its session is over it sets `is_over` and calls `replied`; what it returns
-    then is sent, and the connection is closed.
+    `opening` on the new connection. When its session is over it sets `is_over` and calls `replied`; the bytes it
+    returns then are sent, and the connection is closed.
 
-    A client whose connection is shared has `members`, and hands them what it receives: the driver begins them in its
-    place, and sends what they return on its connection. It is ready when all of them are. Members say their `number`,
-    by which it is known which of several queue managers they are for.
+    A client whose connection is shared has `members`, and passes received bytes to them: the driver begins them in its
+    place, and sends their bytes on its connection. It is ready when all of them are. The `number` of a member
+    determines which of several queue managers it connects to.
     """
 
     def __init__(self, pace: Pace, is_requester: bool) -> None:
@@ -116,29 +116,30 @@ class LoadClient:
         self.is_over = False
         self.members: list[LoadClient] = []
         self.number = 0
-        # For the driver: its number in the schedule, whether an operation is under way, and was begun after it was due.
+        # For the driver: its index in the schedule, whether an operation is in flight, and whether that began late.
         self.place = 0
         self.is_begun = False
         self.is_late = False
 
     def opening(self) -> bytes:
-        """What is sent first, without waiting for the broker."""
+        """Return the first bytes, sent without waiting for the broker."""
         return b""
 
     def begin(self, now_ns: int) -> bytes:
-        """A requester's next request. `now_ns` is when it was due, and becomes `began_ns`."""
+        """Return a requester's next request. `now_ns` is when it was due, and becomes `began_ns`."""
         raise LoadFailed("a responder has no request to begin with")
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        """What is to be sent because of what was received."""
+        """Return the bytes to send in answer to received bytes."""
         raise NotImplementedError
 
     def closing(self) -> bytes:
-        """What is sent last, for a broker that would otherwise keep something for this client."""
+        """Return the last bytes, for a broker that would otherwise keep state for this client."""
         return b""
 
     def replied(self, now_ns: int) -> bytes:
-        """The main operation is complete: the next request, or nothing when it is not due yet or the load is over."""
+        """Record the main operation as complete. Returns the next request, or nothing when it is not due yet or the
+        load is over."""
         pace = self.pace
         pace.completed += 1
         if pace.is_timed:
@@ -162,6 +163,6 @@ class LoadClient:
 
 
 def reply_for(number: int, size: int) -> bytes:
-    """A body of some size that shows which request it belongs to."""
+    """Return a body of this size that identifies its request."""
     head = b"%016d" % number
     return head[:size] if size <= len(head) else head + bytes(size - len(head))

@@ -1,4 +1,4 @@
-"""A client's connection: a socket that never blocks, not even while it connects, with TLS or without."""
+"""A client's connection: a socket that never blocks, not even while it connects, with or without TLS."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ostler.wire.tls_stream import TlsStream
 Address = tuple[str, int] | str
 """Host and port, or the path of a Unix socket."""
 
-# A buffer is allocated for each read: small ones for those who are sent little.
+# A buffer is allocated for each read: a small one for clients that receive little.
 READ_BYTES: Final = 8192
 READ_BYTES_MAX: Final = 262_144
 _CONNECT_SECONDS_MAX: Final = 60.0
 CLOSED: Final = "the broker closed a connection"
-# Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
+# Each address has about 28,000 ports to connect from. Fewer are used, since closed ones stay in TIME_WAIT for a minute.
 _CONNECTIONS_PER_ADDRESS: Final = 5000
 _ADDRESSES_MAX: Final = 200
 _BIND_ADDRESS_NO_PORT: Final = 24  # of Linux; Python 3.11 has no name for it
 
 
 class LoadLink:
-    """A client, its socket while it has one, and what the socket did not take yet."""
+    """A client, its socket while it has one, and the bytes that the socket has not accepted yet."""
 
     def __init__(self, client: LoadClient, address: Address) -> None:
         self.client = client
@@ -33,16 +33,16 @@ class LoadLink:
         self.sock: socket.socket | None = None
         self.descriptor = -1
         self.is_connecting = False
-        # What of it is sent already is counted: cutting it off would copy the rest of a long message many times.
+        # The number of bytes sent is counted: cutting them off would copy the rest of a long message many times.
         self.backlog = b""
         self.backlog_sent = 0
         self.read_bytes = READ_BYTES
         self.tls: TlsStream | None = None
         self.is_opened = False
-        """The client's first words are on their way."""
+        """The client's first bytes are on their way."""
 
     def close(self) -> None:
-        """Afterwards it may be connected anew."""
+        """Close the socket. The link may be connected again."""
         if self.sock is not None:
             self.sock.close()
         self.sock = None
@@ -55,7 +55,7 @@ class LoadLink:
         self.tls = None
 
     def read_more_or_less(self, received: int) -> None:
-        """Adapt the buffer to what was received into it."""
+        """Adapt the size of the buffer to the received bytes."""
         if received < READ_BYTES:
             self.read_bytes = READ_BYTES
         elif received == self.read_bytes and received < READ_BYTES_MAX:
@@ -63,7 +63,8 @@ class LoadLink:
 
 
 def begin_connecting(link: LoadLink, number: int) -> bool:
-    """Give a link a socket that connects, the nth of a driver. False: the listener's queue is full, try later."""
+    """Give a link the nth socket of a driver, which begins to connect. Returns False when the listener's accept queue
+    is full."""
     address = link.address
     sock = _new_socket(address, number)
     sock.setblocking(False)
@@ -81,7 +82,7 @@ def begin_connecting(link: LoadLink, number: int) -> bool:
 
 
 def check_connected(link: LoadLink) -> None:
-    """The socket can be written to, or has failed. Raises LoadFailed when it is not connected."""
+    """Check a socket that became writable. Raises LoadFailed when it is not connected."""
     assert link.sock is not None
     error = link.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if error:
@@ -90,7 +91,7 @@ def check_connected(link: LoadLink) -> None:
 
 
 def connected(address: Address, number: int = 0) -> socket.socket:
-    """A connected socket that does not block; this waits until it is connected."""
+    """Return a connected, non-blocking socket; this waits until it is connected."""
     sock = _new_socket(address, number)
     sock.settimeout(_CONNECT_SECONDS_MAX)
     error = _connect(sock, address)
@@ -115,11 +116,11 @@ def _connect(sock: socket.socket, address: Address) -> int:
 
 
 def _bind(sock: socket.socket, host: str, number: int) -> None:
-    """Have connections by the thousand come from several loopback addresses."""
+    """Bind thousands of connections to several loopback addresses."""
     source = number // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX
     if source == 0 or not host.startswith("127."):
         return
-    # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
+    # Without this option the port would be chosen before the destination is known, from fewer ones.
     sock.setsockopt(socket.IPPROTO_IP, _BIND_ADDRESS_NO_PORT, 1)
     sock.bind((f"127.0.0.{1 + source}", 0))
 

@@ -1,4 +1,4 @@
-"""What clients of one-way loads share: a message says when it was due, and whoever gets it counts from then."""
+"""Common parts of one-way clients: a message contains its due time, and the consumer counts from then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DUE_BYTES: Final = 8
 
 
 class OneWay:
-    """Makes the messages of a producer, and counts those of a consumer. Of a publication there are `copies`."""
+    """Makes the messages of a producer, and counts those of a consumer. A publication has `copies`."""
 
     def __init__(self, pace: Pace, body_bytes: int, copies: int = 1) -> None:
         if body_bytes < DUE_BYTES:
@@ -23,16 +23,16 @@ class OneWay:
         self._opened_ns = 0
 
     def opened(self, now_ns: int) -> None:
-        """A consumer is ready. What was due before is left over from a load that failed, and does not count."""
+        """Start a consumer. Messages due earlier are left over from a failed load, and do not count."""
         self._opened_ns = now_ns
 
     def body(self, due_ns: int) -> bytes:
-        """Of the next message, which is on its way from now on."""
+        """Return the body of the next message, which counts as in flight from now on."""
         self._pace.outstanding += self._copies
         return due_ns.to_bytes(DUE_BYTES, "big") + self._rest
 
     def got(self, body: bytes, now_ns: int) -> None:
-        """A message has arrived."""
+        """Count a message that has arrived."""
         if len(body) != self._body_bytes:
             raise LoadFailed(f"a message of {len(body)} bytes arrived, and {self._body_bytes} were due")
         due_ns = int.from_bytes(body[:DUE_BYTES], "big")

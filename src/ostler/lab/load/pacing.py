@@ -1,8 +1,8 @@
-"""When rated requesters are due: a schedule that is fixed before the load begins.
+"""The schedule of rated requesters, fixed before the load begins.
 
-Requester i of n is due at `begin + (i/n + k)/rate` for k = 0, 1, 2 ..., whatever the broker does. Its latency counts
-from then. Who only measured from when it could send would leave out all that a stalled broker kept from being sent
-(coordinated omission).
+Requester i of n is due at `begin + (i/n + k)/rate` for k = 0, 1, 2 ..., whatever the broker does, and latency counts
+from then. Timing from the send would hide the requests that a stalled broker kept from being sent (coordinated
+omission).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 NEVER_NS: Final = (1 << 62) - 1
 NOT_DUE: Final = -1
-# A driver that wakes up this much later than it should have is behind.
+# A driver that wakes up this much too late is behind.
 LATE_NS: Final = 1_000_000
 _SECOND_NS: Final = 1e9
 _MAIN_OPERATION: Final = "round trip"
@@ -21,24 +21,25 @@ _MAIN_OPERATION: Final = "round trip"
 
 @dataclass(frozen=True)
 class Pacing:
-    """What a driver is to keep to: which operation is the main one, and how often each requester is due."""
+    """The pace of a driver: the main operation, and the rate of each requester."""
 
     main_operation: str = _MAIN_OPERATION
     rate_per_second: float = 0.0
-    """Of each requester; 0: the next as soon as the one before is done."""
+    """The rate of each requester; 0: the next follows the one before at once."""
     offset: float = 0.0
-    """Of drivers that share a load: which part of the distance between two of its requesters this one is behind."""
+    """For drivers that share a load: the offset of this one, as a fraction of the distance between two of its
+    requesters."""
     is_shared: bool = False
-    """Messages that this driver's producers put are got by another one's consumers, too."""
+    """Messages that this driver's producers put are also got by other drivers' consumers."""
 
 
 class Schedule:
-    """Who is due when, and who waits for that. Requesters have the numbers from 0 on."""
+    """The due times of requesters, and the requesters that wait for theirs. Requesters are numbered from 0."""
 
     def __init__(
         self, begin_ns: int, end_ns: int, rate_per_second: float, requesters: int, offset: float = 0.0
     ) -> None:
-        """Nobody is due at `end_ns` or later. Everybody waits for the first time."""
+        """Make a schedule. Nothing is due at `end_ns` or later. All requesters wait for their first time."""
         assert rate_per_second > 0
         self._begin_ns = begin_ns
         self._end_ns = end_ns
@@ -52,26 +53,29 @@ class Schedule:
             self._wait(number)
 
     def due_ns(self, requester: int, turn: int) -> int:
-        """When a requester is due for the nth time, counted from 0. Not by adding, so that no error adds up."""
+        """Return when a requester is due for the nth time, counted from 0. It is not summed up, so that no error
+        accumulates."""
         return self._begin_ns + round((self._phases[requester] + turn) * self._interval_ns)
 
     def next_ns(self) -> int:
-        """When the next of those who wait is due; `NEVER_NS` when nobody waits."""
+        """Return when the next waiting requester is due; `NEVER_NS` when none waits."""
         return self._waiting[0][0] if self._waiting else NEVER_NS
 
     def take_due(self, now_ns: int) -> int:
-        """Somebody who waits and is due by now, the longest first; `NOT_DUE` when nobody is. It waits no more."""
+        """Return a waiting requester that is due by now, the longest waiting first, and remove it; `NOT_DUE` when there
+        is none."""
         waiting = self._waiting
         if not waiting or waiting[0][0] > now_ns:
             return NOT_DUE
         return heappop(waiting)[1]
 
     def was_due_ns(self, requester: int) -> int:
-        """When the operation was due that a requester has begun, or is to begin next."""
+        """Return when the operation was due that a requester has begun, or begins next."""
         return self._due_ns[requester]
 
     def finished(self, requester: int, now_ns: int) -> int:
-        """A requester is free again: when its next operation was due, if that has passed; else it waits for it."""
+        """Mark a requester as free. Returns when its next operation was due, if that has passed; otherwise it waits for
+        it."""
         turn = self._turns[requester] = self._turns[requester] + 1
         due_ns = self._due_ns[requester] = self.due_ns(requester, turn)
         if due_ns <= now_ns and due_ns < self._end_ns:
@@ -80,7 +84,7 @@ class Schedule:
         return NOT_DUE
 
     def unfinished_ns(self) -> list[int]:
-        """When those operations are due that have not finished: begun, waiting for a requester, or still to come."""
+        """Return the due times of unfinished operations: in flight, waiting for a requester, or still to come."""
         found: list[int] = []
         for requester in range(len(self._turns)):
             turn = self._turns[requester]

@@ -1,4 +1,4 @@
-"""How a load goes, told once a second while it runs."""
+"""Progress reports of a load, once a second while it runs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ ReportProgress = Callable[[ProgressSample], None]
 
 
 def ignore_progress(moment: ProgressSample) -> None:
-    """For who wants to know nothing before the end."""
+    """Ignore progress."""
 
 
 class ProgressReporter:
-    """Tells what a recorder holds. `next_ns` is when it should be asked to."""
+    """Reports the content of a recorder. `next_ns` is when the next report is due."""
 
     def __init__(self, recorder: PhaseRecorder, main_operation: str, completed: int, report: ReportProgress) -> None:
         self._recorder = recorder
@@ -30,7 +30,7 @@ class ProgressReporter:
         self.next_ns = self._at_ns + _SECOND_NS
 
     def report(self, now_ns: int, completed: int) -> None:
-        """Tell how it goes now, with so many main operations completed since the driver began."""
+        """Report the progress, with this many main operations completed since the driver began."""
         seconds = max(now_ns - self._at_ns, 1) / _SECOND_NS
         rate = (completed - self._completed) / seconds
         p50_ns, p99_ns = self._percentiles()
@@ -39,7 +39,7 @@ class ProgressReporter:
         self._report(ProgressSample(0, now_ns, completed - self._began_with, rate, p50_ns, p99_ns))
 
     def _percentiles(self) -> tuple[int, int]:
-        """Of the last second before the one that goes on, which may have hardly begun; in the first second, of that."""
+        """Return p50 and p99 of the last complete second; in the first second, of that one."""
         newest: tuple[int, int] | None = None
         for phase in (COOLING_DOWN, MEASURED, WARMING_UP):
             seconds = self._recorder.phases[phase].operation(self._main_operation).seconds

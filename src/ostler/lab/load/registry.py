@@ -62,7 +62,8 @@ PROBE_DRIVERS: Final = {
 
 
 def lean_clients(spec: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
-    """Requesters or responders, one for each connection: those of Ostler may be several conversations."""
+    """Return requesters or responders, one for each connection. A connection to Ostler may carry several
+    conversations."""
     if spec.protocol in MQ_PROTOCOLS:
         return mq_clients(spec, pace, is_requester, numbers)
     if spec.kind in (ONE_WAY, PUBLISH):
@@ -119,7 +120,7 @@ LEAN_CLIENTS: Final[dict[str, MakeClient]] = {
 
 
 def one_way_client(spec: LoadSpec, pace: Pace, is_producer: bool, number: int) -> LoadClient:
-    """A producer or a consumer of a plan. Raises LoadFailed for a protocol that has none."""
+    """Return a producer or a consumer. Raises LoadFailed for a protocol that has none."""
     make = _ONE_WAY_CLIENTS.get(spec.protocol)
     if make is None or (spec.kind == PUBLISH and spec.protocol not in PUBLISHING):
         raise LoadFailed(f"{spec.protocol} has no clients for a {spec.kind} load")

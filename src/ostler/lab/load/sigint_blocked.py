@@ -1,4 +1,4 @@
-"""Processes that control-C at the terminal does not reach: whoever started them ends them in good order."""
+"""Processes that control-C at the terminal does not reach: their parent ends them in good order."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from multiprocessing.process import BaseProcess
 
 
 def start_sigint_blocked(process: BaseProcess) -> None:
-    """Start a process that has the signal blocked from its first moment on.
+    """Start a process that has SIGINT blocked from its first moment on.
 
-    Until it has imported what it needs it could not ignore it, and would say on the terminal that it was interrupted.
+    It could not ignore the signal before it has imported what it needs, and would print a traceback.
     """
-    # Whoever starts the tracker unblocks the signal.
+    # Starting the tracker unblocks the signal.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

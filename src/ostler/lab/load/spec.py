@@ -1,4 +1,4 @@
-"""The description of a load: which clients a driver runs, against which broker, and over which protocol."""
+"""The description of a load: the clients a driver runs, the broker, and the protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROUP_COMMIT = "group commit"
 MEMORY_COPY = "memory copy"
 
 
-# What clients do.
+# Kinds of load.
 REQUEST_REPLY = "request-reply"
 ONE_WAY = "one-way"
 SESSIONS = "sessions"
@@ -37,20 +37,21 @@ PUBLISH = "publish-subscribe"
 
 _MAIN_OPERATIONS = {REQUEST_REPLY: ROUND_TRIP, ONE_WAY: PUT, SESSIONS: SESSION, PUBLISH: PUT}
 
-# Who works in units of work.
+# Clients that work in units of work.
 BY_PERSISTENCE = "by-persistence"
 NOBODY = "out"
 RESPONDERS = "server-in"
 EVERYBODY = "in"
 
-# What messages look like.
+# Message formats.
 PLAIN = "plain"
 JMS = "jms"
 
 
 @dataclass(frozen=True)
 class TlsSpec:
-    """How clients of a load use TLS: the CipherSpec, and the file with the certificate of who signed the broker's."""
+    """The TLS settings of a load: the CipherSpec, and the file with the certificate of the authority that signed the
+    broker's."""
 
     cipher_spec: str
     authority_file: str
@@ -58,11 +59,11 @@ class TlsSpec:
 
 @dataclass(frozen=True)
 class LoadSpec:
-    """A load of one contestant. Clients have numbers, so that several drivers can share a load.
+    """A load of one contestant. Clients are numbered, so that several drivers can share a load.
 
     In a load of `kind` ONE_WAY the requesters are producers and the responders consumers, and producer and consumer
     with the same number modulo `pairs` share the request queue of that pair. In SESSIONS a requester connects, makes
-    `session_round_trips` and disconnects, again and again. In PUBLISH requesters are publishers and responders are
+    `session_round_trips` and disconnects, repeatedly. In PUBLISH requesters are publishers and responders are
     subscribers: client n publishes, or subscribes, to topic n modulo `pairs`, and each subscriber gets everything.
     """
 
@@ -76,46 +77,46 @@ class LoadSpec:
     channel: str = ""
     kind: str = REQUEST_REPLY
     rate_per_second: float = 0.0
-    """Of each requester or producer; 0: the next as soon as the one before is done."""
+    """The rate of each requester or producer; 0: the next follows the one before at once."""
     responder_protocol: str = ""
-    """Empty: as requesters. Responders that no driver of this plan runs have an empty range."""
+    """Empty: as requesters. The range of responders is empty when no driver of this load runs them."""
     responder_address: Address | None = None
     units: str = BY_PERSISTENCE
     """BY_PERSISTENCE: responders work in units of work when messages are persistent, requesters never."""
     goes_round: bool = True
-    """Requesters use the pairs of queues in turn; otherwise each stays with the pair of its number modulo `pairs`."""
+    """Requesters use the pairs of queues in turn; otherwise each uses the pair of its number modulo `pairs`."""
     own_replies: bool = False
     """Each requester has a reply queue of its own."""
     messages: str = PLAIN
     session_round_trips: int = 0
     tls: TlsSpec | None = None
     conversations: int = 1
-    """How many clients share a connection, as SHARECNV has it; 0 and 1: none do."""
+    """The number of clients that share a connection (SHARECNV); 0 and 1: none do."""
     async_put: bool = False
-    """Producers wait for no answer to a put of a non-persistent message, or of one in a unit of work."""
+    """Producers do not wait for the answer to a put of a non-persistent message, or of one in a unit of work."""
     read_ahead: bool = False
-    """Consumers have messages sent before they ask for them, as read-ahead does; never in units of work."""
+    """Consumers use read-ahead; never in units of work."""
     other_addresses: tuple[Address, ...] = ()
     """More queue managers: client n of m of them uses address n modulo m, `address` being the first, and there the pair
     n / m modulo `pairs`."""
 
     drivers: int = 1
-    """How many share the load of which this is a part."""
+    """The number of drivers that share the whole load."""
     subscribers: int = 0
-    """Of each topic, in all parts of the load."""
+    """The number of subscribers of each topic, in all parts of the load."""
     consumer_unit: int = 1
-    """How many messages consumers get in a unit of work, where they work in such."""
+    """The number of messages that consumers get in a unit of work, where they use one."""
     routes: int = 0
-    """Channels each way, where responders are at another queue manager than requesters; 0: they are at the same one.
-    Client n uses route n modulo so many; one that goes round, for pair p, route n + p modulo so many."""
+    """Channels in each direction, where responders are at another queue manager; 0: there is only one. Client n uses
+    route n modulo this number; one that goes round, for pair p, route n + p modulo this number."""
     line: str = ""
-    """What names of routes begin with, where brokers need that."""
+    """The prefix of route names, where brokers need one."""
     window: int = 0
-    """How many one-way messages may be on their way before producers wait; 0: any number. Not with several drivers, of
-    which none knows what others get."""
+    """The number of one-way messages in flight at which producers wait; 0: unlimited. Not with several drivers, since
+    none has the counts of the others."""
 
     def part(self, number: int, parts: int) -> LoadSpec:
-        """What the driver with this number does, of so many."""
+        """Return the part of the driver with this number, of so many."""
         return replace(
             self,
             requesters=self.requesters[number::parts],
@@ -124,23 +125,23 @@ class LoadSpec:
         )
 
     def pacing(self) -> Pacing:
-        """What the driver of this part keeps to. Requesters of several drivers are due one after the other, too."""
+        """Return the pace of this part. Requesters of several drivers are due one after the other, too."""
         step = abs(self.requesters.step)
         offset = self.requesters.start % step / step
         return Pacing(_MAIN_OPERATIONS[self.kind], self.rate_per_second, offset, self.drivers > 1)
 
     def address_of(self, number: int) -> Address:
-        """Where a client of this number connects to."""
+        """Return the address for a client of this number."""
         return (self.address, *self.other_addresses)[number % (1 + len(self.other_addresses))]
 
 
 def pair_of(spec: LoadSpec, number: int, turn: int) -> int:
-    """Which pair of queues a requester uses for the nth time."""
+    """Return the pair of queues that a requester uses for the nth time."""
     return (number + turn if spec.goes_round else number) % spec.pairs
 
 
 def host_and_port(spec: LoadSpec) -> tuple[str, int]:
-    """The address of a load that must go over TCP."""
+    """Return the address of a load that must go over TCP."""
     if isinstance(spec.address, str):
         raise ValueError(f"{spec.protocol} is driven over TCP only")
     return spec.address

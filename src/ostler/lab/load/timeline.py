@@ -1,7 +1,7 @@
-"""When a load warms up, is measured and cools down: moments that all drivers of a load share.
+"""The times at which a load warms up, is measured and cools down, shared by all drivers of a load.
 
-Moments are of `time.perf_counter_ns`, which on Linux is one clock for all processes. So every driver of a load, and
-whoever observes it, has the same window, however late one of them hears of it.
+Times are those of `time.perf_counter_ns`, which on Linux is one clock for all processes. So every driver of a load, and
+the observer, has the same window, even if one of them is started late.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _SECOND_NS: Final = 1_000_000_000
 
 @dataclass(frozen=True)
 class Timeline:
-    """The load begins, is measured, is measured no more, ends. What is under way at the end is waited for."""
+    """The begin of the load, of the measured window, of the cool-down, and the end. Operations in flight at the end are
+    waited for."""
 
     begin_ns: int
     measured_ns: int
@@ -39,7 +40,7 @@ class Timeline:
         return (self.cool_ns - self.measured_ns) / _SECOND_NS
 
     def __reduce__(self) -> tuple[type[Timeline], tuple[int, int, int, int]]:
-        # Compiled, a frozen class cannot be filled in attribute by attribute, which is what a pipe would do.
+        # A compiled frozen class cannot be filled in attribute by attribute, as unpickling would do.
         return Timeline, (self.begin_ns, self.measured_ns, self.cool_ns, self.end_ns)
 
 
@@ -52,7 +53,7 @@ class PhaseOperation:
         self._warming_up, self._measured, self._cooling_down = phases
 
     def record(self, due_ns: int, ended_ns: int, late: bool = False) -> None:
-        """An operation that completed; its time counts from when it was due."""
+        """Record a completed operation; its time counts from when it was due."""
         if ended_ns < self._measured_ns:
             self._warming_up.record(due_ns, ended_ns, late)
         elif ended_ns < self._cool_ns:
@@ -61,7 +62,7 @@ class PhaseOperation:
             self._cooling_down.record(due_ns, ended_ns, late)
 
     def fail(self, ended_ns: int) -> None:
-        """An operation that ended with an error, or was given up."""
+        """Record an operation that ended with an error, or was abandoned."""
         if ended_ns < self._measured_ns:
             self._warming_up.fail(ended_ns)
         elif ended_ns < self._cool_ns:
@@ -71,7 +72,7 @@ class PhaseOperation:
 
 
 class PhaseRecorder:
-    """What one driver counts in one run of a load: a recorder for each phase."""
+    """The counts of one driver in one run of a load: a recorder for each phase."""
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
@@ -80,7 +81,7 @@ class PhaseRecorder:
         self._operations: dict[str, PhaseOperation] = {}
 
     def operation(self, name: str) -> PhaseOperation:
-        """What counts one operation: to be held by whoever records many."""
+        """Return the counter of one operation; keep it to record many."""
         found = self._operations.get(name)
         if found is None:
             phases = [each.operation(name) for each in self.phases]
@@ -88,10 +89,10 @@ class PhaseRecorder:
         return found
 
     def pack(self) -> list[str]:
-        """A line for each phase, to be sent to another process."""
+        """Return a line for each phase, to be sent to another process."""
         return [each.pack() for each in self.phases]
 
 
 def unpack_phases(lines: list[str]) -> list[LatencyRecorder]:
-    """What another process counted, by phase: `WARMING_UP`, `MEASURED`, `COOLING_DOWN`."""
+    """Return the counts of another process, by phase: `WARMING_UP`, `MEASURED`, `COOLING_DOWN`."""
     return [unpack(line) for line in lines]

@@ -48,7 +48,7 @@ class TableFile:
         ]
         types = [field.type for field in self._schema][len(KEY) :]
         own = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), types, strict=True)]
-        self._writer.write_table(pa.SampleTable.from_arrays(constant + own, schema=self._schema))
+        self._writer.write_table(pa.Table.from_arrays(constant + own, schema=self._schema))
         self.rows += len(rows)
 
     def close(self) -> None:

@@ -1,11 +1,11 @@
 """A lean client of RabbitMQ: AMQP 0-9-1 without a library.
 
 AMQP has no get by correlation id, so every requester has a reply queue of its own, as is usual there, and compares the
-id itself. Durable: durable queues and messages; a request counts when it is confirmed and its reply is there; a
+id itself. Durable: durable queues and messages; a request counts when it is confirmed and its reply has arrived; a
 responder acknowledges a request when its reply is confirmed. Transient: nothing is confirmed or acknowledged.
 
-Where responders are at another node, requests go to one of several exchanges, from which they are taken there. What a
-request says of its reply queue begins with the number of the exchange through which the reply comes back.
+Where responders are at another node, requests go to one of several exchanges that lead there. The reply-to of a request
+begins with the number of the exchange through which the reply comes back.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _CHANNELS_MAX = 16
 _ROUTE_END = b"/"
 
 Step = tuple[tuple[int, int], bytes]
-"""The method that is waited for, and what is sent then."""
+"""The method to wait for, and the bytes to send then."""
 
 
 def connecting() -> list[Step]:
-    """The steps to an open channel: what follows begins with `CHANNEL_OPEN_OK`."""
+    """Return the steps to an open channel. Later steps begin with `CHANNEL_OPEN_OK`."""
     return [
         (amqp.CONNECTION_START, amqp.start_ok(b"guest", b"guest")),
         (amqp.CONNECTION_TUNE, amqp.tune_ok(_CHANNELS_MAX, amqp.FRAME_BYTES_MAX) + amqp.open_connection(b"/")),
@@ -32,7 +32,8 @@ def connecting() -> list[Step]:
 
 
 class AmqpRoutes:
-    """Exchanges that lead to another node: their number, and what their names begin with. None: all is at one node."""
+    """Exchanges that lead to another node: their number, and the prefix of their names. Without any, all clients are at
+    one node."""
 
     def __init__(self, count: int = 0, line: bytes = b"") -> None:
         self.count = count
@@ -79,18 +80,18 @@ class AmqpClient(LoadClient):
         self._correlation_id = b""
         self._waits_for_confirm = False
         self._waits_for_reply = False
-        # Of the message that is being received.
+        # The tag of the message that is being received.
         self._delivery_tag = 0
         self._body_left = 0
         self._body_parts: list[bytes] = []
         self._received_id = self._received_reply_to = b""
-        # Of a responder's publications that are not confirmed: the request to acknowledge then.
+        # Publications of a responder that are not confirmed, with the request to acknowledge then.
         self._published = 0
         self._confirmed = 0
         self._unconfirmed: dict[int, int] = {}
 
     def _setup(self) -> list[Step]:
-        """What is waited for, and what is sent then."""
+        """Return the methods to wait for, with the bytes to send then."""
         steps = connecting()
         own = self._reply_queue if self.is_requester else self._request_queues[self._pair]
         steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, own, self._durable)))

@@ -1,4 +1,4 @@
-"""The few frames of AMQP 0-9-1 that request/reply needs, made and read by hand."""
+"""The few frames of AMQP 0-9-1 that request/reply needs, encoded and decoded by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FRAME_BYTES_MAX = 131_072
 _BODY_BYTES_MAX = FRAME_BYTES_MAX - 8
 PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"
 
-# Class and method numbers, as they stand in the first four bytes of a method frame.
+# Class and method numbers, in the first four bytes of a method frame.
 CONNECTION_START = (10, 10)
 CONNECTION_START_OK = (10, 11)
 CONNECTION_TUNE = (10, 30)
@@ -95,14 +95,15 @@ def select_confirms(channel: int) -> bytes:
 
 
 def publish_method(channel: int, queue: bytes, exchange: bytes = b"") -> bytes:
-    """The first frame of a publication to a queue, through the default exchange or another; it can be used again."""
+    """Return the first frame of a publication to a queue, through the default exchange or another. It can be reused."""
     return method(channel, BASIC_PUBLISH, b"\x00\x00" + short_string(exchange) + short_string(queue) + b"\x00")
 
 
 def content(
     channel: int, durable: bool, correlation_id: bytes, reply_to: bytes, body: bytes, before: bytes = b""
 ) -> bytes:
-    """Header and body of a publication, and what comes before. A large body goes in several frames, copied once."""
+    """Return header and body of a publication behind `before`. A large body takes several frames, and is copied
+    once."""
     flags = _HAS_DELIVERY_MODE | _HAS_CORRELATION_ID | (_HAS_REPLY_TO if reply_to else 0)
     properties = bytes((_DURABLE if durable else _TRANSIENT, len(correlation_id))) + correlation_id
     if reply_to:
@@ -129,7 +130,8 @@ def acknowledge(channel: int, delivery_tag: int) -> bytes:
 
 
 def read_frame(data: bytes, at: int) -> tuple[int, int, int]:
-    """Kind, where the payload begins, and where the next frame begins; kind is 0 while the frame is not whole."""
+    """Return the kind, the offset of the payload, and the offset of the next frame; the kind is 0 while the frame is
+    incomplete."""
     if len(data) - at < 8:
         return 0, at, at
     kind, _, size = _FRAME.unpack_from(data, at)
@@ -143,18 +145,18 @@ def read_method(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_delivery_tag(data: bytes, at: int) -> int:
-    """Of a delivery: behind the consumer's tag."""
+    """Return the delivery tag, which follows the consumer tag."""
     begin = at + 5 + data[at + 4]
     return int.from_bytes(data[begin : begin + 8], "big")
 
 
 def read_confirm(data: bytes, at: int) -> tuple[int, bool]:
-    """The tag, and whether all before it are confirmed with it."""
+    """Return the tag, and whether all before it are confirmed with it."""
     return int.from_bytes(data[at + 4 : at + 12], "big"), bool(data[at + 12] & 1)
 
 
 def read_properties(data: bytes, at: int) -> tuple[int, bytes, bytes]:
-    """Of a content header made by `content`: body bytes, correlation id and reply queue."""
+    """Return body bytes, correlation id and reply queue from a content header made by `content`."""
     _, _, size, flags = _CONTENT.unpack_from(data, at)
     at += _CONTENT.size
     if flags & _HAS_DELIVERY_MODE:

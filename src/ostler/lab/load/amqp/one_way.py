@@ -53,7 +53,7 @@ class AmqpOneWayClient(AmqpClient):
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if not self.is_ready:
-            # Messages of an earlier load may come together with the last answer.
+            # Messages of an earlier load may arrive together with the last answer.
             self._way.opened(now_ns)
         return super().receive(data, now_ns)
 

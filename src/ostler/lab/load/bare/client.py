@@ -1,4 +1,4 @@
-"""Clients of the limit probes: fixed-size exchanges with nothing in them."""
+"""Clients of the limit probes: exchanges of fixed size without content."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import struct
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 
-# What a connection sends first: its role and its number, so that a relay can pair requesters and responders.
+# The first bytes of a connection: its role and its number, so that a relay can pair requesters and responders.
 HELLO = struct.Struct(">cI")
 REQUESTER = b"Q"
 RESPONDER = b"R"
 WELCOME = b"!"
 TAKEN = b"."
-"""What a producer is told for each block that was passed on."""
+"""The answer to a producer for each block that was passed on."""
 
 
 class BareClient(LoadClient):
@@ -24,7 +24,7 @@ class BareClient(LoadClient):
         self._block_bytes = block_bytes
         self._sequence = 0
         self._expected = b""
-        # Of a block that comes in many parts, which are put together only once.
+        # Parts of a block that is received in many parts; they are joined only once.
         self._parts: list[bytes] = []
         self._received = 0
 

@@ -1,4 +1,4 @@
-"""A loop over sockets with nothing around it: what driving costs at least."""
+"""A loop over sockets with nothing around it: the least cost of driving clients."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BareLoop:
             self._epoll.register(sock.fileno(), select.EPOLLIN)
 
     def run(self, seconds: float) -> int:
-        """Keep every connection busy for some time; how many blocks came back."""
+        """Keep every connection busy for some time, and return the number of blocks that came back."""
         sockets, poll, block = self._sockets, self._epoll.poll, self._block
         size = len(block)
         received = dict.fromkeys(sockets, 0)

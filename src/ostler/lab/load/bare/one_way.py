@@ -1,4 +1,4 @@
-"""Clients of the bare one-way probe: blocks that a server hands from producers to consumers."""
+"""Clients of the bare one-way probe: a server passes blocks from producers to consumers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ostler.lab.load.one_way import OneWay
 
 
 class BareOneWayClient(LoadClient):
-    """A producer whose block counts as put when the server says that it has it; or a consumer of one pair's blocks."""
+    """A producer whose block counts as put when the server acknowledges it, or a consumer of one pair's blocks."""
 
     def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, block_bytes: int) -> None:
         super().__init__(pace, is_requester)
         self._number = number % pairs
         self._block_bytes = block_bytes
         self._way = OneWay(pace, block_bytes)
-        # Of a block that comes in many parts, which are put together only once.
+        # Parts of a block that is received in many parts; they are joined only once.
         self._parts: list[bytes] = []
         self._received = 0
 

@@ -1,8 +1,8 @@
-"""Servers of the limit probes: what a broker on an epoll loop does at least, with nothing of a broker in it.
+"""Servers of the limit probes: the least that a broker on an epoll loop must do.
 
-The echo sends every block back. The relay hands a requester's block to its responder, and the responder's to the
-requester: as many receives and sends as a broker needs that pushes messages and answers nothing else. The pass hands a
-producer's block to a consumer of its number, in turn if there are several, and tells the producer that it has it.
+The echo sends every block back. The relay passes a requester's block to its responder, and the responder's to the
+requester: as many receives and sends as a broker needs that pushes messages and answers nothing else. The pass server
+hands a producer's block to a consumer of its number, in turn if there are several, and acknowledges it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BACKLOG = 1024
 
 
 class _Link:
-    """A connection: the block that is arriving on it, where its blocks go, and what its socket did not take yet."""
+    """A connection: its incoming block, the target of its blocks, and the bytes its socket has not accepted yet."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -39,7 +39,7 @@ class _Link:
         self.to: _Link | None = None
         self.backlog: list[bytes] = []
         self.to_answer: list[_Link] = []
-        """Producers whose blocks this consumer has not been sent in full."""
+        """Producers whose blocks have not been sent completely to this consumer."""
 
 
 class BareServer:
@@ -58,7 +58,7 @@ class BareServer:
         self._epoll.register(listener.fileno(), select.EPOLLIN)
 
     def run(self, ends: int) -> None:
-        """Serve until there is something to read from a descriptor."""
+        """Serve until a descriptor becomes readable."""
         own = self._listener.fileno()
         self._epoll.register(ends, select.EPOLLIN)
         while True:
@@ -69,7 +69,7 @@ class BareServer:
                     return
                 else:
                     link = self._links.get(descriptor)
-                    # One that was forgotten in this turn is told of no more.
+                    # A link that was closed in this pass gets no further events.
                     if link is not None:
                         self._serve(link, events)
 
@@ -99,7 +99,7 @@ class BareServer:
         elif not link.parts and len(data) == self._block_bytes:
             self._whole(link, data)
         else:
-            # One block at a time is under way from a connection: more than that is never received.
+            # One block at a time is in flight on a connection: more is never received.
             link.parts.append(data)
             link.received += len(data)
             if link.received >= self._block_bytes:
@@ -114,14 +114,14 @@ class BareServer:
             return
         consumers = self._by_role.get((RESPONDER, link.number))
         if not consumers:
-            # A block that nobody takes: whoever waits for it is to hear of that.
+            # Nobody receives this block: the sender notices that by the closed connection.
             self._forget(link)
             return
         turn = self._turns.get(link.number, 0)
         self._turns[link.number] = turn + 1
         consumer = consumers[turn % len(consumers)]
         self._send(consumer, block)
-        # Otherwise producers would go on however slow a consumer is.
+        # Otherwise producers would continue however slow a consumer is.
         if consumer.backlog:
             consumer.to_answer.append(link)
         else:
@@ -136,7 +136,7 @@ class BareServer:
         except BlockingIOError:
             sent = 0
         except (BrokenPipeError, ConnectionResetError):
-            # What is received next says that it is over.
+            # The next receive reports the end.
             return
         if sent != len(data):
             link.backlog.append(data[sent:])
@@ -175,17 +175,17 @@ class BareServer:
 
 
 def start(kind: str, listener: socket.socket, block_bytes: int) -> subprocess.Popen[bytes]:
-    """Run a server in a process of its own; it takes the listening socket over, and ends with this process."""
+    """Start a server in a process of its own. It takes over the listening socket, and ends with this process."""
     descriptor = listener.fileno()
-    # Not with -m: where this module is compiled, that cannot run it.
+    # Not with -m: a compiled module cannot be run that way.
     program = f"import sys; from {__name__} import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", program, kind, str(descriptor), str(block_bytes), str(os.getpid())]
-    # Control-C at the terminal is for whoever starts it, also while it still imports.
+    # Control-C at the terminal is for the parent, also while this process still imports.
     return subprocess.Popen(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, process_group=0)
 
 
 def listening(address: tuple[str, int] | Path) -> socket.socket:
-    """A listening socket, on a loopback port or at a path."""
+    """Return a listening socket, on a loopback port or at a path."""
     if isinstance(address, Path):
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.bind(str(address))
@@ -202,7 +202,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        # Readable when the process ends, whichever of its threads has started this one.
+        # It becomes readable when the process ends, whichever of its threads has started this one.
         ends = os.pidfd_open(int(parent))
     except ProcessLookupError:
         return 0

@@ -1,4 +1,4 @@
-"""Connections by the thousand: opened as fast as the peer takes them, from several loopback addresses, and kept."""
+"""Thousands of connections: opened as fast as the peer accepts them, from several loopback addresses, and kept."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _EVENTS_MAX = 256
 _OPEN_SECONDS_MAX = 60.0
 # Descriptors that a process needs for other things.
 _DESCRIPTORS_KEPT = 200
-# Of a limit that is none, this is enough; a queue manager takes no more either.
+# The limit used where there is none; a queue manager uses no more either.
 _DESCRIPTORS_MAX = 1 << 20
-# Each address has some 28,000 ports to connect from; fewer are used, as closed ones stay taken for a minute.
+# Each address has about 28,000 ports to connect from. Fewer are used, since closed ones stay in TIME_WAIT for a minute.
 _CONNECTIONS_PER_ADDRESS = 5000
 _ADDRESSES_MAX = 200
 
 Note = Callable[[int, int], None]
-"""Told of a connection: when it was begun and when it was ready, in nanoseconds."""
+"""Called for each connection with the times at which it was begun and ready, in nanoseconds."""
 
 
 class ConnectingClient(LoadClient):
-    """Connects as one or more conversations on one socket, and then is idle."""
+    """Connects one or more conversations on one socket, and is idle then."""
 
     def __init__(self, channel: str, conversations: int) -> None:
         super().__init__(Pace(), False)
@@ -69,16 +69,16 @@ class ConnectingClient(LoadClient):
         return b"".join(answers)
 
     def closing(self) -> bytes:
-        """Disconnect all conversations; `has_left` when all of that is answered."""
+        """Disconnect all conversations; `has_left` is set when all are answered."""
         self._is_leaving = True
         payload = payload_codec.numbers_payload([1])
         return b"".join(frames.frame(frames.DISCONNECT, 1 + each, 2, payload) for each in range(self._conversations))
 
 
 def sockets_max(kept: int = _DESCRIPTORS_KEPT) -> int:
-    """How many sockets this process may have open, after raising its limit as far as it may.
+    """Return the number of sockets that this process may open, after raising its limit as far as possible.
 
-    So many descriptors are `kept` for other things.
+    `kept` descriptors are reserved for other things.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = hard if 0 <= hard <= _DESCRIPTORS_MAX else _DESCRIPTORS_MAX
@@ -88,14 +88,14 @@ def sockets_max(kept: int = _DESCRIPTORS_KEPT) -> int:
 
 
 def connected_from(number: int, address: Address) -> socket.socket:
-    """A socket for the connection with this number: after some thousands from another loopback address."""
+    """Return a socket for the connection with this number: after some thousands from another loopback address."""
     sock = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET, socket.SOCK_STREAM)
     try:
         if isinstance(address, str):
             _connect_unix(sock, address)
         else:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # Without this the port would be chosen before it is known to whom it leads, from fewer ones.
+            # Without this option the port would be chosen before the destination is known, from fewer ones.
             sock.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT
             sock.bind((f"127.0.0.{1 + number // _CONNECTIONS_PER_ADDRESS % _ADDRESSES_MAX}", 0))
             sock.connect(address)
@@ -128,7 +128,7 @@ class ConnectionFlood:
     def open(
         self, clients: list[LoadClient], note: Note | None = None, seconds_max: float = _OPEN_SECONDS_MAX
     ) -> float:
-        """Connect them all; the seconds it took until the last one was ready."""
+        """Connect all clients, and return the seconds until the last one was ready."""
         began = time.perf_counter()
         waiting = list(reversed(clients))
         under_way = 0
@@ -143,7 +143,7 @@ class ConnectionFlood:
         return time.perf_counter() - began
 
     def drop(self) -> None:
-        """Close all connections; more can be opened after that."""
+        """Close all connections. More can be opened afterwards."""
         for sock, _ in self._links.values():
             sock.close()
         self._links.clear()
@@ -164,7 +164,7 @@ class ConnectionFlood:
         sock.send(client.opening())
 
     def _turn(self, note: Note | None) -> int:
-        """How many became ready."""
+        """Run one pass of the loop, and return how many became ready."""
         ready = 0
         for descriptor, _ in self._epoll.poll(0.2, _EVENTS_MAX):
             sock, client = self._links[descriptor]

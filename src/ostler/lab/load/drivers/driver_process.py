@@ -1,6 +1,6 @@
-"""Drivers in processes of their own, told through pipes what to do.
+"""Drivers in processes of their own, controlled through pipes.
 
-A driver answers what it is told with one message. While a timeline runs it sends others before, about once a second.
+A driver answers each order with one message. While a timeline runs it also sends its progress, about once a second.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER
 
 _ANSWER_SECONDS_MAX: Final = 180.0
-# A driver tells how it goes every second, so that this much silence means that it hangs.
+# A driver reports its progress every second, so that this much silence means that it hangs.
 _RUN_SILENT_SECONDS_MAX: Final = 60.0
 _SETTLE_SECONDS: Final = 0.02
 _SETTLE_SILENT_SECONDS_MAX: Final = 30.0
 _BROKEN_SECONDS_MAX: Final = 10.0
-# What drivers are told.
+# Orders to drivers.
 _OPEN: Final = "open"
 _ROUND: Final = "round"
 _ARM: Final = "arm"
@@ -50,7 +50,7 @@ _END: Final = "end"
 
 @dataclass(frozen=True)
 class LoadRound:
-    """What a round came to, of all drivers of a load together."""
+    """The result of a round, of all drivers of a load together."""
 
     done: int
     seconds: float
@@ -64,19 +64,19 @@ class LoadRound:
 
 
 Found = LoadRound | int | list[str] | None
-"""What is answered: of a round, how many messages are outstanding, recorders as lines."""
+"""The content of an answer: a round, the number of outstanding messages, or recorders as lines."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Failure in words, or what was found."""
+    """The text of a failure, or the result."""
 
     failure: str
     found: Found
 
 
 class DriverEnd(ABC):
-    """This end of the pipe to a driver, which has one load at a time."""
+    """The parent's end of the pipe to a driver, which has one load at a time."""
 
     def __init__(self, pipe: Connection) -> None:
         self.pipe = pipe
@@ -90,15 +90,15 @@ class DriverEnd(ABC):
 
     @abstractmethod
     def kill(self) -> None:
-        """As `end`, without waiting for what it does."""
+        """As `end`, without waiting for the current order."""
 
     @abstractmethod
     def break_off(self) -> None:
-        """Have it end, so that whoever waits for it in another thread hears of that."""
+        """End the driver, so that a thread that waits for it is released with a failure."""
 
     @abstractmethod
     def describe_end(self) -> str:
-        """How it ended."""
+        """Describe how it ended."""
 
     def send(self, what: str, argument: object = None) -> None:
         try:
@@ -107,7 +107,7 @@ class DriverEnd(ABC):
             raise LoadFailed(self.describe_end()) from None
 
     def heard(self) -> ProgressSample | Found:
-        """What it says next: how its load goes, or the answer. Raises LoadFailed with the driver's words."""
+        """Return its next message: a progress sample or the answer. Raises LoadFailed with the driver's text."""
         try:
             said = self.pipe.recv()
         except (EOFError, OSError):
@@ -120,7 +120,7 @@ class DriverEnd(ABC):
         return said.found
 
     def answer(self) -> Found:
-        """Of what was told before. Raises LoadFailed with the driver's words."""
+        """Return the answer to the last order. Raises LoadFailed with the driver's text."""
         if not self.pipe.poll(_ANSWER_SECONDS_MAX):
             raise LoadFailed(f"a driver did not answer within {_ANSWER_SECONDS_MAX:.0f} s")
         found = self.heard()
@@ -166,10 +166,10 @@ class DriverProcess(DriverEnd):
 
 
 class Load:
-    """The clients of one contestant, shared out among driver processes.
+    """The clients of one contestant, divided among driver processes.
 
-    When something fails, all drivers are ended, with all their connections. The load may be opened again, with others.
-    One that is closed or ended while it runs in another thread is broken off: that thread hears that it failed.
+    After a failure all drivers are ended, with all their connections, and the load may be opened again with new ones. A
+    load that is closed or ended while it runs in another thread is broken off: that thread gets LoadFailed.
     """
 
     def __init__(self, processes: Sequence[DriverEnd]) -> None:
@@ -179,7 +179,7 @@ class Load:
         self._under_way = threading.Lock()
 
     def processes(self) -> list[WatchedProcess]:
-        """Whom to observe. They stay the same until something fails."""
+        """Return the processes to sample. They stay the same until a failure."""
         return [WatchedProcess(DRIVER, each.pid) for each in self._processes]
 
     def open(self, spec: LoadSpec) -> None:
@@ -188,19 +188,20 @@ class Load:
         with self._ended_if_it_fails():
             for number, process in enumerate(self._processes):
                 process.send(_OPEN, spec.part(number, self._parts))
-                # One after the other, so that all responders of the first are there before the others' requesters.
+                # One after the other, so that all responders of the first are ready before the requesters of the
+                # others.
                 process.answer()
         self._is_open = True
 
     def _new_driver(self) -> DriverEnd:
-        """In the place of one that was ended."""
+        """Return a driver to replace one that was ended."""
         return DriverProcess()
 
     def run(self, timeline: Timeline, watcher: Watcher) -> list[WorkerCounts]:
-        """Put the load on for a timeline. Returns when all that was under way has ended, and nothing is on its way."""
+        """Put the load on for a timeline. Returns when all operations have ended and no message is in flight."""
         with self._under_way, self._ended_if_it_fails():
             if self._parts > 1:
-                # Nobody begins before everybody would count what it gets.
+                # No driver begins before all of them count.
                 self._all(_ARM, timeline)
             for process in self._processes:
                 process.send(_RUN, timeline)
@@ -210,14 +211,14 @@ class Load:
             return [_counted(number, lines) for number, lines in enumerate(self._all(_COUNTED))]
 
     def _all(self, what: str, argument: object = None) -> list[Found]:
-        """What all answer who are told something at the same time."""
+        """Give all drivers the same order, and return their answers."""
         for process in self._processes:
             process.send(what, argument)
         return [process.answer() for process in self._processes]
 
     @contextlib.contextmanager
     def _ended_if_it_fails(self) -> Iterator[None]:
-        """Otherwise drivers would still be busy with what nobody waits for."""
+        """End all drivers on a failure. Otherwise they would still be busy with an abandoned load."""
         try:
             yield
         except BaseException:
@@ -227,7 +228,7 @@ class Load:
             raise
 
     def _listen(self, timeline: Timeline, watcher: Watcher) -> None:
-        """Until every driver has come to its end."""
+        """Read progress until every driver has finished."""
         by_pipe = {process.pipe: (number, process) for number, process in enumerate(self._processes)}
         heard_at = dict.fromkeys(by_pipe, max(time.perf_counter_ns(), timeline.begin_ns))
         while by_pipe:
@@ -247,10 +248,10 @@ class Load:
                 raise LoadFailed(f"a driver said nothing for {_RUN_SILENT_SECONDS_MAX:.0f} s")
 
     def _wait_until_settled(self) -> None:
-        """Until what some drivers' producers put is got by consumers of others.
+        """Wait until messages of some drivers' producers are got by the consumers of others.
 
-        Nobody puts any more, so numbers of outstanding messages only fall: when those of different moments add up to
-        nothing, nothing is outstanding.
+        Nobody puts any more, so the numbers of outstanding messages only fall: when numbers read at different times add
+        up to zero, nothing is outstanding.
         """
         before, since = -1, time.monotonic()
         while True:
@@ -291,7 +292,8 @@ class Load:
             process.end()
 
     def _break_off(self) -> None:
-        """A driver hears nothing before its timeline has ended, and only one thread may read what it says."""
+        """Kill the drivers. A driver reads no order before its timeline has ended, and only one thread may read its
+        answers."""
         if self._under_way.locked():
             for process in self._processes:
                 process.break_off()
@@ -309,7 +311,7 @@ def new_load(processes: int = 1) -> Load:
 
 
 class DriverHost:
-    """What a driver does with what it is told."""
+    """Executes the orders of a driver."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -332,12 +334,12 @@ class DriverHost:
                 self._pipe.send(self._answer(what, argument))
 
     def close(self) -> None:
-        """Whoever told it is gone."""
+        """Close the driver: the parent is gone."""
         if self._driver is not None:
             self._driver.close()
 
     def _wait(self) -> str:
-        """Until something is told, serving the clients meanwhile; why that failed."""
+        """Serve the clients until there is an order. Returns the text of a failure."""
         driver: object = self._driver
         if isinstance(driver, Serving):
             try:
@@ -388,7 +390,7 @@ class DriverHost:
 
 
 def _serve(pipe: Connection) -> None:
-    # Control-C reaches the whole group of processes; ours is ended by who started it.
+    # Control-C reaches the whole process group; the parent ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sockets_max()
     _wake_up_in_time()
@@ -398,13 +400,13 @@ def _serve(pipe: Connection) -> None:
 
 
 def _wake_up_in_time() -> None:
-    """Timers of this thread, and of those that it starts, would otherwise go off up to 50 microseconds late."""
+    """Reduce the timer slack of this thread, and of those that it starts, from 50 microseconds."""
     with contextlib.suppress(OSError):
         Path("/proc/self/timerslack_ns").write_text("1")
 
 
 def _end_with_parent() -> None:
-    """Whatever this process does: nobody would hear of it."""
+    """End this process when the parent ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Many clients driven by one thread: an epoll loop that receives, asks the client, and sends."""
+"""Many clients driven by one thread: an epoll loop that receives, calls the client, and sends."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _POLL_SECONDS: Final = 0.2
 _RETRY_SECONDS: Final = 0.005
 _OPEN_SECONDS_MAX: Final = 60.0
 _SILENT_SECONDS_MAX: Final = 30.0
-# A listener's queue of connections is short.
+# The accept queue of a listener is short.
 _OPENING_MAX: Final = 64
-# `select` knows descriptors up to here. Ours is made before the sockets, and so is nearly always below.
+# `select` is limited to these descriptors. Ours is opened before the sockets, so it is nearly always below.
 _SELECT_DESCRIPTORS_MAX: Final = 1024
 _READ: Final = select.EPOLLIN
 _WRITE: Final = select.EPOLLOUT
@@ -32,7 +32,7 @@ _WRITE: Final = select.EPOLLOUT
 
 @dataclass(frozen=True)
 class DriverRound:
-    """What one round came to, in the eyes of the driver."""
+    """The result of one round of one driver."""
 
     done: int
     seconds: float
@@ -41,14 +41,14 @@ class DriverRound:
 
 @dataclass(frozen=True)
 class TlsUse:
-    """TLS for all links of a driver: what is asked of it, and for which channel."""
+    """TLS for all links of a driver: the rules, and the channel."""
 
     rules: TlsRules
     channel: str
 
 
 class EpollDriver:
-    """Opens connections for clients, and puts load on: rounds in which everybody is always busy, or a timeline."""
+    """Opens connections for clients, and puts load on: rounds in which all are always busy, or a timeline."""
 
     def __init__(self, address: Address, pace: Pace, tls: TlsUse | None = None) -> None:
         self._address: Address = address
@@ -69,7 +69,7 @@ class EpollDriver:
         return self._pace.outstanding
 
     def open(self, clients: list[LoadClient], addresses: list[Address] | None = None) -> None:
-        """Connect each to its address, some at a time, and return when all of them are ready."""
+        """Connect each client to its address, some at a time. Returns when all of them are ready."""
         under_way: list[LoadClient] = []
         deadline = time.monotonic() + _OPEN_SECONDS_MAX
         for at, client in enumerate(clients):
@@ -80,7 +80,7 @@ class EpollDriver:
             under_way.append(client)
             while len(under_way) >= _OPENING_MAX:
                 under_way = self._open_some(under_way, deadline)
-            # The time is for one, not for all of them.
+            # The time limit is for each one, not for all of them.
             deadline = time.monotonic() + _OPEN_SECONDS_MAX
         while under_way:
             under_way = self._open_some(under_way, deadline)
@@ -102,9 +102,9 @@ class EpollDriver:
         return link
 
     def round(self, seconds: float) -> DriverRound:
-        """Keep all requesters busy for some time, then wait for the replies that are under way."""
+        """Keep all requesters busy for some time, then wait for the replies in flight."""
         pace = self._pace
-        # Of a round without length every requester makes one round trip.
+        # In a round without length every requester makes one round trip.
         pace.begin_round(seconds > 0, len(self._requesters))
         began = time.perf_counter_ns()
         end = began + int(seconds * 1e9)
@@ -123,13 +123,13 @@ class EpollDriver:
         return DriverRound(len(pace.latencies_ns), took, pace.latencies_ns)
 
     def arm(self, timeline: Timeline) -> None:
-        """Count by a timeline that will be run."""
+        """Count in a timeline that will be run."""
         self._pace.arm(timeline)
 
     def run(self, timeline: Timeline, report: ReportProgress = ignore_progress) -> PhaseRecorder:
-        """Keep the load on from the beginning to the end of a timeline, and return when nothing is under way.
+        """Run the load from the beginning to the end of a timeline, and return when nothing is in flight.
 
-        Where drivers share a load, messages that others have to get may still be outstanding.
+        Where drivers share a load, messages for other drivers may still be outstanding.
         """
         pace = self._pace
         recorder = pace.begin_timeline(timeline, len(self._requesters))
@@ -160,10 +160,10 @@ class EpollDriver:
                 raise LoadFailed(self._silence())
 
     def run_out(self, timeline: Timeline, give_up_ns: int, report: ReportProgress = ignore_progress) -> PhaseRecorder:
-        """As `run` with a rate, but all that is due before the end is begun, however late, and waited for.
+        """As `run` with a rate, but everything due before the end is begun, however late, and waited for.
 
-        At `give_up_ns` it returns, whatever is under way: the schedule knows what has not finished. Silence is no
-        failure here, so that a broker that stands still is measured with the time that it stood.
+        At `give_up_ns` it returns, whatever is in flight: the schedule has the unfinished operations. Silence is not a
+        failure here, so that a stalled broker is measured with the time that it stalled.
         """
         pace = self._pace
         recorder = pace.begin_timeline(timeline, len(self._requesters))
@@ -188,7 +188,7 @@ class EpollDriver:
         return f"{what} were not there within {_SILENT_SECONDS_MAX:.0f} s"
 
     def serve_until_readable(self, descriptor: int) -> None:
-        """Between rounds: answer other drivers' requests until there is something to read from a descriptor."""
+        """Between rounds: answer requests of other drivers until a descriptor becomes readable."""
         self._epoll.register(descriptor, _READ)
         self._watched = descriptor
         while self._watched >= 0:
@@ -199,7 +199,7 @@ class EpollDriver:
         for link in self._all:
             if link.sock is None:
                 continue
-            # The broker may be gone already, and then there is nothing to say.
+            # The broker may be gone already.
             with suppress(OSError, LoadFailed):
                 if link.is_opened:
                     self._send(link, link.client.closing())
@@ -236,7 +236,7 @@ class EpollDriver:
             self._send(link, data)
 
     def _connect(self, link: LoadLink) -> None:
-        """Begin to. A listener whose queue is full is tried again with the next turn."""
+        """Begin to connect. When the accept queue of the listener is full, the next pass tries again."""
         if not begin_connecting(link, self._connections):
             self._refused.append(link)
             return
@@ -248,7 +248,7 @@ class EpollDriver:
 
     def _connected(self, link: LoadLink) -> None:
         tls = self._tls
-        # A queue manager's own socket has no channel, and so no CipherSpec.
+        # A queue manager's local socket has no channel, and so no CipherSpec.
         if tls is None or isinstance(link.address, str):
             link.is_opened = True
             self._send(link, link.client.opening())
@@ -260,7 +260,7 @@ class EpollDriver:
         self._send(link, b"")
 
     def _turn_until(self, when_ns: int) -> None:
-        """A turn that waits until a moment at most, or shorter; to the microsecond, which `epoll` cannot."""
+        """Run a pass that waits until a time at most, to the microsecond, which `epoll` cannot do."""
         seconds = (when_ns - time.perf_counter_ns()) / 1e9
         if seconds <= 0:
             self._turn(0.0)
@@ -339,7 +339,7 @@ class EpollDriver:
         return plain
 
     def _end_session(self, link: LoadLink, client: LoadClient) -> None:
-        """Close its connection. When its next session has begun already, that gets a new one."""
+        """Close its connection. If its next session has begun already, that gets a new one."""
         del self._links[link.descriptor]
         link.close()
         client.is_over = False
@@ -373,7 +373,7 @@ class EpollDriver:
             self._epoll.modify(link.descriptor, _READ | _WRITE)
 
     def _send_later(self, link: LoadLink, data: bytes) -> None:
-        """Behind what is not sent yet."""
+        """Queue bytes behind those that are not sent yet."""
         link.backlog = link.backlog[link.backlog_sent :] + data
         link.backlog_sent = 0
 

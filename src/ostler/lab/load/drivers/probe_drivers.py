@@ -1,7 +1,7 @@
-"""Limits that need no broker: commits that share forces of a file, and copies of memory.
+"""Limits that need no broker: group commits of a file, and memory copies.
 
-They are driven as clients are, in a process of their own and on the same timeline, so that their figures stand beside
-those of contestants in the same tables.
+They are driven as clients are, in a process of their own and on the same timeline, so that their results are in the
+same tables as those of contestants.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ COMMIT: Final = "commit"
 COPY: Final = "copy of a megabyte"
 COPY_BYTES: Final = 1 << 20
 _FILE_BYTES: Final = 64 << 20
-# What one force writes at most: a log's buffer is no larger.
+# One force writes no more than this: a log's buffer is no larger.
 _FORCE_BYTES_MAX: Final = 4 << 20
 _NAP_SECONDS_MAX: Final = 0.2
 
 
 class _ProbeDriver(ABC):
-    """A driver that does all by itself: a round is a timeline that is measured from its beginning to its end."""
+    """A driver without clients: a round is a timeline that is measured from its beginning to its end."""
 
     def __init__(self) -> None:
         self._completed = 0
@@ -49,10 +49,10 @@ class _ProbeDriver(ABC):
 
 
 class GroupCommitDriver(_ProbeDriver):
-    """Waiters that each have one record to commit at a time. One force is for all who wait, as far as it can be.
+    """Waiters that each have one record to commit at a time. One force serves all that wait, as far as possible.
 
-    The file is as long as a log's and full of zeros, and each force begins at a page, as a recovery log's does. Without
-    a rate a waiter has its next record when it is told of the last one.
+    The file has the size of a log file and is full of zeros, and each force begins at a page, as a recovery log's does.
+    Without a rate a waiter has its next record when the last one is durable.
     """
 
     def __init__(self, directory: Path, waiters: int, record_bytes: int, rate_per_second: float = 0.0) -> None:
@@ -98,7 +98,7 @@ class GroupCommitDriver(_ProbeDriver):
                 progress.report(now_ns, self._completed)
 
     def _run_rated(self, schedule: Schedule, commits: PhaseOperation, progress: ProgressReporter) -> None:
-        # Who waits, and whether it could not begin when it was due.
+        # The waiters, and whether each began later than it was due.
         waiting: deque[tuple[int, bool]] = deque()
         now_ns = time.perf_counter_ns()
         while True:
@@ -134,9 +134,9 @@ class GroupCommitDriver(_ProbeDriver):
 
 
 class MemoryCopyDriver(_ProbeDriver):
-    """Copies blocks from one place of a ring to another, a megabyte of them for each operation.
+    """Copies blocks within a ring, a megabyte of them for each operation.
 
-    The ring is larger than the caches of most processors: a message that waited has left them, too.
+    The ring is larger than the caches of most processors: a message that waited has left them too.
     """
 
     def __init__(self, block_bytes: int) -> None:
@@ -168,14 +168,14 @@ class MemoryCopyDriver(_ProbeDriver):
 
 
 def probe_driver(spec: LoadSpec) -> GroupCommitDriver | MemoryCopyDriver:
-    """The driver of a plan, whose address is the directory for the forced file, and whose requesters are waiters."""
+    """Return the driver of a probe. The address is the directory of the forced file, and the requesters are waiters."""
     if spec.protocol == MEMORY_COPY:
         return MemoryCopyDriver(spec.body_bytes)
     return GroupCommitDriver(Path(str(spec.address)), len(spec.requesters), spec.body_bytes, spec.rate_per_second)
 
 
 def blocks_of_copy(block_bytes: int) -> int:
-    """How many blocks one operation copies: a megabyte of them, or one if that is more."""
+    """Return the number of blocks that one operation copies: a megabyte of them, or one if that is more."""
     return max(1, COPY_BYTES // block_bytes)
 
 

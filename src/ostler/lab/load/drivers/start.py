@@ -1,4 +1,4 @@
-"""Drivers: what each offers, and how one is started for a plan."""
+"""The interface of drivers, and the function that starts one for a load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DESCRIPTORS_KEPT = 32
 
 
 class Driver(Protocol):
-    """What runs clients. It is open when it is made."""
+    """Runs clients. It is open when it is made."""
 
     def round(self, seconds: float) -> DriverRound: ...
 
@@ -36,7 +36,7 @@ class Sharing(Protocol):
     """A driver whose producers and consumers may belong to those of others."""
 
     def arm(self, timeline: Timeline) -> None:
-        """Count by a timeline already before `run` is called with it: others may begin to put before that."""
+        """Count in a timeline before `run` is called with it: other drivers may begin to put before that."""
 
     @property
     def outstanding(self) -> int:
@@ -45,7 +45,7 @@ class Sharing(Protocol):
 
 @runtime_checkable
 class Serving(Protocol):
-    """A driver whose clients only work while it is called, and who must be served when it has nothing else to do."""
+    """A driver whose clients only work while it is called, and which must be served when it is idle."""
 
     def serve_until_readable(self, descriptor: int) -> None: ...
 
@@ -78,7 +78,8 @@ def _imported(reference: str) -> Any:
 
 
 def _lean_driver(spec: LoadSpec) -> Driver:
-    """Responders are all there before the first requester. They may have a protocol and an address of their own."""
+    """Start a driver of lean clients. Responders are ready before the first requester, and may have their own protocol
+    and address."""
     _check_descriptors(spec)
     pace = Pace(spec.pacing(), spec.window if spec.drivers == 1 else 0)
     driver = EpollDriver(spec.address, pace, _tls_use(spec))
@@ -95,7 +96,7 @@ def _lean_driver(spec: LoadSpec) -> Driver:
 
 
 def _check_descriptors(spec: LoadSpec) -> None:
-    """Before clients by the thousand are made that cannot be connected."""
+    """Check the limit of descriptors before thousands of clients are made that could not connect."""
     sockets = -(-(len(spec.requesters) + len(spec.responders)) // max(spec.conversations, 1))
     most = sockets_max(_DESCRIPTORS_KEPT)
     if sockets > most:
@@ -108,7 +109,7 @@ def _check_descriptors(spec: LoadSpec) -> None:
 def _tls_use(spec: LoadSpec) -> TlsUse | None:
     if spec.tls is None:
         return None
-    # Long to import, and seldom needed.
+    # Slow to import, and seldom needed.
     from ostler.client.link.tls_client import ClientTls
     from ostler.client.locate.connect_parameters import TlsSettings
 

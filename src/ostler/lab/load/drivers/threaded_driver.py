@@ -1,4 +1,4 @@
-"""Clients that block, each in a thread of its own: how a library is used by who picks it first."""
+"""Blocking clients, each in a thread of its own: the simplest use of a library."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GET: Final = "get"
 
 
 class OperationTally:
-    """What the threads of a driver count together."""
+    """The counters shared by the threads of a driver."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,7 +32,7 @@ class OperationTally:
         self.outstanding = 0
 
     def arm(self, timeline: Timeline) -> None:
-        """Count by this timeline from now on."""
+        """Count in this timeline from now on."""
         with self._lock:
             self._recorder = PhaseRecorder(timeline)
             self._is_armed = True
@@ -48,7 +48,7 @@ class OperationTally:
             self._recorder.operation(operation).record(due_ns, ended_ns, late)
 
     def done(self, operation: str, due_ns: int, ended_ns: int, late: bool) -> None:
-        """The main operation."""
+        """Count the main operation."""
         with self._lock:
             self.completed += 1
             self._recorder.operation(operation).record(due_ns, ended_ns, late)
@@ -67,16 +67,17 @@ class LoadWorker(ABC):
     """One connection through a library. All its methods are called in its own thread."""
 
     due_ns: int = 0
-    """When the operation was due that `step` is to do; for the front of a one-way message's body."""
+    """The time at which the operation of `step` was due, written into the body of a one-way message."""
     tally: OperationTally = OperationTally()
-    """Its driver's: a producer calls `tally.put()` before it puts, a consumer `tally.got(due_ns, now_ns)`."""
+    """The tally of its driver: a producer calls `tally.put()` before it puts, a consumer `tally.got(due_ns,
+    now_ns)`."""
 
     @abstractmethod
     def open(self) -> None: ...
 
     @abstractmethod
     def step(self) -> None:
-        """A requester: one request and its reply. A responder: wait shortly for a request, and reply if it came."""
+        """Requester: one request and its reply. Responder: wait shortly for a request, and reply if there is one."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -129,11 +130,11 @@ class ThreadedDriver:
         return DriverRound(len(latencies), took, latencies)
 
     def arm(self, timeline: Timeline) -> None:
-        """Count by a timeline that will be run."""
+        """Count in a timeline that will be run."""
         self._tally.arm(timeline)
 
     def run(self, timeline: Timeline, report: ReportProgress = ignore_progress) -> PhaseRecorder:
-        """As the epoll driver's. Its threads wait for the beginning by themselves."""
+        """As the epoll driver's `run`. Its threads wait for the beginning by themselves."""
         pacing, tally = self.pacing, self._tally
         recorder = tally.begin(timeline)
         self._timeline, self._schedule = timeline, None
@@ -156,7 +157,7 @@ class ThreadedDriver:
         return recorder
 
     def _is_under_way(self) -> bool:
-        """After a short wait."""
+        """Return whether messages are in flight, after a short wait."""
         with self._turn:
             if self._active:
                 self._turn.wait(_LOOK_SECONDS)
@@ -240,7 +241,8 @@ class ThreadedDriver:
             tally.done(main, worker.due_ns, now, False)
 
     def _keep_to(self, worker: LoadWorker, place: int, timeline: Timeline, schedule: Schedule) -> None:
-        """Each thread looks after its own times: nobody is taken from the schedule's line of those who wait."""
+        """Keep a worker to the schedule. Each thread waits for its own due times; the schedule's waiting line is not
+        used."""
         main, tally = self.pacing.main_operation, self._tally
         turn = 0
         while not self._ends and not self._failure:

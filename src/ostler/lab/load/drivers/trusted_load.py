@@ -24,9 +24,9 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 class TrustedLoad(Load):
-    """As any load, but that its clients have no process of their own: they are threads of the queue manager's.
+    """A load whose clients are threads of the queue manager's process.
 
-    Requesters, responders or both of a plan, whatever protocol it has. Raises LoadFailed.
+    It runs requesters, responders or both, whatever protocol the load names. Raises LoadFailed.
     """
 
     def __init__(self, manager: LabQueueManager) -> None:
@@ -37,7 +37,7 @@ class TrustedLoad(Load):
         return _TrustedEnd(self._manager)
 
     def processes(self) -> list[WatchedProcess]:
-        """None but the queue manager's, which is watched already."""
+        """Return nothing: the queue manager's process is sampled already."""
         return []
 
     def open(self, spec: LoadSpec) -> None:
@@ -45,7 +45,7 @@ class TrustedLoad(Load):
 
 
 class _TrustedEnd(DriverEnd):
-    """This end of a pipe to a driver that was loaded into a queue manager's process."""
+    """The parent's end of a pipe to a driver inside a queue manager's process."""
 
     def __init__(self, manager: LabQueueManager) -> None:
         self._manager = manager
@@ -56,7 +56,7 @@ class _TrustedEnd(DriverEnd):
         return self._manager.pid
 
     def end(self) -> None:
-        """Its threads end when they notice; the queue manager goes on."""
+        """Close the pipe. Its threads end when they notice; the queue manager continues."""
         self.pipe.close()
 
     def kill(self) -> None:
@@ -71,7 +71,7 @@ class _TrustedEnd(DriverEnd):
 
 
 def _connected(manager: LabQueueManager) -> Connection:
-    """Have the queue manager load the driver, and wait for it to connect."""
+    """Load the driver into the queue manager, and wait for it to connect."""
     address = f"ostler-lab-{secrets.token_hex(8)}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(f"\0{address}")
@@ -85,7 +85,7 @@ def _connected(manager: LabQueueManager) -> Connection:
 
 
 def _accepted(listener: socket.socket, pid: int) -> Connection:
-    """Nobody but that process is heard: the kernel says who it is."""
+    """Accept the connection of that process only, by the credentials that the kernel reports."""
     while True:
         link, _ = listener.accept()
         with link, contextlib.suppress(OSError):

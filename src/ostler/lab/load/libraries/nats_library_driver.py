@@ -21,14 +21,14 @@ from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _REPLY_SECONDS_MAX: Final = 30.0
 _LOOK_SECONDS: Final = 0.01
-# `select` knows no descriptors beyond 1,024.
+# `select` is limited to 1,024 descriptors.
 _SELECT_CLIENTS_MAX: Final = 400
 
 T = TypeVar("T")
 
 
 class NatsLibraryDriver:
-    """Requests and replies through core NATS. Others say in what they override how they use the library."""
+    """Requests and replies through core NATS. Subclasses override how they use the library."""
 
     def __init__(self, spec: LoadSpec) -> None:
         self._plan = spec
@@ -64,13 +64,13 @@ class NatsLibraryDriver:
         await client.subscribe(f"LIB.REQ.{number % self._plan.pairs}", "W", cb=self._respond)
 
     async def _open_requester(self, client: Client, number: int) -> None:
-        """Nothing to do: nats-py has an inbox for all requests of a connection."""
+        """Do nothing: nats-py has an inbox for all requests of a connection."""
 
     async def _respond(self, message: Msg) -> None:
         await message.respond(message.data)
 
     async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
-        """One operation of the requester at this place of the plan, for the nth time."""
+        """Do one operation of the requester with this index, for the nth time."""
         self._sequence += 1
         pair = pair_of(self._plan, self._plan.requesters[place], turn)
         body = reply_for(self._sequence, self._plan.body_bytes)
@@ -94,17 +94,17 @@ class NatsLibraryDriver:
         return DriverRound(len(latencies), time.perf_counter() - began, latencies)
 
     def arm(self, timeline: Timeline) -> None:
-        """Count by a timeline that will be run."""
+        """Count in a timeline that will be run."""
         self._pace.arm(timeline)
 
     def serve_until_readable(self, descriptor: int) -> None:
-        """Answer other drivers' requests until there is something to read from a descriptor."""
+        """Answer requests of other drivers until a descriptor becomes readable."""
         self._loop.add_reader(descriptor, self._loop.stop)
         self._loop.run_forever()
         self._loop.remove_reader(descriptor)
 
     def run(self, timeline: Timeline, report: ReportProgress = ignore_progress) -> PhaseRecorder:
-        """As the epoll driver's, with a task for each requester."""
+        """As the epoll driver's `run`, with a task for each requester."""
         recorder = self._pace.begin_timeline(timeline, len(self._requesters))
         self._loop.run_until_complete(
             self._all(timeline, ProgressReporter(recorder, self.pacing.main_operation, 0, report))
@@ -128,7 +128,7 @@ class NatsLibraryDriver:
             reporting.cancel()
 
     async def _all_got(self) -> None:
-        """Wait for what is under way one way."""
+        """Wait for one-way messages in flight."""
         pace = self._pace
         silent_since, seen = time.perf_counter(), pace.outstanding
         while pace.outstanding > 0 and not self.pacing.is_shared:
@@ -181,7 +181,7 @@ class NatsLibraryDriver:
 
 
 def _new_loop(clients: int) -> asyncio.AbstractEventLoop:
-    """A loop that wakes up to the microsecond where it can: with `epoll` it does to the millisecond only."""
+    """Return a loop that wakes up to the microsecond where possible: with `epoll` it does to the millisecond only."""
     if clients > _SELECT_CLIENTS_MAX:
         return asyncio.new_event_loop()
     return asyncio.SelectorEventLoop(selectors.SelectSelector())

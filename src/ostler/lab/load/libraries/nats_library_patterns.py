@@ -1,7 +1,7 @@
-"""Other ways to use nats-py: streams for requests and replies, and messages one way with and without streams.
+"""Further patterns with nats-py: requests and replies in streams, and one-way messages with and without streams.
 
 A stream's messages are pushed to a group of subscriptions, and acknowledged one by one. A requester waits until its
-request is stored and its reply is there; a responder acknowledges a request when its reply is stored.
+request is stored and its reply has arrived; a responder acknowledges a request when its reply is stored.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _CORRELATION: Final = "Correlation"
 
 
 def nats_driver(spec: LoadSpec) -> NatsLibraryDriver:
-    """The driver of a plan: streams where messages are persistent."""
+    """Return the driver of a load: with streams where messages are persistent."""
     if spec.kind == ONE_WAY:
         return StreamOneWayDriver(spec) if spec.persistent else OneWayDriver(spec)
     return StreamDriver(spec) if spec.persistent else NatsLibraryDriver(spec)
 
 
 async def _stream(client: Client, name: str) -> JetStreamContext:
-    """The streams of a server, with one that is made unless it is there."""
+    """Return the JetStream context of a connection, and create the stream unless it exists."""
     context = client.jetstream(timeout=_SECONDS_MAX)
     kept = StreamConfig(
         name=name, subjects=[f"{name}.*"], retention=RetentionPolicy.WORK_QUEUE, storage=StorageType.FILE
@@ -48,7 +48,7 @@ async def _stream(client: Client, name: str) -> JetStreamContext:
             await context.add_stream(kept)
             return context
         except APIError as refusal:
-            # What another connection is just making looks like a stranger's.
+            # A stream that another connection is just creating looks like a foreign one.
             if refusal.err_code != STREAM_OVERLAPS:
                 raise
             await asyncio.sleep(pause)
@@ -104,7 +104,8 @@ class StreamDriver(NatsLibraryDriver):
 
 
 class OneWayDriver(NatsLibraryDriver):
-    """One way without streams: a put is over when the server has answered a ping behind it, as `flush` waits for."""
+    """One-way without streams: a put is complete when the server has answered a ping behind it, as `flush` waits
+    for."""
 
     def __init__(self, spec: LoadSpec) -> None:
         self._contexts: list[JetStreamContext] = []
@@ -128,7 +129,7 @@ class OneWayDriver(NatsLibraryDriver):
         try:
             way.got(message.data, time.perf_counter_ns())
         except LoadFailed as failure:
-            # Called by the library, which would only write it down.
+            # Called by the library, which would only log it.
             self._failure = str(failure)
 
     async def _open_requester(self, client: Client, number: int) -> None:
@@ -148,7 +149,7 @@ class OneWayDriver(NatsLibraryDriver):
 
 
 class StreamOneWayDriver(OneWayDriver):
-    """One way through a stream: a put is over when it is stored."""
+    """One-way through a stream: a put is complete when it is stored."""
 
     async def _open_responder(self, client: Client, number: int) -> None:
         context = await _stream(client, _ONE_WAY)

@@ -1,4 +1,4 @@
-"""What producers and consumers through a library share: bodies that say when they were due."""
+"""Common parts of producers and consumers through a library: bodies that contain their due time."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class LibraryOneWay:
         self._worker = worker
         self._body_bytes = spec.body_bytes
         self._rest = bytes(spec.body_bytes - DUE_BYTES)
-        # What was due before is left over from a load that failed.
+        # Messages due earlier are left over from a failed load.
         self._opened_ns = time.perf_counter_ns()
 
     def body(self) -> bytes:
-        """Of the next message, which is on its way from now on."""
+        """Return the body of the next message, which counts as in flight from now on."""
         self._worker.tally.put()
         return self._worker.due_ns.to_bytes(DUE_BYTES, "big") + self._rest
 
     def got(self, body: bytes) -> None:
-        """A message has arrived."""
+        """Count a message that has arrived."""
         if len(body) != self._body_bytes:
             raise LoadFailed(f"a message of {len(body)} bytes arrived, and {self._body_bytes} were due")
         due_ns = int.from_bytes(body[:DUE_BYTES], "big")

@@ -46,7 +46,7 @@ class _OstlerWorker(LoadWorker):
         return connect("", f"{host}({port})", channel=spec.channel, tls=tls, application="ostler-lab")
 
     def _message(self, body: bytes, queue: str, reply_to: str = "", correlation_id: bytes = b"") -> Message:
-        """A message to a queue; in JMS format with the header that a JMS program would send."""
+        """Return a message for a queue; in JMS format with the header that a JMS program would send."""
         message = Message(body, persistent=self._plan.persistent, reply_to=reply_to, correlation_id=correlation_id)
         if self._terms.is_jms:
             header = self._headers.get(queue)
@@ -103,7 +103,7 @@ class OstlerRequester(_OstlerWorker):
 
 
 class OstlerResponder(_OstlerWorker):
-    """Gets from one request queue and replies, on the queue of its pair or where the request says."""
+    """Gets from one request queue and replies, on the queue of its pair or to the reply-to queue."""
 
     def open(self) -> None:
         super().open()
@@ -133,7 +133,7 @@ class OstlerSession(OstlerRequester):
     """Connects, opens the queues, makes a few round trips and disconnects, at each step."""
 
     def open(self) -> None:
-        """There is nothing to have open between sessions."""
+        """Do nothing: there is no connection between sessions."""
 
     def step(self) -> None:
         self._connection = self._connected()
@@ -150,11 +150,11 @@ class OstlerSession(OstlerRequester):
         self._connection.close()
 
     def close(self) -> None:
-        """The last session has closed its connection."""
+        """Do nothing: the last session has closed its connection."""
 
 
 class OstlerProducer(_OstlerWorker):
-    """Puts messages that nobody answers, in units of work of one message where the plan says so."""
+    """Puts one-way messages, in units of work of one message where the load has those."""
 
     def open(self) -> None:
         super().open()
@@ -172,7 +172,7 @@ class OstlerProducer(_OstlerWorker):
 
 
 class OstlerConsumer(_OstlerWorker):
-    """Gets them. What was due before it came is left over from a load that failed, and does not count."""
+    """Gets them. Messages due before it opened are left over from a failed load, and do not count."""
 
     def open(self) -> None:
         super().open()

@@ -20,7 +20,8 @@ from ostler.lab.load.spec import ONE_WAY, LoadSpec, host_and_port, pair_of
 _SERVE_SECONDS = 1.0
 _REPLY_SECONDS_MAX = 30.0
 _SESSION_SECONDS = 3600
-# With QoS 0 a put is a write to a socket: who is that far ahead of consumers waits, or the broker would drop messages.
+# With QoS 0 a put is a write to a socket: a producer this far ahead of consumers waits, or the broker would drop
+# messages.
 _AHEAD_MAX = 1000
 _NAP_SECONDS = 0.0005
 
@@ -30,7 +31,7 @@ def _topic(spec: LoadSpec, what: str, number: int) -> str:
 
 
 def _properties(kind: int) -> Any:
-    """Of any kind: its attributes are made when they are set."""
+    """Typed as Any: its attributes are created when they are set."""
     return Properties(kind)  # type: ignore[no-untyped-call]
 
 
@@ -62,11 +63,11 @@ class _PahoWorker(LoadWorker):
         self._client.on_message = self._received
         self._client.on_publish = self._published
         kept = _session(_SESSION_SECONDS if self._plan.persistent else 0, PacketTypes.CONNECT)
-        # Without keep-alive: nobody looks after it while others are measured.
+        # Without keep-alive: nobody answers it while others are measured.
         self._client.connect(host, port, keepalive=0, clean_start=True, properties=kept)
         sock = self._client.socket()
         assert isinstance(sock, socket.socket)
-        # As all other clients have it; otherwise acknowledgements hold back the sends that follow them.
+        # All other clients have this too; otherwise acknowledgements delay the sends that follow them.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._loop_until_ready()
 

@@ -29,7 +29,7 @@ class _PikaWorker(LoadWorker):
         # Without heartbeats: nobody answers them while others are measured.
         self._connection = pika.BlockingConnection(pika.ConnectionParameters(host, port, heartbeat=0))
         self._channel = self._connection.channel()
-        # Messages one way are confirmed in any case, or a put would only be a write to a socket.
+        # One-way messages are always confirmed, or a put would only be a write to a socket.
         if self._plan.persistent or self._plan.kind == ONE_WAY:
             self._channel.confirm_delivery()
 

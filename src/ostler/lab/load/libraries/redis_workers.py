@@ -1,4 +1,4 @@
-"""Redis through redis-py: lists in memory, streams with a consumer group where messages are to be kept."""
+"""Redis through redis-py: lists in memory, streams with a consumer group for persistent messages."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class _RedisWorker(LoadWorker):
 
     def open(self) -> None:
         host, port = host_and_port(self._plan)
-        # Of any kind: what redis-py says its commands return includes what only its asynchronous client returns.
+        # Typed as Any: the return types of redis-py include those of its asynchronous client.
         self._redis: Any = redis.Redis(host=host, port=port, socket_connect_timeout=_CONNECT_SECONDS_MAX)
         self._redis.ping()
 
     def _share(self, stream: str) -> None:
-        """Have a group of consumers for a stream; it is there already, except for who opens first."""
+        """Create a consumer group for a stream, unless it exists."""
         try:
             self._redis.xgroup_create(stream, _GROUP, id="$", mkstream=True)
         except redis.ResponseError as refusal:
@@ -42,11 +42,11 @@ class _RedisWorker(LoadWorker):
                 raise
 
     def _read(self, stream: str) -> tuple[Any, bytes] | None:
-        """Id and message of the next entry for this consumer; none when there is none within a moment."""
+        """Return id and message of the next entry for this consumer; None when there is none within a moment."""
         found = self._redis.xreadgroup(_GROUP, str(self._number), {stream: ">"}, count=1, block=_SERVE_SECONDS * 1000)
         if not found:
             return None
-        # A list of pairs, or a dictionary with the third version of the protocol.
+        # A list of pairs, or a dictionary with version 3 of the protocol.
         entries = found[stream.encode()][0] if isinstance(found, dict) else found[0][1]
         entry_id, fields = entries[0]
         return entry_id, fields[b"m"]
@@ -108,7 +108,7 @@ class RedisResponder(_RedisWorker):
 
 
 def _reply(message: bytes) -> tuple[bytes, bytes]:
-    """The list to reply to, and the reply."""
+    """Return the list to reply to, and the reply."""
     head, _, body = message.partition(b"\n")
     reply_list, _, sequence = head.rpartition(b" ")
     return reply_list, b"%b\n%b" % (sequence, body)

@@ -24,7 +24,7 @@ def _queue(spec: LoadSpec, what: str, number: int) -> str:
 
 
 class _StompWorker(LoadWorker):
-    """Listens itself: stomp.py calls what a listener has, by name."""
+    """A worker that is its own listener: stomp.py calls a listener's methods by name."""
 
     def __init__(self, spec: LoadSpec, number: int) -> None:
         self._plan = spec
@@ -37,7 +37,7 @@ class _StompWorker(LoadWorker):
         self._connection: Any = stomp.Connection12([host_and_port(self._plan)], auto_decode=False)
         self._connection.set_listener("", _Listener(self))
         self._connection.connect(wait=True)
-        # As all other clients have it; otherwise acknowledgements hold back the sends that follow them.
+        # All other clients have this too; otherwise acknowledgements delay the sends that follow them.
         self._connection.transport.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if not destination:
             return
@@ -102,7 +102,7 @@ class StompRequester(_StompWorker):
         self._body = b""
         self._waits_for: set[str] = set()
         self._connect(self._own)
-        # Replies to requests of an earlier load begin otherwise.
+        # Replies to requests of an earlier load have another prefix.
         self._session = f"{self._connection.transport.socket.getsockname()[1]}-{id(self):x}"
 
     def step(self) -> None:
@@ -148,7 +148,7 @@ class StompResponder(_StompWorker):
 
     def message(self, headers: dict[str, str], body: bytes) -> None:
         if self._plan.persistent:
-            # Before it is sent: this thread receives its receipt, but only after this.
+            # Noted before it is sent: this thread receives the receipt, but only afterwards.
             self._unconfirmed[str(self._sent + 1)] = headers["ack"]
         self._send(headers["reply-to"], body, {"correlation-id": headers["correlation-id"]})
 

@@ -1,6 +1,6 @@
-"""Applications inside the process of the queue manager: the raw verbs of the MQI, a thread for each application.
+"""Applications inside the process of the queue manager: raw MQI verbs, a thread for each application.
 
-They run there as `ostler run-trusted` runs any application, and are told what to do as every driver is.
+They run as `ostler run-trusted` runs any application, and get their orders as every driver does.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from ostler.model.structures.od import MQOD
 from ostler.model.structures.pmo import MQPMO
 
 SERVE: Final = f"{__name__}:serve"
-"""What the queue manager is to call."""
+"""The function that the queue manager calls."""
 _APPLICATION: Final = "ostler-lab"
 _SERVE_MILLISECONDS: Final = 500
 _REPLY_MILLISECONDS_MAX: Final = 30_000
@@ -63,7 +63,7 @@ _INPUT: Final = MQOO_INPUT_SHARED | MQOO_FAIL_IF_QUIESCING
 
 
 def serve(address: str) -> int:
-    """In the process of the queue manager: do what is told over an abstract Unix socket, until that is closed."""
+    """Run in the process of the queue manager: execute orders from an abstract Unix socket, until that is closed."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.connect(f"\0{address}")
         pipe = Connection(link.detach())
@@ -78,7 +78,7 @@ def serve(address: str) -> int:
 
 
 class TrustedWorker(LoadWorker):
-    """One connection, and its verbs. Who fails leaves: no process that ends would do that for it."""
+    """One connection, and its verbs. A worker that fails disconnects, since no process ends that would do it."""
 
     def __init__(self, spec: LoadSpec, number: int, in_units: bool) -> None:
         self.spec = spec
@@ -99,7 +99,7 @@ class TrustedWorker(LoadWorker):
 
     @abstractmethod
     def work(self) -> None:
-        """What `step` is to do."""
+        """Do the work of one step."""
 
     def open(self) -> None:
         try:
@@ -135,13 +135,13 @@ class TrustedWorker(LoadWorker):
         return hobj
 
     def put(self, hobj: int, descriptor: bytes, body: bytes) -> bytes:
-        """The descriptor as it was put."""
+        """Put a message, and return the descriptor as it was put."""
         stored, _, code, reason = put_message(self.hconn, hobj, descriptor, self.put_options, body)
         self._check("MQPUT", code, reason)
         return stored
 
     def get(self, hobj: int, descriptor: bytes, options: bytes) -> tuple[bytes, bytes] | None:
-        """Descriptor and data; None when nothing came in time."""
+        """Return descriptor and data; None when no message came in time."""
         data, found, _, _, code, reason = get_message(self.hconn, hobj, descriptor, options, self.spec.body_bytes)
         if reason == MQRC_NO_MSG_AVAILABLE:
             return None
@@ -204,7 +204,7 @@ class TrustedRequester(TrustedWorker):
 
 
 class TrustedSession(TrustedRequester):
-    """Connects, opens its queues, makes so many round trips and disconnects."""
+    """Connects, opens its queues, makes a number of round trips and disconnects."""
 
     def start(self) -> None:
         return
@@ -244,7 +244,7 @@ class TrustedResponder(TrustedWorker):
         if found is None:
             return
         request, body = found
-        # The queue and its queue manager, as they stand one behind the other.
+        # The reply-to queue and its queue manager are adjacent fields.
         name = request[_REPLY_TO : _REPLY_TO + 2 * _NAME_BYTES]
         hobj = self._replies.get(name)
         if hobj is None:

@@ -1,4 +1,4 @@
-"""A client channel of Ostler frame by frame, over a socket that blocks: for what no library lets a program do.
+"""A client channel of Ostler frame by frame, over a blocking socket: for operations that no library offers.
 
 Hundreds of conversations on one link, requests whose replies nobody reads, units of work put without an answer each.
 """
@@ -25,12 +25,12 @@ _AT_ONCE: Final = 100
 
 
 class BlockingMqLink:
-    """A link with conversations from 1 on, each connected. Raises LoadFailed, also when an answer does not come."""
+    """A link with connected conversations, numbered from 1. Raises LoadFailed, also when an answer does not come."""
 
     def __init__(
         self, address: Address, channel: str, conversations: int = 1, number: int = 0, seconds_max: float = _SECONDS_MAX
     ) -> None:
-        """The `number` of a link says from which loopback address it comes, of processes that have thousands."""
+        """Connect. The `number` of a link determines its loopback address, in processes that have thousands."""
         self.sock = connected(address, number)
         self._reader = MqReader()
         try:
@@ -54,7 +54,7 @@ class BlockingMqLink:
             raise LoadFailed(CLOSED) from None
 
     def reply(self, kind: int) -> MqReader:
-        """The next good answer to a request of this kind, of any conversation; others are passed over."""
+        """Return the next successful answer to a request of this kind, of any conversation; others are ignored."""
         while True:
             reader = self._frame()
             if reader.type in (frames.NOTICE, frames.FAREWELL):
@@ -66,12 +66,12 @@ class BlockingMqLink:
             return reader
 
     def ask(self, kind: int, conversation: int, payload: bytes = b"") -> MqReader:
-        """A request and its answer."""
+        """Send a request, and return its answer."""
         self.send(frames.frame(kind, conversation, _ASKED, payload))
         return self.reply(kind)
 
     def open(self, queue: str, options: int, conversations: Sequence[int] = (1,)) -> dict[int, int]:
-        """Open a queue in each of these conversations: the handles."""
+        """Open a queue in each of these conversations, and return the handles."""
         payload = object_frames.OpenArguments(MQOT_Q, queue, options).encode()
         handles: dict[int, int] = {}
         for some in _in_groups(conversations):
@@ -83,7 +83,7 @@ class BlockingMqLink:
         return handles
 
     def leave(self) -> None:
-        """Disconnect the first conversation and wait until that is answered, then close."""
+        """Disconnect the first conversation and wait for the answer, then close."""
         try:
             self.ask(frames.DISCONNECT, 1, payload_codec.numbers_payload([1]))
         finally:
@@ -101,7 +101,7 @@ class BlockingMqLink:
             self.send(answer)
 
     def _frame(self) -> MqReader:
-        """The next frame that is none of the link's own."""
+        """Return the next frame of a conversation."""
         while True:
             reader = self._received()
             if reader.type != frames.HEARTBEAT:
@@ -123,7 +123,7 @@ class BlockingMqLink:
 
 
 def half_open(address: Address, number: int, first: bytes = b"") -> socket.socket:
-    """A socket that is connected and on which no more than these bytes are ever said."""
+    """Return a connected socket on which only these bytes are sent."""
     sock = connected(address, number)
     try:
         if first:
@@ -135,7 +135,7 @@ def half_open(address: Address, number: int, first: bytes = b"") -> socket.socke
 
 
 def _in_groups(conversations: Sequence[int]) -> list[Sequence[int]]:
-    """So many at a time that neither end waits for the other to read."""
+    """Yield as many conversations at a time that neither end blocks in sending."""
     return [conversations[at : at + _AT_ONCE] for at in range(0, len(conversations), _AT_ONCE)]
 
 

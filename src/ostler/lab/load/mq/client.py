@@ -1,8 +1,8 @@
-"""A lean client of Ostler: what requesters, responders, producers and consumers have in common.
+"""A lean client of Ostler: the common parts of requesters, responders, producers and consumers.
 
-Verb by verb, each call waits for its answer, as MQI programs do. Pipelined, a client sends calls together where an
-answer tells it nothing it needs for the next one. Its puts are not answered where a commit is, or where nothing is
-promised: one that fails shows as a reply that does not come.
+Verb by verb, each call waits for its answer, as MQI programs do. Pipelined, a client sends calls together where it does
+not need the answer for the next one. Its puts are not answered where a commit is, or where nothing is promised: a
+failed one shows as a missing reply.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def reply_queue(pair: int) -> str:
 
 
 def routed_queue(pair: int, route: int) -> str:
-    """The request queue of another queue manager, by the channel that leads there."""
+    """Return the request queue of another queue manager, by the channel that leads there."""
     return f"LAB.REQUEST.{pair}.{route}"
 
 
 def way_back(route: int) -> str:
-    """The queue manager of requesters, as responders at another one know it, by the channel that leads there."""
+    """Return the alias of the requesters' queue manager at the responders', by the channel that leads there."""
     return f"LAB.BACK.{route}"
 
 
@@ -58,7 +58,7 @@ def own_reply_queue(number: int) -> str:
 
 @dataclass(frozen=True)
 class MqTerms:
-    """What all clients of a load do, as far as MQ is concerned. `Plan` has more words on each."""
+    """The MQ settings of all clients of a load. `LoadSpec` describes each."""
 
     pairs: int
     body_bytes: int
@@ -74,24 +74,24 @@ class MqTerms:
     read_ahead: bool = False
     session_round_trips: int = 0
     subscribers: int = 0
-    """Of each topic."""
+    """The number of subscribers of each topic."""
     managers: int = 1
-    """Queue managers that share the clients: those of one of them have every so many a number."""
+    """The number of queue managers that share the clients: a client belongs to its number modulo this one."""
     consumer_unit: int = 1
     """Messages in a consumer's unit of work."""
     routes: int = 0
-    """Channels each way to the queue manager of the responders; 0: it is that of the requesters."""
+    """Channels in each direction to the responders' queue manager; 0: there is only one queue manager."""
 
     def pair(self, number: int) -> int:
-        """The pair of queues of a client that has only one, and the first of a client that goes round."""
+        """Return the pair of queues of a client that has only one, and the first of a client that uses all in turn."""
         return number // self.managers % self.pairs
 
     def route(self, number: int, pair: int) -> int:
-        """The channel by which a client reaches the request queue of a pair."""
+        """Return the channel by which a client reaches the request queue of a pair."""
         return (number + pair if self.goes_round else number) % self.routes
 
     def request_queue(self, number: int, pair: int) -> str:
-        """As a requester or a producer has it open."""
+        """Return the name that a requester or a producer opens."""
         return routed_queue(pair, self.route(number, pair)) if self.routes else request_queue(pair)
 
 
@@ -110,19 +110,19 @@ class MqClient(LoadClient):
     # -- what each kind of client says for itself ----------------------------------------------------------------------
 
     def opens(self) -> list[tuple[str, int]]:
-        """The queues it uses, with MQOPEN's options."""
+        """Return the queues it uses, with MQOPEN options."""
         raise NotImplementedError
 
     def prepare(self) -> None:
-        """Make frames: the `handles` are there, in the order of the queues."""
+        """Make frames. `handles` are complete, in the order of the queues."""
         raise NotImplementedError
 
     def first(self, now_ns: int) -> bytes:
-        """What is sent as soon as the queues are open."""
+        """Return the bytes to send as soon as the queues are open."""
         return b""
 
     def work(self, reader: MqReader, now_ns: int) -> bytes:
-        """What is sent because of an answer, which is a good one."""
+        """Return the bytes to send in response to a successful answer."""
         raise NotImplementedError
 
     # -- the conversation ----------------------------------------------------------------------------------------------
@@ -142,19 +142,19 @@ class MqClient(LoadClient):
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def connect(self) -> bytes:
-        """MQCONN: the link is agreed upon."""
+        """MQCONN: the link is negotiated."""
         connect = connect_frames.ConnectArguments()
         connect.application = _APPLICATION
         return frames.frame(frames.CONNECT, self.conversation, CONNECT_REQUEST, connect.encode())
 
     def handle(self, reader: MqReader, now_ns: int) -> bytes:
-        """A frame of this conversation."""
+        """Handle a frame of this conversation."""
         if reader.size == 0 or reader.buffer[reader.start] != MQCC_OK:
             raise failure(reader.type, reader.buffer, reader.start, reader.end)
         return self.work(reader, now_ns) if self.is_ready else self._set_up(reader, now_ns)
 
     def closing(self) -> bytes:
-        """MQDISC without an answer: the queue manager is told that this is no accident."""
+        """MQDISC without an answer, so that the queue manager sees an orderly end."""
         return frames.frame(frames.DISCONNECT, self.conversation, 0, bytes(4)) if self.is_ready else b""
 
     def _set_up(self, reader: MqReader, now_ns: int) -> bytes:
@@ -182,18 +182,18 @@ class MqClient(LoadClient):
         return frames.frame(frames.OPEN, self.conversation, at + 1, self.asked(name, options).encode())
 
     def asked(self, name: str, options: int) -> object_frames.OpenArguments:
-        """What MQOPEN is to open."""
+        """Return the object of MQOPEN."""
         return object_frames.OpenArguments(MQOT_Q, name, options)
 
     def start_anew(self) -> None:
-        """Forget the connection there was."""
+        """Forget the previous connection."""
         self._reader = MqReader()
         self.is_ready = False
         self.is_over = False
 
 
 class MqCarrier(LoadClient):
-    """A connection that several clients share: a conversation for each of them."""
+    """A connection that several clients share, with a conversation for each of them."""
 
     def __init__(self, pace: Pace, channel: str, members: list[MqClient]) -> None:
         super().__init__(pace, False)
@@ -232,7 +232,7 @@ class MqCarrier(LoadClient):
 
 
 def hello_frame(channel: str, conversations: int) -> bytes:
-    """The first frame of a link. On the queue manager's own socket there is no channel."""
+    """Return the first frame of a link. The queue manager's local socket has no channel."""
     hello = connect_frames.Hello(channel)
     hello.message_bytes_max = frames.MESSAGE_BYTES_MAX
     hello.conversations_max = conversations
@@ -240,7 +240,7 @@ def hello_frame(channel: str, conversations: int) -> bytes:
 
 
 def link_answer(reader: MqReader) -> bytes:
-    """What a frame of the link itself is answered with; empty when it is the good answer to the first frame."""
+    """Return the answer to a frame of the link itself; empty when it is the acceptance of the first frame."""
     if reader.type == frames.HEARTBEAT:
         return replies.reply_frame(frames.HEARTBEAT, 0, reader.request, MQCC_OK, 0)
     if reader.type == _HELLO_REPLY and reader.buffer[reader.start] == MQCC_OK:
@@ -249,7 +249,7 @@ def link_answer(reader: MqReader) -> bytes:
 
 
 def descriptor(terms: MqTerms, reply_to: str, reply_to_manager: str = "") -> bytes:
-    """The message descriptor of all messages of a client."""
+    """Return the message descriptor of all messages of a client."""
     md = MQMD.default(2)
     MQMD.patch(md, "Persistence", MQPER_PERSISTENT if terms.persistent else MQPER_NOT_PERSISTENT)
     if reply_to:

@@ -1,4 +1,4 @@
-"""From a plan to clients of Ostler, and what each operation of theirs comes to."""
+"""The factory of Ostler clients for a load, and the cost of each operation of theirs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from ostler.lab.load.spec import (
 
 
 def mq_clients(spec: LoadSpec, pace: Pace, is_requester: bool, numbers: range) -> list[LoadClient]:
-    """One client for each connection, in the order of their numbers. Clients that share one are its `members`.
+    """Return one client for each connection, in the order of their numbers. Clients that share one are its `members`.
 
-    Those that share a connection are of one queue manager, and connections go round the queue managers.
+    Those that share a connection use one queue manager, and connections are distributed over the queue managers in
+    turn.
     """
     terms = mq_terms(spec)
     shared = spec.conversations
@@ -76,7 +77,7 @@ def mq_terms(spec: LoadSpec) -> MqTerms:
         pairs=spec.pairs,
         body_bytes=spec.body_bytes,
         persistent=spec.persistent,
-        # The queue manager's own socket has no channels.
+        # The queue manager's local socket has no channels.
         channel="" if isinstance(spec.address, str) else spec.channel,
         pipelined=spec.protocol == MQ_PIPELINED,
         requester_units=requesters_in_units(spec),
@@ -104,15 +105,15 @@ class VerbCounts:
 
 
 def verbs_per_round_trip(spec: LoadSpec) -> VerbCounts:
-    """Of requester and responder together. A session has `session_round_trips` times as many."""
+    """Return the verbs of requester and responder together. A session has `session_round_trips` times as many."""
     commits = (2 if requesters_in_units(spec) else 0) + (1 if responders_in_units(spec) else 0)
     return VerbCounts(puts=2, gets=2, commits=commits)
 
 
 def exchanges_per_operation(spec: LoadSpec) -> int:
-    """How often somebody sends and waits for an answer in one main operation: so often the network limit counts.
+    """Return the number of waits for an answer in one main operation, the factor of the network limit.
 
-    Of a one-way message: the producer's exchanges alone, as the consumer works at the same time.
+    For a one-way message only the producer's exchanges count, since the consumer works at the same time.
     """
     is_pipelined = spec.protocol == MQ_PIPELINED
     in_units = requesters_in_units(spec)
@@ -124,6 +125,6 @@ def exchanges_per_operation(spec: LoadSpec) -> int:
     if spec.kind != SESSIONS:
         return requester + responder
     queues = (spec.pairs if spec.goes_round else 1) * (1 if spec.own_replies else 2) + (1 if spec.own_replies else 0)
-    # TCP's own, first frame, connect, open and close each queue, disconnect.
+    # The TCP handshake, first frame, connect, open and close of each queue, disconnect.
     around = 5 if is_pipelined else 4 + 2 * queues
     return around + spec.session_round_trips * (requester + responder)

@@ -1,4 +1,4 @@
-"""Frames of the native protocol for load clients: made once and filled in, and put together again when they come."""
+"""Frames of the native protocol for load clients: prepared once and filled in, and reassembled when received."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MD_MESSAGE_ID: Final = MQMD.offset("MsgId")
 MD_CORRELATION_ID: Final = MQMD.offset("CorrelId")
 MD_REPLY_TO: Final = MQMD.offset("ReplyToQ")
 
-# Numbers of requests. A client has at most one of each under way.
+# Request numbers. A client has at most one request of each kind in flight.
 CONNECT_REQUEST: Final = 1
 PUT_REQUEST: Final = 1
 GET_REQUEST: Final = 2
@@ -54,7 +54,7 @@ _VERBS: Final = {
 
 
 def failure(kind: int, buffer: bytes, start: int, end: int) -> LoadFailed:
-    """A frame that says no, in words: the verb, the reason by name and number, and what the queue manager adds."""
+    """Return the text of a failure: the verb, the reason by name and number, and the text of the queue manager."""
     if kind in (frames.NOTICE, frames.FAREWELL):
         reason, text = replies.decode_reason(PayloadReader(buffer, start, end))
         what = "took leave" if kind == frames.FAREWELL else "gave notice"
@@ -72,10 +72,10 @@ def described(reason: int) -> str:
 
 
 class MqReader:
-    """Frames as they come; payloads in segments are told of when they are whole.
+    """Reads frames; payloads in segments are returned when they are complete.
 
     After `next` the parts of the frame are in the attributes. Its payload has `size` bytes; `buffer` has them from
-    `start` to `end`, or the first of them when they came in segments. A client that needs all asks for `data`.
+    `start` to `end`, or the first of them when they came in segments. A client that needs all of them calls `data`.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class MqReader:
         self._frames.feed(data)
 
     def next(self) -> bool:
-        """Go to the next whole payload; False when it has not come yet."""
+        """Go to the next complete payload. Returns False when it has not arrived yet."""
         reader = self._frames
         while reader.next():
             self.type = reader.type
@@ -113,14 +113,15 @@ class MqReader:
         return False
 
     def data(self, start: int) -> bytes:
-        """The payload from a place in `buffer` on."""
+        """Return the payload from an offset in `buffer` on."""
         if not self._segments:
             return self.buffer[start : self.end]
         # Only the first is copied twice.
         return b"".join([self.buffer[start:], *self._segments[1:]])
 
     def _is_whole(self, more: bool) -> bool:
-        """Take a frame while payloads are incomplete; True when it is whole, or the last segment of a payload."""
+        """Read a frame while payloads are incomplete. Returns True when it is whole, or the last segment of a
+        payload."""
         reader = self._frames
         key = (self.conversation, self.request)
         segments = self._incomplete.setdefault(key, [])
@@ -137,14 +138,14 @@ class MqReader:
 
 
 class PutFrames:
-    """MQPUT of messages that all have the same length: identifiers and data are filled in."""
+    """MQPUT of messages of the same length: identifiers and data are filled in."""
 
     def __init__(self, conversation: int, request: int, hobj: int, options: int, md: bytes, data_bytes: int) -> None:
         payload = put_get_frames.put_payload(hobj, options, 0, md, b"", b"")
         cut = put_get_frames.PUT_MD + MD_MESSAGE_ID
         self._head = payload[:cut]
         self._tail = payload[cut + 2 * ID_BYTES :]
-        # Headers of segments, with the part of the data that each has.
+        # Headers of segments, with the range of the data that each has.
         self._segments: list[tuple[bytes, int, int]] = []
         room = frames.SEGMENT_BYTES - frames.HEADER_BYTES
         start, end = 0, min(data_bytes, room - len(payload))
@@ -160,16 +161,16 @@ class PutFrames:
         self._head_in_frame = self._segments[0][0] + self._head
 
     def filled(self, ids: bytes, data: bytes, behind: bytes = b"") -> bytes:
-        """With message and correlation id, 24 bytes each, and what is sent behind it. The data has the length that was
-        said."""
+        """Return the frame with message and correlation id, 24 bytes each, and the bytes to send behind it. The data
+        must have the given length."""
         if self.is_long:
             return self.filled_long(ids, b"", data, behind)
         return b"".join((self._head_in_frame, ids, self._tail, data, behind))
 
     def filled_long(self, ids: bytes, front: bytes, rest: bytes, behind: bytes) -> bytes:
-        """In segments; the data in two parts, of which the first is short.
+        """Return the segments of data in two parts, of which the first is short.
 
-        Long messages are copied no more than once: that would take longer than all else.
+        Long messages are copied only once: that would take longer than everything else.
         """
         view = memoryview(rest)
         parts: list[bytes | memoryview] = []
@@ -183,7 +184,7 @@ class PutFrames:
 
 
 class Put1Frames:
-    """MQPUT1 of messages to queues whose names come with the requests."""
+    """MQPUT1 of messages to queues named by requests."""
 
     def __init__(self, conversation: int, request: int, options: int, md: bytes) -> None:
         self._conversation = conversation
@@ -197,14 +198,14 @@ class Put1Frames:
         self._tail = whole[ids + 2 * ID_BYTES :]
 
     def filled(self, queue: bytes, ids: bytes, data: bytes, behind: bytes, manager: bytes = b"") -> bytes:
-        """To a queue, by its name and that of its queue manager as a descriptor has them: 48 bytes each."""
+        """Return the frame for a queue, by its name and that of its queue manager as in a descriptor: 48 bytes each."""
         payload = b"".join((self._head, queue, manager or self._manager, self._middle, ids, self._tail, data))
         made = segments.frames_of(frames.PUT1, self._conversation, self._request, payload, frames.SEGMENT_BYTES)
         return b"".join((*made, behind))
 
 
 class GetFrames:
-    """MQGET with unlimited wait of messages up to some length: the next one, or that with some correlation id."""
+    """MQGET with unlimited wait of messages up to some length: the next one, or one by correlation id."""
 
     def __init__(self, conversation: int, hobj: int, options: int, by_correlation: bool, data_bytes: int) -> None:
         self.any = put_get_frames.get_frame(
@@ -220,7 +221,7 @@ class GetFrames:
 
 def get_options(in_unit: bool, is_jms: bool) -> int:
     options = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | (MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT)
-    # Whatever PROPCTL says: a JMS program reads properties from the header itself.
+    # Whatever PROPCTL is: a JMS program reads properties from the header itself.
     return options | MQGMO_PROPERTIES_FORCE_MQRFH2 if is_jms else options
 
 

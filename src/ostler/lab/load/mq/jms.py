@@ -19,9 +19,9 @@ from ostler.model.constants import (
 
 FORMAT: Final = MQFMT_RF_HEADER_2
 UTF_8: Final = 1208
-# So much longer than its text a message may be.
+# A message may be this much longer than its text.
 HEADER_BYTES_MAX: Final = 1024
-# What the application sets itself: one property of each of the types that programs use most.
+# Properties set by the application: one of each of the types that programs use most.
 USER_PROPERTIES: Final = (
     ("application", "", "ostler-lab"),
     ("priority_class", "", "ordinary"),
@@ -33,11 +33,11 @@ _ANY_ID: Final = bytes(24)
 
 
 class JmsHeader:
-    """The header of all messages to one destination. That of replies names the request, as JMSCorrelationID does."""
+    """The header of all messages to one destination. A reply's names the request, as JMSCorrelationID does."""
 
     def __init__(self, destination: str, reply_to: str, persistent: bool, is_reply: bool) -> None:
         self.is_reply = is_reply
-        # The time of sending is that of connecting: it takes as many bytes, and no client's clock is measured.
+        # The timestamp is that of the connection: it takes as many bytes, and no client's clock is measured.
         jms = f"<Dst>queue:///{destination}</Dst>"
         if reply_to:
             jms += f"<Rto>queue:///{reply_to}</Rto>"
@@ -53,14 +53,14 @@ class JmsHeader:
         self._tail = self.whole[cut + 2 * len(_ANY_ID) :]
 
     def before(self, data: bytes, correlation_id: bytes) -> bytes:
-        """The message: the header and its text."""
+        """Return the message: the header and its text."""
         if not self.is_reply:
             return self.whole + data
         return b"".join((self._head, correlation_id.hex().encode(), self._tail, data))
 
 
 def data_at(buffer: bytes, start: int, end: int) -> int:
-    """Where the text of a message begins."""
+    """Return the offset of a message's text."""
     if buffer[start : start + 4] != MQRFH_STRUC_ID:
         raise LoadFailed("a message has no MQRFH2, which every one was sent with")
     at = start + int.from_bytes(buffer[start + 8 : start + 12], "little")

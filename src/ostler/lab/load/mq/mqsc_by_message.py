@@ -1,4 +1,4 @@
-"""MQSC commands as an ordinary client gives them: as messages on the command queue, answered by messages."""
+"""MQSC commands of an ordinary client: messages on the command queue, answered by messages."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _REPLY_NAME: Final = "LAB.MQSC.*"
 
 
 class MqscByMessage:
-    """The command server, seen by a client, with a dynamic queue for its answers."""
+    """The command server seen by a client, with a dynamic queue for its answers."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._replies = connection.open_dynamic(REPLY_MODEL, _REPLY_NAME, "r")
 
     def run(self, command: str, seconds_max: float) -> int:
-        """How many messages a command was answered with. Raises LoadFailed when it was refused, or not answered."""
+        """Run a command, and return the number of answers. Raises LoadFailed when it was rejected, or not answered."""
         asked = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
         sent = self._connection.put(
             COMMAND_QUEUE,

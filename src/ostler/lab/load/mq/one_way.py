@@ -1,8 +1,8 @@
-"""Producers and consumers of Ostler: messages that nobody answers.
+"""Producers and consumers of Ostler: one-way messages.
 
-With asynchronous put a producer sends a batch of messages, or one and its commit, and asks (MQSTAT) whether all of them
-were put: a commit does not tell. With read-ahead a consumer gives credit for a window of messages, which are sent as
-they come. Pipelined, a producer sends a put and its commit together.
+With asynchronous put a producer sends a batch of messages, or one and its commit, and calls MQSTAT to check that all of
+them were put: a commit does not report that. With read-ahead a consumer gives credit for a window of messages, which
+are sent as they arrive. Pipelined, a producer sends a put and its commit together.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ostler.model.constants import (
 )
 from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies
 
-# Our own choice: long enough that asking costs little beside putting. The window is that of Ostler's own client.
+# Long enough that MQSTAT costs little beside putting. The window is that of Ostler's own client.
 BATCH: Final = 32
 WINDOW: Final = 32
 WINDOW_BYTES: Final = 4 * 1024 * 1024
@@ -46,7 +46,7 @@ _REASON: Final = 4  # behind the completion code
 
 
 class MqProducer(MqClient):
-    """Puts messages on the request queue of its pair, in units of work of one message where the terms say so."""
+    """Puts messages on the request queue of its pair, in units of work of one message where the load has those."""
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
         super().__init__(pace, True, number, terms, conversation)
@@ -91,7 +91,7 @@ class MqProducer(MqClient):
         if not self._is_unanswered:
             return made
         pace = self.pace
-        # Of messages that are due one by one none may wait for others.
+        # Messages that are due one by one must not wait for others.
         count = 1 if pace.is_rated or not pace.goes_on else BATCH
         self._batch = count
         pace.outstanding += (count - 1) * self._copies
@@ -112,7 +112,7 @@ class MqProducer(MqClient):
         raise failure(kind, reader.buffer, reader.start, reader.end)
 
     def _looked(self, reader: MqReader, now_ns: int) -> bytes:
-        """All of a batch were put, or it is told why not."""
+        """Check that all messages of a batch were put."""
         status = object_frames.decode_status_reply(replies.decode_reply(reader.buffer, reader.start, reader.end).reader)
         if status.failed or status.warned or status.succeeded != self._batch:
             put = f"{status.succeeded} of {self._batch}"
@@ -132,10 +132,10 @@ class MqProducer(MqClient):
 
 
 class MqConsumer(MqClient):
-    """Gets the messages of the request queue of its pair, in units of work where the terms say so.
+    """Gets the messages of the request queue of its pair, in units of work where the load has those.
 
-    Messages of a unit are got when it is committed. A unit of several ends early when there is nothing to get: nobody
-    waits for messages with others in hand.
+    Messages of a unit count when it is committed. A unit of several ends early when the queue is empty, so that no
+    message is held uncommitted meanwhile.
     """
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
@@ -144,7 +144,7 @@ class MqConsumer(MqClient):
         self._in_units = terms.responder_units
         self._body_bytes = terms.body_bytes
         self._is_jms = terms.is_jms
-        # What was sent ahead can be lost, so that neither persistent messages nor those of units of work are.
+        # Messages sent ahead can be lost, so read-ahead is used neither for persistent messages nor in units of work.
         self._reads_ahead = terms.read_ahead and not terms.persistent and not self._in_units
         self._window = max(1, min(WINDOW, WINDOW_BYTES // max(1, terms.body_bytes)))
         self._one_way = OneWay(pace, terms.body_bytes)
@@ -193,7 +193,7 @@ class MqConsumer(MqClient):
         raise failure(kind, reader.buffer, reader.start, reader.end)
 
     def handle(self, reader: MqReader, now_ns: int) -> bytes:
-        """As ever, but that a unit of several messages ends when there is no other one."""
+        """Handle a frame. A unit of several messages ends when there is no further one."""
         if self._uncommitted and reader.type == GET_REPLY and _reason(reader) == MQRC_NO_MSG_AVAILABLE:
             return self._commit
         return super().handle(reader, now_ns)
@@ -203,7 +203,7 @@ class MqConsumer(MqClient):
         return reader.data(data_at(reader.buffer, at, reader.end) if self._is_jms else at)
 
     def _credit(self) -> bytes:
-        """Credit for as many as were taken, when that is half of the window."""
+        """Return credit for the messages taken, when that is half of the window."""
         self._taken += 1
         if 2 * self._taken < self._window:
             return b""
@@ -213,6 +213,6 @@ class MqConsumer(MqClient):
 
 
 def _reason(reader: MqReader) -> int:
-    """Of an answer that says that something failed."""
+    """Return the reason code of a failure."""
     at = reader.start + _REASON
     return int.from_bytes(reader.buffer[at : at + 4], "little")

@@ -1,4 +1,4 @@
-"""A queue manager to be loaded: a process of its own with a TCP listener and its Unix socket, and queues in pairs."""
+"""A queue manager under load: a process of its own with a TCP listener, its Unix socket, and pairs of queues."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["CHANNEL", "NAME", "LogCounters", "OstlerServer"]
 
 @dataclass(frozen=True)
 class LogCounters:
-    """What the log has done so far."""
+    """The counters of the log."""
 
     forces: int
     written_bytes: int
 
 
 class OstlerServer:
-    """A queue manager as the benchmarks of the command line want it."""
+    """A queue manager for the benchmarks of the command line."""
 
     def __init__(self, root: Path, pairs: int, log_file_pages: int) -> None:
         log = LogSection(primary_files=4, file_pages=log_file_pages)

@@ -51,7 +51,7 @@ class MqSubscriber(MqConsumer):
         self._is_subscribed = False
 
     def first(self, now_ns: int) -> bytes:
-        # Ready only when the subscription is there: what is published before is for others.
+        # Ready only when the subscription exists: earlier publications are not for this client.
         self.is_ready = False
         asked = SubscribeArguments(MQSO_CREATE | MQSO_FAIL_IF_QUIESCING)
         asked.destination = self.handles[0]

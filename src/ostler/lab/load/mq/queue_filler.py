@@ -1,6 +1,6 @@
-"""Messages by the hundred thousand: an application inside the queue manager's process that puts them on a queue.
+"""An application inside the queue manager's process that puts hundreds of thousands of messages on a queue.
 
-Nothing of it is measured: it is what a queue holds before somebody does something with it.
+It is not measured: it fills a queue before a measurement.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Final
 import ostler
 
 FILL: Final = f"{__name__}:fill"
-"""What the queue manager is to call."""
+"""The function that the queue manager calls."""
 PROPERTY: Final = "k"
 _VALUES: Final = 10
 
 
 def fill(manager: str, queue: str, count: str, message_bytes: str, has_property: str = "") -> int:
-    """In the process of the queue manager: put so many nonpersistent messages.
+    """Run in the process of the queue manager: put this many nonpersistent messages.
 
     With a property each has the number `k`, from 0 to 9 in turn.
     """

@@ -1,9 +1,9 @@
-"""Requesters and responders of Ostler, as the reports' applications work.
+"""Requesters and responders of Ostler, which work like the applications of the reports.
 
 A requester puts a request on the request queues in turn, keeps its message id, and gets the reply with that correlation
 id from the matching reply queue; or the next message from a reply queue of its own. A responder gets the next request,
 puts the reply, and commits both where it works in units of work. A requester in units of work commits its put, which
-nobody would see otherwise, and then its get.
+would be invisible otherwise, and then its get.
 
 Pipelined, a requester chooses the message id itself and sends the put together with the get.
 """
@@ -56,7 +56,7 @@ GET_REPLY: Final = frames.GET | frames.REPLY
 COMMIT_REPLY: Final = frames.COMMIT | frames.REPLY
 OPEN_REPLY: Final = frames.OPEN | frames.REPLY
 SHOWN_BYTES: Final = 16
-# A queue manager lets a connection have 256 handles, if nobody says otherwise.
+# A queue manager allows a connection 256 handles by default.
 KEPT_OPEN_MAX: Final = 64
 
 
@@ -116,7 +116,7 @@ class MqRequester(MqClient):
         return GetFrames(self.conversation, hobj, options, not terms.own_replies, length)
 
     def _sends_without_answer(self) -> bool:
-        """Whether puts are not answered: a commit is, or nothing would be promised."""
+        """Puts are not answered: a commit is, or nothing is promised."""
         return self._pipelined and (self._in_units or not self.terms.persistent)
 
     def begin(self, now_ns: int) -> bytes:
@@ -124,7 +124,7 @@ class MqRequester(MqClient):
         return self.request()
 
     def request(self) -> bytes:
-        """The next request; pipelined with all that needs no answer in between."""
+        """Return the next request; pipelined with all frames that need no answer in between."""
         self._sequence += 1
         turn = self._turn = self._turn + 1 if self._turn + 1 < len(self._pairs) else 0
         self._waits_for_reply = True
@@ -137,17 +137,17 @@ class MqRequester(MqClient):
         return self._put(turn, own + NO_ID, self._commit + get if self._in_units else get)
 
     def _put(self, turn: int, ids: bytes, behind: bytes) -> bytes:
-        """A put whose data shows which request it belongs to, and what is sent with it."""
+        """Return a put whose data identifies its request, and the frames sent with it."""
         put, header = self._puts[turn], self._headers[turn]
         if put.is_long:
-            # What differs from one long message to the next is its beginning.
+            # Long messages differ at their beginning only.
             front = header + reply_for(self._sequence, SHOWN_BYTES)
             return put.filled_long(ids, front, _zeros(self._body_bytes - SHOWN_BYTES), behind)
         body = reply_for(self._sequence, self._body_bytes)
         return put.filled(ids, header + body if header else body, behind)
 
     def completed(self, now_ns: int) -> bytes:
-        """A round trip is done."""
+        """Record a round trip as complete."""
         return self.replied(now_ns)
 
     def work(self, reader: MqReader, now_ns: int) -> bytes:
@@ -173,7 +173,7 @@ class MqRequester(MqClient):
         raise failure(kind, reader.buffer, reader.start, reader.end)
 
     def _committed(self, now_ns: int) -> bytes:
-        """The put is committed, or the get."""
+        """Continue after the commit of the put, or of the get."""
         if not self._waits_for_put:
             return self.completed(now_ns)
         self._waits_for_put = False
@@ -192,7 +192,7 @@ class MqRequester(MqClient):
 
 
 class MqResponder(MqClient):
-    """Gets requests of one queue and answers them: on the reply queue of its pair, or where each asks for it."""
+    """Gets requests of one queue and answers them: on the reply queue of its pair, or to the reply-to queue."""
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
         super().__init__(pace, False, number, terms, conversation)
@@ -279,9 +279,9 @@ class MqResponder(MqClient):
 
 
 class MqRemoteResponder(MqClient):
-    """Gets requests of one queue and answers each where it asks for it: at another queue manager.
+    """Gets requests of one queue and answers each to its reply-to queue at another queue manager.
 
-    It opens a queue for replies when it is first wanted, and keeps it. Where there are too many of them for that, each
+    It opens a queue for replies at its first use, and keeps it open. Where there are too many of them for that, each
     reply is put with MQPUT1.
     """
 
@@ -330,7 +330,7 @@ class MqRemoteResponder(MqClient):
         if len(data) != self._body_bytes:
             raise LoadFailed(f"a request has {len(data)} bytes of data, and not {self._body_bytes}")
         at = start + put_get_frames.GOT_MD + MD_REPLY_TO
-        # The queue and its queue manager, as they stand one behind the other.
+        # The reply-to queue and its queue manager are adjacent fields.
         wanted = buffer[at : at + 2 * payload_codec.NAME_BYTES]
         put = self._puts.get(wanted)
         if put is not None:
@@ -359,7 +359,7 @@ _long_zeros: dict[int, bytes] = {}
 
 
 def _zeros(size: int) -> bytes:
-    """The end of long messages: one for all clients of a driver."""
+    """Return the end of long messages, shared by all clients of a driver."""
     found = _long_zeros.get(size)
     if found is None:
         found = _long_zeros[size] = bytes(size)

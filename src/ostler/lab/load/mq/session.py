@@ -1,6 +1,6 @@
-"""Short sessions with Ostler: connect, open the queues, a few round trips, close, disconnect, again.
+"""Short sessions with Ostler: connect, open the queues, a few round trips, close, disconnect, and again.
 
-The main operation is the whole session, from the moment it was due. Connecting and round trips are counted, too.
+The main operation is the whole session, from when it was due. Connecting and round trips are counted too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MqSession(MqRequester):
         return super().opening()
 
     def first(self, now_ns: int) -> bytes:
-        """The queues are open."""
+        """Begin the round trips: the queues are open."""
         self.pace.operation(CONNECT).record(self.began_ns, now_ns)
         return self._next_trip(now_ns)
 
@@ -67,9 +67,9 @@ class MqSession(MqRequester):
         return b"".join([self._leave() for _ in range(len(self.handles) + 1)])
 
     def _leave(self) -> bytes:
-        """MQCLOSE of the next queue; MQDISC when none is open."""
+        """Return MQCLOSE of the next queue, or MQDISC when none is open."""
         if not self._to_close:
-            # One: commit what is open.
+            # 1: commit the open unit of work.
             payload = payload_codec.numbers_payload([1])
             return frames.frame(frames.DISCONNECT, self.conversation, LEAVE_REQUEST, payload)
         closed = payload_codec.numbers_payload([self._to_close.pop(), 0])

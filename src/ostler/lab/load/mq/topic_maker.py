@@ -1,7 +1,7 @@
-"""Topics by the thousand: an application inside the queue manager's process that publishes once to each.
+"""An application inside the queue manager's process that publishes once to each of thousands of topics.
 
-Nobody subscribes, so that nothing is left but a place in the tree; with `retain` also the publication, and then the
-place may not go. Inside, a million topics are made in seconds.
+Nobody subscribes, so that only a node of the tree remains; with `retain` also the publication, which keeps the node.
+Inside, a million topics are made in seconds.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from ostler.model.structures.od import MQOD
 from ostler.model.structures.pmo import MQPMO
 
 MAKE: Final = f"{__name__}:make"
-"""What the queue manager is to call."""
+"""The function that the queue manager calls."""
 RETAIN: Final = "retain"
 GROUPED: Final = 0
-"""Instead of a number of levels: topics in groups, so that no place has more than a thousand below it."""
+"""Instead of a number of levels: topics in groups, so that no node has more than a thousand children."""
 GROUP: Final = 1000
 _APPLICATION: Final = "ostler-lab"
 
 
 def topic_name(prefix: str, number: int, levels: int) -> str:
-    """One of many topics: alone in a branch of so many levels, or one of a group."""
+    """Return one of many topics: alone in a branch of this many levels, or one of a group."""
     if levels == GROUPED:
         return f"{prefix}/{number // GROUP}/{number % GROUP}"
     return "/".join([f"{prefix}.{number}", *(str(level) for level in range(2, levels + 1))])
 
 
 def make(prefix: str, first: str, count: str, levels: str, retain: str = "") -> int:
-    """In the process of the queue manager: publish to so many topics, from the one with that number on."""
+    """Run in the process of the queue manager: publish to this many topics, from a number on."""
     hconn = _connected()
     try:
         options = MQPMO_NO_SYNCPOINT | MQPMO_NEW_MSG_ID | (MQPMO_RETAIN if retain == RETAIN else 0)
@@ -73,7 +73,7 @@ def _connected() -> int:
 
 
 def _descriptor(topic: str) -> bytearray:
-    """An object descriptor whose string stands right behind it."""
+    """Return an object descriptor with its string right behind it."""
     text = topic.encode()
     descriptor = MQOD.default(4)
     MQOD.patch(descriptor, "ObjectType", MQOT_TOPIC)

@@ -1,8 +1,8 @@
 """A lean client of an MQTT 5 broker, without a library.
 
-A requester names its own topic and a number with each request; responders of one topic share its requests. QoS 0:
-nothing is acknowledged. QoS 1, for persistent messages: sessions are kept when a connection is lost, a request counts
-when it is acknowledged and its reply is there, and a responder acknowledges a request when its reply is acknowledged.
+A requester sends its own topic and a number with each request; responders of one topic share its requests. QoS 0:
+nothing is acknowledged. QoS 1, for persistent messages: sessions survive a lost connection, a request counts when it is
+acknowledged and its reply has arrived, and a responder acknowledges a request when its reply is acknowledged.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class MqttClient(LoadClient):
         self._packet_id = 0
         self._waits_for_ack = False
         self._waits_for_reply = False
-        # Of a responder's replies that are not acknowledged: the request to acknowledge then.
+        # Replies of a responder that are not acknowledged, with the request to acknowledge then.
         self._unacknowledged: dict[int, int] = {}
 
     def opening(self) -> bytes:
@@ -54,7 +54,7 @@ class MqttClient(LoadClient):
         return mqtt.connect(self._client_id, seconds) + mqtt.subscribe(SUBSCRIBED, topic, self._qos)
 
     def closing(self) -> bytes:
-        # A session that stays would be given a share of the next load's requests.
+        # A session that stays would get a share of the next load's requests.
         return mqtt.disconnect()
 
     def _next_packet_id(self) -> int:

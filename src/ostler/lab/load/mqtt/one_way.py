@@ -13,7 +13,8 @@ from ostler.lab.load.one_way import OneWay
 
 
 class MqttOneWayClient(MqttClient):
-    """A producer or a consumer of one topic. Its consumers share the subscription, or, of so many, each has its own."""
+    """A producer or a consumer of one topic. Consumers share the subscription, or each has its own where there are
+    `subscribers`."""
 
     def __init__(
         self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, qos: int, subscribers: int = 0

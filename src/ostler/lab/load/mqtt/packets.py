@@ -1,4 +1,4 @@
-"""The packets of MQTT 5 that requests and replies need, made and read by hand."""
+"""The packets of MQTT 5 that requests and replies need, encoded and decoded by hand."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _RESPONSE_TOPIC: Final = 0x08
 _CORRELATION_DATA: Final = 0x09
 _SESSION_EXPIRY: Final = 0x11
 _LENGTH_BYTES_MAX: Final = 4
-# Properties of other kinds that a broker may put into a message, and their sizes.
+# Other properties that a broker may put into a message, and their sizes.
 _SIZES: Final[dict[int, int]] = {0x01: 1, 0x02: 4, 0x23: 2}
 
 
 def variable_length(value: int) -> bytes:
-    """A number in as few bytes as it takes, seven bits in each."""
+    """Return a number in as few bytes as possible, seven bits in each."""
     found = bytearray()
     while True:
         value, low = value >> 7, value & 0x7F
@@ -36,7 +36,7 @@ def variable_length(value: int) -> bytes:
 
 
 def read_variable_length(data: bytes, at: int) -> tuple[int, int]:
-    """The number and where it ends; the end is -1 when not all of it is there."""
+    """Return the number and its end; the end is -1 when it is incomplete."""
     value = 0
     for shift in range(_LENGTH_BYTES_MAX):
         if at + shift >= len(data):
@@ -56,19 +56,19 @@ def _packet(first: int, *parts: bytes) -> bytes:
     length = 0
     for part in parts:
         length += len(part)
-    # Put together once: the last part may be large.
+    # Joined once: the last part may be large.
     return b"".join((b"%c" % first, variable_length(length), *parts))
 
 
 def connect(client_id: bytes, session_seconds: int) -> bytes:
-    """A new session that outlives its connection by some time. No keep-alive."""
+    """Return CONNECT for a new session that outlives its connection by some time. No keep-alive."""
     properties = b"%c%b" % (_SESSION_EXPIRY, session_seconds.to_bytes(4, "big"))
     head = text(b"MQTT") + bytes((_VERSION, _CLEAN_START, 0, 0))
     return _packet(0x10, head, variable_length(len(properties)), properties, text(client_id))
 
 
 def disconnect() -> bytes:
-    """The end, and with it the end of the session."""
+    """Return DISCONNECT, which also ends the session."""
     properties = b"%c\0\0\0\0" % _SESSION_EXPIRY
     return _packet(DISCONNECT, b"\0", variable_length(len(properties)), properties)
 
@@ -78,12 +78,12 @@ def subscribe(packet_id: int, topic: bytes, qos: int) -> bytes:
 
 
 def request_properties(response_topic: bytes) -> bytes:
-    """What comes before the correlation data of a request, which is last."""
+    """Return the properties before the correlation data of a request, which is last."""
     return b"%c%b" % (_RESPONSE_TOPIC, text(response_topic))
 
 
 def publish(topic: bytes, packet_id: int, properties: bytes, correlation: bytes, body: bytes) -> bytes:
-    """A message with QoS 1, or with QoS 0 when its packet has no id. Correlation data follow other properties."""
+    """Return a message with QoS 1, or with QoS 0 without a packet id. Correlation data follow other properties."""
     every = b"%b%c%b" % (properties, _CORRELATION_DATA, text(correlation))
     number = packet_id.to_bytes(2, "big") if packet_id else b""
     first = PUBLISH | 0x02 if packet_id else PUBLISH
@@ -91,7 +91,7 @@ def publish(topic: bytes, packet_id: int, properties: bytes, correlation: bytes,
 
 
 def message(topic: bytes, packet_id: int, body: bytes) -> bytes:
-    """A message without properties, with QoS 1, or with QoS 0 when its packet has no id."""
+    """Return a message without properties, with QoS 1, or with QoS 0 without a packet id."""
     if packet_id:
         return _packet(PUBLISH | 0x02, text(topic), packet_id.to_bytes(2, "big"), b"\0", body)
     return _packet(PUBLISH, text(topic), b"\0", body)
@@ -106,9 +106,9 @@ def acknowledge(packet_id: int) -> bytes:
 
 
 def read_packet(data: bytes, at: int) -> tuple[int, int, int]:
-    """First byte, where the content begins and where it ends.
+    """Return the first byte, the begin and the end of the content.
 
-    When not all of it is there, the end is negative: minus the number of bytes that the packet has at least.
+    When the packet is incomplete, the end is negative: minus the number of bytes that the packet has at least.
     """
     if at >= len(data):
         return 0, 0, -1
@@ -121,7 +121,7 @@ def read_packet(data: bytes, at: int) -> tuple[int, int, int]:
 
 
 class Published:
-    """A message that was delivered. `packet_id` is 0 with QoS 0."""
+    """A delivered message. `packet_id` is 0 with QoS 0."""
 
     def __init__(self, packet_id: int, response_topic: bytes, correlation: bytes, body: bytes) -> None:
         self.packet_id = packet_id
@@ -158,7 +158,7 @@ def read_published(data: bytes, first: int, at: int, end: int) -> Published:
 
 
 def read_acknowledged(data: bytes, at: int, end: int) -> int:
-    """The packet id that PUBACK acknowledges. Raises LoadFailed when it refuses."""
+    """Return the packet id of a PUBACK. Raises LoadFailed when it reports an error."""
     if end - at > 2 and data[at + 2] >= _FAILED:
         raise LoadFailed(f"the MQTT broker refused a message with reason {data[at + 2]}")
     return int.from_bytes(data[at : at + 2], "big")

@@ -1,7 +1,7 @@
 """A lean client of NATS: its text protocol without a library.
 
-A requester subscribes to an inbox of its own and names a subject below it with each request, by which the reply is
-matched. Responders of one subject share its requests as a queue group.
+A requester subscribes to an inbox of its own and sends a subject below it with each request, which identifies the
+reply. Responders of one subject share its requests as a queue group.
 """
 
 from __future__ import annotations

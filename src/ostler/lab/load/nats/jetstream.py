@@ -1,8 +1,8 @@
 """A lean client of NATS with JetStream: requests and replies are kept in streams on disk.
 
-A round trip is what it is for a durable AMQP client: a request counts when the stream has acknowledged it and its reply
-is there; a responder acknowledges a request when the stream has its reply. The server writes to its files but does not
-force them before it acknowledges.
+A round trip is the same as for a durable AMQP client: a request counts when the stream has acknowledged it and its
+reply has arrived; a responder acknowledges a request when the stream has its reply. The server writes to its files but
+does not force them before it acknowledges.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.nats.client import CONNECT, END, NatsClient
 
 REQUESTS, REPLIES = "LABREQ", "LABREP"
-# Numbers of subscriptions.
+# Subscription numbers.
 API, STORED, DELIVERED = b"1", b"2", b"3"
 KEPT = {"retention": "workqueue", "storage": "file"}
 ACKNOWLEDGE = b"PUB %b 4\r\n+ACK\r\n"
 _NUMBER_BYTES = 8
-# The server refuses a stream that another connection is just making as if it were a stranger's (error 10065).
+# The server rejects a stream that another connection is just creating as if it were a foreign one (error 10065).
 STREAM_OVERLAPS = 10065
 _OTHERS_MAKE_IT_WITHIN_NS = 5_000_000_000
 
@@ -44,7 +44,7 @@ class JetStreamClient(NatsClient):
         self._rest = bytes(body_bytes - 2 * _NUMBER_BYTES)
 
     def _setup(self) -> list[bytes]:
-        """Requests that make streams and consumers; those that are there already are left as they are."""
+        """Return requests that create streams and consumers; existing ones are not changed."""
         steps = [
             self._ask(f"$JS.API.STREAM.CREATE.{name}", {"name": name, "subjects": [f"{name}.>"], **KEPT})
             for name in (REQUESTS, REPLIES)
@@ -58,7 +58,7 @@ class JetStreamClient(NatsClient):
         return [*steps, self._ask_for_consumer(stream, name, deliver, subject, group)]
 
     def _ask_for_consumer(self, stream: str, name: str, deliver: str, subject: str, group: str) -> bytes:
-        """A consumer that the server pushes messages to; the members of a group, if it has a name, share them."""
+        """Return the request for a push consumer; the members of a group, if it has a name, share its messages."""
         consumer = {"durable_name": name, "deliver_subject": deliver, "filter_subject": subject}
         settings = {"ack_policy": "explicit", "deliver_policy": "all", "replay_policy": "instant"}
         shared = {"deliver_group": group} if group else {}

@@ -1,7 +1,7 @@
-"""Lean producers and consumers of NATS, of subjects that nobody keeps and of streams.
+"""Lean producers and consumers of NATS, with subjects and with streams.
 
-Core NATS acknowledges nothing, so that a put counts when the ping behind it is answered: by then the server has handed
-the message on. Of a stream a put counts when the stream has acknowledged it, and consumers acknowledge each message.
+Core NATS acknowledges nothing, so that a put counts when the ping behind it is answered: by then the server has passed
+the message on. With a stream a put counts when the stream has acknowledged it, and consumers acknowledge each message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ _PING = b"PING\r\n"
 
 
 class NatsOneWayClient(NatsClient):
-    """A producer or a consumer of one subject. Its consumers share it as a queue group, or, of so many, have all."""
+    """A producer or a consumer of one subject. Consumers share it as a queue group, or get all where there are
+    `subscribers`."""
 
     def __init__(
         self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int, subscribers: int = 0
@@ -45,10 +46,10 @@ class NatsOneWayClient(NatsClient):
 
 
 class JetStreamOneWayClient(JetStreamClient):
-    """A producer to one subject of a stream, or one of its consumers, who share what is delivered."""
+    """A producer to one subject of a stream, or one of its consumers, which share the deliveries."""
 
     def __init__(self, pace: Pace, is_requester: bool, number: int, pairs: int, body_bytes: int) -> None:
-        # Where no reply has to be led back, a body may be shorter.
+        # Without a reply to route, a body may be shorter.
         super().__init__(pace, is_requester, number, pairs, max(body_bytes, 16))
         self._way = OneWay(pace, body_bytes)
         pair = number % pairs

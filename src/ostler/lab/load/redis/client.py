@@ -1,10 +1,10 @@
 """A lean client of Redis: its serialization protocol without a library.
 
-Redis has no requests and replies, so they are made of what its users make them of. In memory: requests are pushed to a
-list, popped by whoever waits longest, and the reply is pushed to a list of the requester. Durable: requests are added
-to a stream that a consumer group shares; a responder pushes its reply, acknowledges the request and deletes it in one
-transaction. A requester sends its push and its wait for the reply together. What belongs to a message but is not its
-body, where to reply and to what, is a line before the body.
+Redis has no requests and replies, so they are built as its users build them. In memory: requests are pushed to a list,
+popped by the longest waiting client, and the reply is pushed to a list of the requester. Durable: requests are added to
+a stream that a consumer group shares; a responder pushes its reply, acknowledges the request and deletes it in one
+transaction. A requester sends its push and its wait for the reply together. The reply list and the correlation are a
+line before the body of a message.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _ANSWERS_TO_TRANSACTION = 5
 
 
 class RedisError:
-    """An error that Redis answered."""
+    """An error answer of Redis."""
 
     def __init__(self, words: str) -> None:
         self.words = words
 
 
 def command(*words: bytes) -> bytes:
-    """A command as Redis wants it: an array of strings."""
+    """Return a command as Redis expects it: an array of strings."""
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
         parts += (b"$%d\r\n" % len(word), word, _END)
@@ -34,7 +34,7 @@ def command(*words: bytes) -> bytes:
 
 
 def message_command(words: list[bytes], head: bytes, body: bytes | memoryview, behind: bytes = b"") -> bytes:
-    """A command whose last string is a line and a body, and what is sent behind it. A large body is copied once."""
+    """Return a command whose last string is a line and a body, and the bytes behind it. A large body is copied once."""
     parts: list[bytes | memoryview] = [b"*%d\r\n" % (len(words) + 1)]
     for word in words:
         parts += (b"$%d\r\n" % len(word), word, _END)
@@ -43,10 +43,10 @@ def message_command(words: list[bytes], head: bytes, body: bytes | memoryview, b
 
 
 def read_value(data: bytes, at: int) -> tuple[object, int]:
-    """The answer that begins at an offset, and where it ends.
+    """Return the answer that begins at an offset, and its end.
 
-    When not all of it is there, the end is negative: minus where it ends at least.
-    Strings are bytes, numbers are integers, arrays are lists, nothing is None, and errors are `RedisError`.
+    When the answer is incomplete, the end is negative: minus the least offset at which it ends. Strings are bytes,
+    numbers are integers, arrays are lists, nothing is None, and errors are `RedisError`.
     """
     line_end = data.find(_END, at)
     if line_end < 0:
@@ -107,7 +107,7 @@ class RedisClient(LoadClient):
         )
         self._gathering = ReplyBatch()
         self._sequence = 0
-        # Answers that come before the one that brings a message.
+        # Answers that come before the one with a message.
         self._answers_before = 1
 
     def opening(self) -> bytes:
@@ -154,7 +154,7 @@ class RedisClient(LoadClient):
     def _answered(self, value: object) -> None:
         found = value if isinstance(value, list) else [value]
         for each in found:
-            # The group of a stream is there already, except for who opens first.
+            # The group of a stream exists already, except for the first client.
             if isinstance(each, RedisError) and not each.words.startswith("BUSYGROUP"):
                 raise LoadFailed(f"Redis said {each.words}")
         self._answers_before -= 1
@@ -187,7 +187,7 @@ def _pushed_reply(message: bytes, behind: bytes) -> bytes:
 
 
 def popped(value: object) -> bytes:
-    """The message of an answer to BRPOP: list and element."""
+    """Return the message of an answer to BRPOP: list and element."""
     if isinstance(value, list) and len(value) == 2:
         message = value[1]
         if isinstance(message, bytes):
@@ -196,7 +196,7 @@ def popped(value: object) -> bytes:
 
 
 def entry_of(value: object) -> tuple[bytes, bytes]:
-    """Id and message of an answer to XREADGROUP: streams, entries, fields."""
+    """Return id and message of an answer to XREADGROUP: streams, entries, fields."""
     if isinstance(value, list) and value and isinstance(value[0], list):
         entries = value[0][1]
         if isinstance(entries, list) and len(entries) == 1:

@@ -1,6 +1,6 @@
 """Lean producers and consumers of Redis: a list in memory, or a stream that a consumer group shares.
 
-A put counts when Redis answers it. A list's messages are popped, at most once. A consumer of a stream acknowledges and
+A put counts when Redis answers it. Messages of a list are popped, at most once. A consumer of a stream acknowledges and
 deletes each message in one transaction.
 """
 

@@ -1,8 +1,8 @@
 """A lean client of ActiveMQ: STOMP 1.2 without a library.
 
 Every requester has a reply queue of its own and compares the correlation id itself. Persistent: a request counts when
-its receipt and its reply are there; a responder acknowledges a request when it has the receipt of its reply. Otherwise
-nothing is confirmed, and messages count as acknowledged when they are delivered.
+its receipt and its reply have arrived; a responder acknowledges a request when it has the receipt of its reply.
+Otherwise nothing is confirmed, and messages count as acknowledged when they are delivered.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _LENGTH = b"\ncontent-length:"
 
 
 def frame(verb: bytes, headers: bytes, body: bytes = b"") -> bytes:
-    """A frame of STOMP; headers end with a new line each."""
+    """Return a STOMP frame; each header ends with a new line."""
     return b"%b\n%b\n%b\0" % (verb, headers, body)
 
 
 class Received:
-    """A frame that was received."""
+    """A received frame."""
 
     def __init__(self, verb: bytes, headers: dict[bytes, bytes], body: bytes) -> None:
         self.verb = verb
@@ -29,10 +29,10 @@ class Received:
 
 
 def read_frame(data: bytes, at: int) -> tuple[Received | None, int]:
-    """The next frame and where it ends; no frame when not all of it is there, and then where it begins."""
+    """Return the next frame and its end; while it is incomplete, None and its begin."""
     length = len(data)
     while at < length and data[at] in b"\r\n":
-        # Heart-beats, and what may follow a frame.
+        # Heart-beats, and line ends after a frame.
         at += 1
     head_end = data.find(b"\n\n", at)
     if head_end < 0:
@@ -41,7 +41,7 @@ def read_frame(data: bytes, at: int) -> tuple[Received | None, int]:
     headers: dict[bytes, bytes] = {}
     for line in lines[1:]:
         key, _, value = line.partition(b":")
-        # Of headers that come more than once, the first counts.
+        # The first of repeated headers counts.
         headers.setdefault(key, value)
     body = head_end + 2
     declared = headers.get(b"content-length")
@@ -52,7 +52,7 @@ def read_frame(data: bytes, at: int) -> tuple[Received | None, int]:
 
 
 def frame_bytes(data: bytes, at: int) -> int:
-    """How long the frame is that begins at an offset; 0 while it does not tell."""
+    """Return the length of the frame at an offset; 0 while it is unknown."""
     head_end = data.find(b"\n\n", at)
     length_at = data.find(_LENGTH, at, head_end) if head_end >= 0 else -1
     if length_at < 0:
@@ -90,7 +90,7 @@ class StompClient(LoadClient):
         self._correlation = b""
         self._waits_for_receipt = False
         self._waits_for_reply = False
-        # Of a responder's replies without a receipt: the request to acknowledge then.
+        # Replies of a responder without a receipt, with the request to acknowledge then.
         self._sent = 0
         self._unconfirmed: dict[bytes, bytes] = {}
 
@@ -139,7 +139,7 @@ class StompClient(LoadClient):
         if found.verb == b"RECEIPT":
             return self._receipt(found.headers[b"receipt-id"], now_ns)
         if found.verb == b"CONNECTED":
-            # Only letters and digits, which no rule for headers changes on their way.
+            # Only letters and digits, which no header escaping changes.
             self._session = b"".join([b"%c" % each for each in found.headers[b"session"] if chr(each).isalnum()])
             own = self._own if self.is_requester else self._requests[self._pair]
             mode = b"client-individual" if self._persistent else b"auto"
@@ -151,7 +151,7 @@ class StompClient(LoadClient):
         done = frame(b"ACK", b"id:%b\n" % found.headers[b"ack"]) if self._persistent else b""
         correlation = found.headers.get(b"correlation-id", b"")
         if correlation.rpartition(b"-")[0] != self._session:
-            # Delivered once more, because a responder of an earlier load ended before it could acknowledge.
+            # Redelivered, because a responder of an earlier load ended before it could acknowledge.
             return done
         if correlation != self._correlation or not self._waits_for_reply or len(found.body) != self._body_bytes:
             raise LoadFailed(f"ActiveMQ delivered {correlation!r}, and {self._correlation!r} was due")

@@ -1,6 +1,6 @@
 """Lean producers and consumers of ActiveMQ.
 
-A put counts when its receipt is there: of persistent messages when they are forced, of others when they are queued.
+A put counts when its receipt has arrived: of persistent messages when they are forced, of others when they are queued.
 Consumers acknowledge persistent messages one by one; others count as acknowledged when they are delivered.
 """
 
