@@ -11,13 +11,13 @@ from ostler.lab.load.amqp import frames as amqp
 from ostler.lab.load.amqp.one_way import AmqpOneWayClient
 from ostler.lab.load.bare.client import HELLO, REQUESTER, RESPONDER, TAKEN, WELCOME
 from ostler.lab.load.bare.one_way import BareOneWayClient
-from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.mqtt import packets as mqtt
 from ostler.lab.load.mqtt.one_way import MqttOneWayClient
 from ostler.lab.load.nats.one_way import JetStreamOneWayClient, NatsOneWayClient
 from ostler.lab.load.one_way import OneWay
 from ostler.lab.load.pacing import Pacing
+from ostler.lab.load.receive_buffer import ReceiveBuffer
 from ostler.lab.load.redis.client import command
 from ostler.lab.load.redis.one_way import RedisOneWayClient
 from ostler.lab.load.registry import one_way_client
@@ -269,16 +269,16 @@ def test_a_protocol_without_one_way_clients_is_told() -> None:
 
 
 def test_what_is_gathered_is_put_together_once() -> None:
-    gathering = ReplyBatch()
-    assert gathering.add(b"abc") == b"abc"
-    gathering.keep(b"c", 4)
-    assert gathering.add(b"de") == b""
-    assert gathering.add(b"f") == b"cdef"
-    assert gathering.add(b"g") == b"g", "nothing is left over"
-    gathering.keep(b"", 9)
-    assert gathering.add(b"h") == b"h", "nothing was left over"
-    gathering.keep(b"i", 0)
-    assert gathering.add(b"j") == b"ij", "nobody knows how much must come"
+    buffer = ReceiveBuffer()
+    assert buffer.add(b"abc") == b"abc"
+    buffer.keep(b"c", 4)
+    assert buffer.add(b"de") == b""
+    assert buffer.add(b"f") == b"cdef"
+    assert buffer.add(b"g") == b"g", "nothing is left over"
+    buffer.keep(b"", 9)
+    assert buffer.add(b"h") == b"h", "nothing was left over"
+    buffer.keep(b"i", 0)
+    assert buffer.add(b"j") == b"ij", "nobody knows how much must come"
 
 
 def test_how_long_a_stomp_frame_is() -> None:

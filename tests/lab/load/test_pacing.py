@@ -52,7 +52,7 @@ def test_every_turn_comes_once_and_in_order(rate: float, count: int, millisecond
             assert due_ns < end_ns
             before = due_ns
             turns[who] += 1
-            while (again_ns := schedule.finished(who, now_ns)) != NOT_DUE:
+            while (again_ns := schedule.finish(who, now_ns)) != NOT_DUE:
                 assert again_ns == schedule.due_ns(who, turns[who]) == schedule.was_due_ns(who)
                 assert again_ns <= now_ns
                 assert again_ns < end_ns
@@ -99,7 +99,7 @@ def test_what_has_not_finished_is_all_that_is_due_without_what_has(
         due_ns = schedule.was_due_ns(place)
         while due_ns != NOT_DUE and len(done) < finished:
             done.append(due_ns)
-            due_ns = schedule.finished(place, end_ns)
+            due_ns = schedule.finish(place, end_ns)
     assert sorted(done + schedule.unfinished_ns()) == sorted(every)
 
 

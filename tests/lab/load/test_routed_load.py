@@ -160,9 +160,9 @@ def test_producers_are_parked_when_the_window_is_full_and_taken_up_when_half_of_
         pass
     assert (producer.begun, pace.outstanding, pace.parked, pace.active) == (4, 4, [producer], 0)
     pace.outstanding = 3
-    assert pace.takes_up() == []
+    assert pace.resume_parked() == []
     pace.outstanding = 2
-    assert pace.takes_up() == [producer]
+    assert pace.resume_parked() == [producer]
     assert pace.parked == []
 
 
@@ -174,7 +174,7 @@ def test_nobody_is_taken_up_after_the_end() -> None:
     producer.replied(0)
     pace.goes_on = False
     pace.outstanding = 0
-    assert pace.takes_up() == []
+    assert pace.resume_parked() == []
     assert pace.parked == []
 
 

@@ -85,7 +85,7 @@ class Pace:
         self.active = requesters
         self.parked = []
 
-    def takes_up(self) -> list[LoadClient]:
+    def resume_parked(self) -> list[LoadClient]:
         """Return the parked producers that continue now, because half of the window is free."""
         if not self.parked or 2 * self.outstanding > self.window:
             return []
@@ -153,7 +153,7 @@ class LoadClient:
                     return self.begin(now_ns)
                 pace.parked.append(self)
             else:
-                due_ns = schedule.finished(self.place, now_ns)
+                due_ns = schedule.finish(self.place, now_ns)
                 if due_ns >= 0:
                     self.is_late = True
                     return self.begin(due_ns)

@@ -90,7 +90,7 @@ def check_connected(link: LoadLink) -> None:
     link.is_connecting = False
 
 
-def connected(address: Address, number: int = 0) -> socket.socket:
+def connect_socket(address: Address, number: int = 0) -> socket.socket:
     """Return a connected, non-blocking socket; this waits until it is connected."""
     sock = _new_socket(address, number)
     sock.settimeout(_CONNECT_SECONDS_MAX)

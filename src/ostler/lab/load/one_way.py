@@ -22,7 +22,7 @@ class OneWay:
         self._copies = copies
         self._opened_ns = 0
 
-    def opened(self, now_ns: int) -> None:
+    def start(self, now_ns: int) -> None:
         """Start a consumer. Messages due earlier are left over from a failed load, and do not count."""
         self._opened_ns = now_ns
 

@@ -73,7 +73,7 @@ class Schedule:
         """Return when the operation was due that a requester has begun, or begins next."""
         return self._due_ns[requester]
 
-    def finished(self, requester: int, now_ns: int) -> int:
+    def finish(self, requester: int, now_ns: int) -> int:
         """Mark a requester as free. Returns when its next operation was due, if that has passed; otherwise it waits for
         it."""
         turn = self._turns[requester] = self._turns[requester] + 1

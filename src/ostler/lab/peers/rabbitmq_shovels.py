@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler.lab.load.amqp import frames as amqp
-from ostler.lab.load.amqp.client import CHANNEL, connecting
+from ostler.lab.load.amqp.client import CHANNEL, connection_steps
 from ostler.lab.peers import rabbitmq
 from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
@@ -149,7 +149,7 @@ def _wait_for_consumers(port: int, queues: Sequence[str]) -> None:
 def consumer_counts(port: int, queues: Sequence[str]) -> dict[str, int]:
     """How many consumers queues of a node have. Raises PeerUnavailable for one that is not there, and OSError."""
     found: dict[str, int] = {}
-    steps = connecting()
+    steps = connection_steps()
     with closing(socket.create_connection((LOOPBACK, port), _READY_SECONDS_MAX)) as link:
         link.sendall(amqp.PROTOCOL_HEADER)
         for which, data in _methods(link):

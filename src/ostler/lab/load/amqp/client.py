@@ -22,7 +22,7 @@ Step = tuple[tuple[int, int], bytes]
 """The method to wait for, and the bytes to send then."""
 
 
-def connecting() -> list[Step]:
+def connection_steps() -> list[Step]:
     """Return the steps to an open channel. Later steps begin with `CHANNEL_OPEN_OK`."""
     return [
         (amqp.CONNECTION_START, amqp.start_ok(b"guest", b"guest")),
@@ -92,7 +92,7 @@ class AmqpClient(LoadClient):
 
     def _setup(self) -> list[Step]:
         """Return the methods to wait for, with the bytes to send then."""
-        steps = connecting()
+        steps = connection_steps()
         own = self._reply_queue if self.is_requester else self._request_queues[self._pair]
         steps.append((amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, own, self._durable)))
         steps.append((amqp.QUEUE_DECLARE_OK, amqp.purge_queue(CHANNEL, own)))

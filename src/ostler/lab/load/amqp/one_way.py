@@ -7,7 +7,7 @@ acknowledge durable messages one by one, and others not at all.
 from __future__ import annotations
 
 from ostler.lab.load.amqp import frames as amqp
-from ostler.lab.load.amqp.client import CHANNEL, AmqpClient, AmqpRoutes, Step, connecting
+from ostler.lab.load.amqp.client import CHANNEL, AmqpClient, AmqpRoutes, Step, connection_steps
 from ostler.lab.load.client import Pace
 from ostler.lab.load.one_way import OneWay
 
@@ -34,7 +34,7 @@ class AmqpOneWayClient(AmqpClient):
 
     def _one_way_setup(self) -> list[Step]:
         queue = self._queue
-        steps = [*connecting(), (amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, queue, self._durable))]
+        steps = [*connection_steps(), (amqp.CHANNEL_OPEN_OK, amqp.declare_queue(CHANNEL, queue, self._durable))]
         if self.is_requester:
             return [
                 *steps,
@@ -54,7 +54,7 @@ class AmqpOneWayClient(AmqpClient):
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if not self.is_ready:
             # Messages of an earlier load may arrive together with the last answer.
-            self._way.opened(now_ns)
+            self._way.start(now_ns)
         return super().receive(data, now_ns)
 
     def _message(self, body: bytes, now_ns: int) -> bytes:

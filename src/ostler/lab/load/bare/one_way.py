@@ -31,7 +31,7 @@ class BareOneWayClient(LoadClient):
             if data[:1] != WELCOME:
                 raise LoadFailed("the probe's server did not welcome its client")
             self.is_ready = True
-            self._way.opened(now_ns)
+            self._way.start(now_ns)
             data = data[1:]
             if not data:
                 return b""

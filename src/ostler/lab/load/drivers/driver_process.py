@@ -106,7 +106,7 @@ class DriverEnd(ABC):
         except OSError:
             raise LoadFailed(self.describe_end()) from None
 
-    def heard(self) -> ProgressSample | Found:
+    def receive_message(self) -> ProgressSample | Found:
         """Return its next message: a progress sample or the answer. Raises LoadFailed with the driver's text."""
         try:
             said = self.pipe.recv()
@@ -123,7 +123,7 @@ class DriverEnd(ABC):
         """Return the answer to the last order. Raises LoadFailed with the driver's text."""
         if not self.pipe.poll(_ANSWER_SECONDS_MAX):
             raise LoadFailed(f"a driver did not answer within {_ANSWER_SECONDS_MAX:.0f} s")
-        found = self.heard()
+        found = self.receive_message()
         assert not isinstance(found, ProgressSample)
         return found
 
@@ -185,7 +185,7 @@ class Load:
     def open(self, spec: LoadSpec) -> None:
         if not self._processes:
             self._processes = [self._new_driver() for _ in range(self._parts)]
-        with self._ended_if_it_fails():
+        with self._end_on_failure():
             for number, process in enumerate(self._processes):
                 process.send(_OPEN, spec.part(number, self._parts))
                 # One after the other, so that all responders of the first are ready before the requesters of the
@@ -199,7 +199,7 @@ class Load:
 
     def run(self, timeline: Timeline, watcher: Watcher) -> list[WorkerCounts]:
         """Put the load on for a timeline. Returns when all operations have ended and no message is in flight."""
-        with self._under_way, self._ended_if_it_fails():
+        with self._under_way, self._end_on_failure():
             if self._parts > 1:
                 # No driver begins before all of them count.
                 self._all(_ARM, timeline)
@@ -217,7 +217,7 @@ class Load:
         return [process.answer() for process in self._processes]
 
     @contextlib.contextmanager
-    def _ended_if_it_fails(self) -> Iterator[None]:
+    def _end_on_failure(self) -> Iterator[None]:
         """End all drivers on a failure. Otherwise they would still be busy with an abandoned load."""
         try:
             yield
@@ -235,7 +235,7 @@ class Load:
             for pipe in wait(list(by_pipe), 1.0):
                 assert isinstance(pipe, Connection)
                 number, process = by_pipe[pipe]
-                said = process.heard()
+                said = process.receive_message()
                 heard_at[pipe] = time.perf_counter_ns()
                 if isinstance(said, ProgressSample):
                     watcher.on_progress(replace(said, worker=number))
@@ -265,7 +265,7 @@ class Load:
             time.sleep(_SETTLE_SECONDS)
 
     def round(self, seconds: float) -> LoadRound:
-        with self._ended_if_it_fails():
+        with self._end_on_failure():
             rounds = [found for found in self._all(_ROUND, seconds) if isinstance(found, LoadRound)]
         latencies = array("q")
         for each in rounds:
@@ -283,7 +283,7 @@ class Load:
         if not self._is_open:
             return
         self._is_open = False
-        with self._ended_if_it_fails():
+        with self._end_on_failure():
             self._all(_CLOSE)
 
     def end(self) -> None:

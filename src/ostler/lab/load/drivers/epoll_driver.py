@@ -11,7 +11,6 @@ from typing import Final
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.link import CLOSED, READ_BYTES, LoadLink, begin_connecting, check_connected
 from ostler.lab.load.link import Address as Address
-from ostler.lab.load.link import connected as connected
 from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
 from ostler.lab.load.progress import ProgressReporter, ReportProgress, ignore_progress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
@@ -295,7 +294,7 @@ class EpollDriver:
             for link in again:
                 self._connect(link)
         if self._pace.parked:
-            for client in self._pace.takes_up():
+            for client in self._pace.resume_parked():
                 self._pace.active += 1
                 self._begin(client, self._requester_links[client.place], time.perf_counter_ns())
 

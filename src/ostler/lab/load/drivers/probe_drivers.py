@@ -117,7 +117,7 @@ class GroupCommitDriver(_ProbeDriver):
             for _ in range(together):
                 number, late = waiting.popleft()
                 commits.record(schedule.was_due_ns(number), now_ns, late)
-                if schedule.finished(number, now_ns) != NOT_DUE:
+                if schedule.finish(number, now_ns) != NOT_DUE:
                     waiting.append((number, True))
             self._completed += together
             if now_ns >= progress.next_ns:

@@ -114,7 +114,7 @@ class OneWayDriver(NatsLibraryDriver):
 
     def _made(self) -> OneWay:
         way = OneWay(self._pace, self._plan.body_bytes)
-        way.opened(time.perf_counter_ns())
+        way.start(time.perf_counter_ns())
         return way
 
     async def _open_responder(self, client: Client, number: int) -> None:

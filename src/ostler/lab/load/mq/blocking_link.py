@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
-from ostler.lab.load.link import CLOSED, Address, connected
+from ostler.lab.load.link import CLOSED, Address, connect_socket
 from ostler.lab.load.mq.client import hello_frame, link_answer
 from ostler.lab.load.mq.frames import CONNECT_REQUEST, MqReader, failure
 from ostler.model.constants import MQCC_OK, MQOT_Q
@@ -31,7 +31,7 @@ class BlockingMqLink:
         self, address: Address, channel: str, conversations: int = 1, number: int = 0, seconds_max: float = _SECONDS_MAX
     ) -> None:
         """Connect. The `number` of a link determines its loopback address, in processes that have thousands."""
-        self.sock = connected(address, number)
+        self.sock = connect_socket(address, number)
         self._reader = MqReader()
         try:
             self.sock.settimeout(seconds_max)
@@ -124,7 +124,7 @@ class BlockingMqLink:
 
 def half_open(address: Address, number: int, first: bytes = b"") -> socket.socket:
     """Return a connected socket on which only these bytes are sent."""
-    sock = connected(address, number)
+    sock = connect_socket(address, number)
     try:
         if first:
             sock.send(first)

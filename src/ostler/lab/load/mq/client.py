@@ -179,9 +179,9 @@ class MqClient(LoadClient):
 
     def _open(self, at: int, queue: tuple[str, int]) -> bytes:
         name, options = queue
-        return frames.frame(frames.OPEN, self.conversation, at + 1, self.asked(name, options).encode())
+        return frames.frame(frames.OPEN, self.conversation, at + 1, self.open_target(name, options).encode())
 
-    def asked(self, name: str, options: int) -> object_frames.OpenArguments:
+    def open_target(self, name: str, options: int) -> object_frames.OpenArguments:
         """Return the object of MQOPEN."""
         return object_frames.OpenArguments(MQOT_Q, name, options)
 

@@ -108,10 +108,10 @@ class MqProducer(MqClient):
             # The answer to MQSTAT is still to come.
             return b"" if self._is_unanswered and self._batch else self.replied(now_ns)
         if kind == _STATUS_REPLY:
-            return self._looked(reader, now_ns)
+            return self._check_batch(reader, now_ns)
         raise failure(kind, reader.buffer, reader.start, reader.end)
 
-    def _looked(self, reader: MqReader, now_ns: int) -> bytes:
+    def _check_batch(self, reader: MqReader, now_ns: int) -> bytes:
         """Check that all messages of a batch were put."""
         status = object_frames.decode_status_reply(replies.decode_reply(reader.buffer, reader.start, reader.end).reader)
         if status.failed or status.warned or status.succeeded != self._batch:
@@ -170,7 +170,7 @@ class MqConsumer(MqClient):
         self._get = frames.frame(frames.STREAM, conversation, GET_REQUEST, asked)
 
     def first(self, now_ns: int) -> bytes:
-        self._one_way.opened(now_ns)
+        self._one_way.start(now_ns)
         return self._get
 
     def work(self, reader: MqReader, now_ns: int) -> bytes:

@@ -35,7 +35,7 @@ class MqPublisher(MqProducer):
         super().__init__(pace, number, terms, conversation)
         self._topic = topic_of(terms.pair(number))
 
-    def asked(self, name: str, options: int) -> object_frames.OpenArguments:
+    def open_target(self, name: str, options: int) -> object_frames.OpenArguments:
         found = object_frames.OpenArguments(MQOT_TOPIC, "", options)
         found.object_string = self._topic
         return found

@@ -7,9 +7,9 @@ acknowledged and its reply has arrived, and a responder acknowledges a request w
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.mqtt import packets as mqtt
+from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 SESSION_SECONDS = 3600
 _PACKET_IDS = 65_535
@@ -39,7 +39,7 @@ class MqttClient(LoadClient):
         self._own = b"lab/%d/reply/%d" % (qos, number)
         self._properties = mqtt.request_properties(self._own)
         self._client_id = b"lab-%d-%b-%d" % (qos, b"requester" if is_requester else b"responder", number)
-        self._gathering = ReplyBatch()
+        self._buffer = ReceiveBuffer()
         self._sequence = 0
         self._correlation = b""
         self._packet_id = 0
@@ -76,7 +76,7 @@ class MqttClient(LoadClient):
         return mqtt.publish(topic, self._next_packet_id(), self._properties, self._correlation, body)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        data = self._gathering.add(data)
+        data = self._buffer.add(data)
         if not data:
             return b""
         answers: list[bytes] = []
@@ -94,7 +94,7 @@ class MqttClient(LoadClient):
             else:
                 answers.append(self._control(kind, data, begin, end, now_ns))
         if at < length:
-            self._gathering.keep(data[at:], -end)
+            self._buffer.keep(data[at:], -end)
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _control(self, kind: int, data: bytes, begin: int, end: int, now_ns: int) -> bytes:

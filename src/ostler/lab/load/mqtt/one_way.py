@@ -39,7 +39,7 @@ class MqttOneWayClient(MqttClient):
     def _control(self, kind: int, data: bytes, begin: int, end: int, now_ns: int) -> bytes:
         if kind == mqtt.PINGRESP:
             return self.replied(now_ns)
-        self._way.opened(now_ns)
+        self._way.start(now_ns)
         answer = super()._control(kind, data, begin, end, now_ns)
         if kind == mqtt.CONNACK and self.is_requester:
             self.is_ready = True

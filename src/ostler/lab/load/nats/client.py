@@ -6,8 +6,8 @@ reply. Responders of one subject share its requests as a queue group.
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 CONNECT = b'CONNECT {"verbose":false,"pedantic":false,"tls_required":false,"headers":false}\r\n'
 END = b"\r\n"
@@ -32,7 +32,7 @@ class NatsClient(LoadClient):
         self._sequence = 0
         self._subject = b""
         self._requests = [b"PUB %b " % request_subject(pair) for pair in range(pairs)]
-        self._gathering = ReplyBatch()
+        self._buffer = ReceiveBuffer()
         self._size = b" %d\r\n" % body_bytes
 
     def opening(self) -> bytes:
@@ -52,7 +52,7 @@ class NatsClient(LoadClient):
         return b"".join((self._requests[self._pair], self._subject, self._size, body, END))
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        data = self._gathering.add(data)
+        data = self._buffer.add(data)
         if not data:
             return b""
         answers: list[bytes] = []
@@ -74,7 +74,7 @@ class NatsClient(LoadClient):
                 answers.append(self._control(data[at:line_end], now_ns))
                 at = line_end + 2
         if at < length:
-            self._gathering.keep(data[at:], wanted)
+            self._buffer.keep(data[at:], wanted)
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:

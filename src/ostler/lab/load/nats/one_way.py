@@ -79,7 +79,7 @@ class JetStreamOneWayClient(JetStreamClient):
     def _message(self, words: list[bytes], body: bytes, now_ns: int) -> bytes:
         which = words[2]
         if which == API:
-            self._way.opened(now_ns)
+            self._way.start(now_ns)
             return self._answered(body, now_ns)
         if which == STORED:
             if b'"error"' in body:

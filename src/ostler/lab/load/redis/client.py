@@ -9,8 +9,8 @@ line before the body of a message.
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 _END = b"\r\n"
 GROUP = b"W"
@@ -105,7 +105,7 @@ class RedisClient(LoadClient):
             if durable
             else command(b"BRPOP", own, b"0")
         )
-        self._gathering = ReplyBatch()
+        self._buffer = ReceiveBuffer()
         self._sequence = 0
         # Answers that come before the one with a message.
         self._answers_before = 1
@@ -130,7 +130,7 @@ class RedisClient(LoadClient):
         return message_command(words, head, reply_for(self._sequence, self._body_bytes), self._wait_for_reply)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        data = self._gathering.add(data)
+        data = self._buffer.add(data)
         if not data:
             return b""
         answers: list[bytes] = []
@@ -148,7 +148,7 @@ class RedisClient(LoadClient):
             else:
                 answers.append(self._request(value, now_ns))
         if at < length:
-            self._gathering.keep(data[at:], wanted)
+            self._buffer.keep(data[at:], wanted)
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _answered(self, value: object) -> None:
@@ -162,7 +162,7 @@ class RedisClient(LoadClient):
             self.is_ready = True
 
     def _reply(self, value: object, now_ns: int) -> bytes:
-        message = popped(value)
+        message = popped_message(value)
         line_end = message.find(b"\n")
         head = message[: max(line_end, 0)]
         if head != b"%d" % self._sequence or len(message) - line_end - 1 != self._body_bytes:
@@ -172,7 +172,7 @@ class RedisClient(LoadClient):
     def _request(self, value: object, now_ns: int) -> bytes:
         if not self._durable:
             self._answers_before = 1
-            return _pushed_reply(popped(value), self._wait_for_request)
+            return _pushed_reply(popped_message(value), self._wait_for_request)
         self._answers_before = _ANSWERS_TO_TRANSACTION
         entry_id, message = entry_of(value)
         own = self._requests[self._pair]
@@ -186,7 +186,7 @@ def _pushed_reply(message: bytes, behind: bytes) -> bytes:
     return message_command([b"LPUSH", reply_list], sequence, memoryview(message)[line_end + 1 :], behind)
 
 
-def popped(value: object) -> bytes:
+def popped_message(value: object) -> bytes:
     """Return the message of an answer to BRPOP: list and element."""
     if isinstance(value, list) and len(value) == 2:
         message = value[1]

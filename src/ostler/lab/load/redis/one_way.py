@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.one_way import OneWay
-from ostler.lab.load.redis.client import GROUP, RedisClient, RedisError, command, entry_of, popped
+from ostler.lab.load.redis.client import GROUP, RedisClient, RedisError, command, entry_of, popped_message
 
 # Answers to MULTI, to the two commands in it, and to EXEC.
 _ANSWERS_TO_TRANSACTION = 4
@@ -44,7 +44,7 @@ class RedisOneWayClient(RedisClient):
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
         if not self.is_ready:
-            self._way.opened(now_ns)
+            self._way.start(now_ns)
         return super().receive(data, now_ns)
 
     def _reply(self, value: object, now_ns: int) -> bytes:
@@ -54,7 +54,7 @@ class RedisOneWayClient(RedisClient):
 
     def _request(self, value: object, now_ns: int) -> bytes:
         if not self._durable:
-            self._way.got(popped(value), now_ns)
+            self._way.got(popped_message(value), now_ns)
             return self._wait
         entry_id, body = entry_of(value)
         self._way.got(body, now_ns)

@@ -7,8 +7,8 @@ Otherwise nothing is confirmed, and messages count as acknowledged when they are
 
 from __future__ import annotations
 
-from ostler.lab.load.batching import ReplyBatch
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
+from ostler.lab.load.receive_buffer import ReceiveBuffer
 
 READY = b"ready"
 _LENGTH = b"\ncontent-length:"
@@ -85,7 +85,7 @@ class StompClient(LoadClient):
         self._own = b"/queue/%b.reply.%d" % (kind, number)
         self._keeps = b"persistent:true\n" if persistent else b"persistent:false\n"
         self._session = b""
-        self._gathering = ReplyBatch()
+        self._buffer = ReceiveBuffer()
         self._sequence = 0
         self._correlation = b""
         self._waits_for_receipt = False
@@ -119,7 +119,7 @@ class StompClient(LoadClient):
         return frame(b"SEND", b"destination:%b\n%b%bcorrelation-id:%b\ncontent-length:%d\n" % fields, body)
 
     def receive(self, data: bytes, now_ns: int) -> bytes:
-        data = self._gathering.add(data)
+        data = self._buffer.add(data)
         if not data:
             return b""
         answers: list[bytes] = []
@@ -130,7 +130,7 @@ class StompClient(LoadClient):
                 break
             answers.append(self._received(found, now_ns))
         if at < len(data):
-            self._gathering.keep(data[at:], frame_bytes(data, at))
+            self._buffer.keep(data[at:], frame_bytes(data, at))
         return answers[0] if len(answers) == 1 else b"".join(answers)
 
     def _received(self, found: Received, now_ns: int) -> bytes:

@@ -31,7 +31,7 @@ class StompOneWayClient(StompClient):
             if self.is_requester:
                 self.is_ready = True
                 return b""
-            self._way.opened(now_ns)
+            self._way.start(now_ns)
             mode = b"client-individual" if self._persistent else b"auto"
             return frame(b"SUBSCRIBE", b"id:1\ndestination:%b\nack:%b\nreceipt:%b\n" % (self._queue, mode, READY))
         if found.verb == b"MESSAGE":

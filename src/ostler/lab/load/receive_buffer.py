@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class ReplyBatch:
+class ReceiveBuffer:
     """Keeps the beginning of a frame. A large message arrives with many reads, and is joined only once."""
 
     def __init__(self) -> None:
