@@ -1,4 +1,4 @@
-"""Many channel authentication rules of every sort to measure with, and how a queue manager gets them."""
+"""Many channel authentication records of every kind for measurements, and a queue manager with them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ostler.security.channel_authentication import rule_key
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
 
-# Rules defined between two forces of the log.
+# Records defined between two forced writes of the log.
 _BATCH = 500
 
 
 def channel_rules(channel: str, count: int) -> Iterator[Definition]:
-    """Rules of five sorts in turn, none of which is for a client on loopback but the first, which lets it in.
+    """Yield records of five kinds in turn. Only the first applies to a client on loopback, which it admits.
 
     Single addresses, networks and users on the channel itself, certificates on all channels, and other channels.
     """
@@ -58,7 +58,7 @@ def _rule(profile: str, kind: int, values: dict[str, Value]) -> Definition:
 
 
 def create(root: Path, name: str, log: LogSection, rules: Iterator[Definition]) -> QueueManager:
-    """A new queue manager with these rules besides its own; it runs in this process."""
+    """Create a queue manager with these records besides its own, running in this process."""
     manager = start(name, root, True, log, False)
     while batch := list(islice(rules, _BATCH)):
         define(manager, batch)
@@ -66,7 +66,7 @@ def create(root: Path, name: str, log: LogSection, rules: Iterator[Definition]) 
 
 
 def define(manager: QueueManager, batch: list[Definition]) -> None:
-    """Define many rules and force them once."""
+    """Define many records and force them once."""
     with manager.lock:
         for definition in batch:
             objects.define(manager.engine, definition)

@@ -1,8 +1,8 @@
-"""Comparing what was measured: contestants of one run, or the same contestants in several runs.
+"""Comparison of results: contestants of one run, or the same contestants in several runs.
 
-A difference is spoken of only when it is above all that could explain it: 15 %, which is what a shared machine does by
-itself, the noise that was measured, and, between runs, how much the limits of the machine moved; and when what the
-repetitions of one came to does not overlap with that of the other. Everything else is the same.
+A difference is reported only when it exceeds all that could explain it: 15 %, the usual variation of a shared machine,
+the noise that was measured, and, between runs, the change of the machine's limits; and when the repetitions of one do
+not overlap with those of the other. Everything else is the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LEAST_PERCENT: Final = 100 * NOISE_FRACTION
 _MANY: Final = 5
 
 Place = tuple[tuple[str, str], ...]
-"""The values of all sweeps: what makes two steps the same, whatever their numbers are."""
+"""The values of all sweeps, which identify a step whatever its number is."""
 
 
 class ChangeVerdict(StrEnum):
@@ -31,12 +31,12 @@ class ChangeVerdict(StrEnum):
 
 
 class NothingToCompare(Exception):
-    """There is nothing to compare; the words say why, and what there is."""
+    """There is nothing to compare. The text has the reason and the alternatives."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One figure of two: how far the second is from the first, and whether that means something."""
+    """One value in two results: the distance of the second from the first, and its significance."""
 
     figure: str
     base: float
@@ -44,7 +44,7 @@ class Change:
     percent: float
     threshold_percent: float
     overlaps: bool
-    """Whether repetitions of both lie in the same range."""
+    """The ranges of both repetitions overlap."""
     verdict: ChangeVerdict
 
     def as_json(self) -> dict[str, object]:
@@ -61,7 +61,7 @@ class Change:
 
 @dataclass(frozen=True)
 class StepComparison:
-    """Two results of the same operation at the same place, and the changes from `base` to `other`."""
+    """Two results of the same operation at the same step, and the changes from `base` to `other`."""
 
     base: StepResult
     other: StepResult
@@ -72,7 +72,7 @@ class StepComparison:
 
     @property
     def flags(self) -> list[str]:
-        """What is doubtful on either side."""
+        """The flags of both sides."""
         return list(dict.fromkeys((*self.base.flags, *self.other.flags)))
 
     def as_json(self) -> dict[str, object]:
@@ -116,8 +116,8 @@ def place(result: StepResult | StepMetric) -> Place:
 
 
 def change_of(figure: str, base: Series, other: Series, threshold_percent: float, more_is_better: bool) -> Change:
-    """Both have values, and the median of `base` is not 0. A fall to a third and a rise to three times are as far from
-    the same: both are judged by how much the larger is above the smaller."""
+    """Return the change; None unless both have values and the median of `base` is not 0. A fall to a third and a rise
+    to three times are equally far: both are graded by how much the larger exceeds the smaller."""
     before, after = base.median, other.median
     assert before is not None
     assert before > 0
@@ -133,7 +133,7 @@ def change_of(figure: str, base: Series, other: Series, threshold_percent: float
 
 
 def _overlap(one: Series, other: Series) -> bool:
-    """Whether ranges have something in common; of single values nothing is known."""
+    """Return whether the ranges overlap; False for single values."""
     if len(one.values) < 2 and len(other.values) < 2:
         return False
     (one_low, one_high), (other_low, other_high) = _range(one), _range(other)
@@ -141,14 +141,14 @@ def _overlap(one: Series, other: Series) -> bool:
 
 
 def _range(series: Series) -> tuple[float, float]:
-    """From the lowest to the highest; of many the middle half, or a single bad one would hide everything."""
+    """Return minimum and maximum; for many values the middle half, since one outlier would hide everything."""
     if len(series.values) >= _MANY:
         return quartiles(series.values)
     return min(series.values), max(series.values)
 
 
 def compare_results(base: StepResult, other: StepResult, noise_percent: float) -> StepComparison:
-    """All figures that both have."""
+    """Compare all values that both have."""
     threshold = max(LEAST_PERCENT, noise_percent)
     changes = []
     for figure in _FIGURES:
@@ -162,7 +162,7 @@ def compare_results(base: StepResult, other: StepResult, noise_percent: float) -
 
 
 def reference(results: Sequence[StepResult], name: str = "") -> str:
-    """Whom the others are compared with: the one that was asked for, or Ostler as it is first in the run."""
+    """Return the contestant that the others are compared with: the requested one, or the first of Ostler."""
     names = list(dict.fromkeys(each.contestant for each in results))
     if name:
         if name not in names:
@@ -175,7 +175,7 @@ def reference(results: Sequence[StepResult], name: str = "") -> str:
 
 
 def compare_contestants(results: Sequence[StepResult], base: str, noise_percent: float) -> list[StepComparison]:
-    """Every other contestant against one of them, step by step, by what the point is about."""
+    """Compare every other contestant with one of them, step by step, by the main operation."""
     mains = [each for each in results if each.is_main]
     bases = {place(each): each for each in mains if each.contestant == base}
     others = [each for each in mains if each.contestant != base]
@@ -192,8 +192,8 @@ def compare_contestants(results: Sequence[StepResult], base: str, noise_percent:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """`limits` say how the machine itself changed: by the name of the probe, the median change of its rate in percent.
-    `only_base` and `only_other` count results that have no counterpart."""
+    """The comparison of two runs. `limits` has the median change of each probe's rate in percent: how the machine
+    itself changed. `only_base` and `only_other` count results without a counterpart."""
 
     changes: tuple[StepComparison, ...]
     limits: Mapping[str, float]
@@ -202,7 +202,7 @@ class RunComparison:
 
 
 def compare_runs(base: Sequence[StepResult], other: Sequence[StepResult], noise_percent: float) -> RunComparison:
-    """The same contestants at the same steps, in the order of the first run."""
+    """Compare the same contestants at the same steps, in the order of the first run."""
     others = {_identity(each): each for each in other}
     pairs = [(each, others[_identity(each)]) for each in base if _identity(each) in others]
     if not pairs:
@@ -242,12 +242,12 @@ def _nothing_in_common(base: Sequence[StepResult], other: Sequence[StepResult]) 
 
 @dataclass(frozen=True)
 class MetricChange:
-    """A figure that is no rate, in two runs. Nobody knows here whether more of it is better."""
+    """A metric that is not a rate, in two runs. It is unknown here whether more of it is better."""
 
     base: StepMetric
     other: StepMetric
     percent: float | None
-    """Unknown when it was 0."""
+    """None when it was 0."""
     is_same: bool
 
     def as_json(self) -> dict[str, object]:
@@ -263,7 +263,7 @@ class MetricChange:
 
 
 def compare_metrics(base: Sequence[StepMetric], other: Sequence[StepMetric]) -> list[MetricChange]:
-    """Figures that both runs have. They are no times, so the noise of the machine does not bear on them."""
+    """Compare the metrics that both runs have. They are not times, so the noise of the machine does not affect them."""
     others = {(each.contestant, each.name, place(each)): each for each in other}
     found = []
     for each in base:
@@ -280,7 +280,7 @@ def compare_metrics(base: Sequence[StepMetric], other: Sequence[StepMetric]) -> 
 
 
 def summary(changes: Iterable[StepComparison], figure: str = RATE) -> dict[ChangeVerdict, int]:
-    """How many are better, worse and the same, by one figure. Limits are no contestants."""
+    """Count better, worse and equal results, by one value. Limits are not contestants."""
     counts = dict.fromkeys(ChangeVerdict, 0)
     for each in changes:
         change = each.change(figure)

@@ -1,4 +1,5 @@
-"""Queue managers to measure: made in a scratch directory, run in this process, used through the client's raw verbs."""
+"""Queue managers in this process for measurements: created in a scratch directory, used through the client's raw
+verbs."""
 
 from __future__ import annotations
 
@@ -43,14 +44,15 @@ PUTS_PER_COMMIT = 1000
 
 
 def define_queue(manager: QueueManager, name: str, **attributes: Value) -> None:
-    """A local queue as deep as can be."""
+    """Define a local queue with the maximum depth."""
     given: dict[str, Value] = {"MAXDEPTH": DEPTH_MAX, **attributes}
     manager.define(new_definition(ObjectType.QLOCAL, name, given), True)
 
 
 @contextmanager
 def fresh(root: Path, log: LogSection | None = None, queue: str = QUEUE) -> Iterator[QueueManager]:
-    """A new queue manager with one queue. It ends as in a crash, which is quick: nobody needs its messages again."""
+    """Create a queue manager with one queue. It ends as in a crash, which is quick: its messages are not needed
+    again."""
     manager = start(NAME, root, True, log, False)
     try:
         define_queue(manager, queue)
@@ -60,7 +62,7 @@ def fresh(root: Path, log: LogSection | None = None, queue: str = QUEUE) -> Iter
 
 
 def descriptor(persistent: bool, correlation_id: bytes = b"") -> bytes:
-    """A message descriptor for a put."""
+    """Return a message descriptor for a put."""
     md = MQMD.default(2)
     MQMD.patch(md, "Persistence", 1 if persistent else 0)
     MQMD.patch(md, "CorrelId", correlation_id)
@@ -68,14 +70,14 @@ def descriptor(persistent: bool, correlation_id: bytes = b"") -> bytes:
 
 
 def put_options(syncpoint: bool = False) -> bytes:
-    """Put options that ask for a new message id each time, so that a descriptor can be used again."""
+    """Return put options with a new message id each time, so that a descriptor can be reused."""
     pmo = MQPMO.default(MQPMO_VERSION_1)
     MQPMO.patch(pmo, "Options", (MQPMO_SYNCPOINT if syncpoint else MQPMO_NO_SYNCPOINT) | MQPMO_NEW_MSG_ID)
     return bytes(pmo)
 
 
 def get_options(syncpoint: bool = False, match: int = MQMO_NONE) -> bytes:
-    """Get options for a get that does not wait."""
+    """Return get options for a get that does not wait."""
     gmo = MQGMO.default(MQGMO_VERSION_2)
     MQGMO.patch(gmo, "Options", (MQGMO_SYNCPOINT if syncpoint else MQGMO_NO_SYNCPOINT) | MQGMO_NO_WAIT)
     MQGMO.patch(gmo, "MatchOptions", match)
@@ -83,7 +85,7 @@ def get_options(syncpoint: bool = False, match: int = MQMO_NONE) -> bytes:
 
 
 def with_number(body: bytes, number: int) -> bytes:
-    """The body with a number in its first eight bytes, by which the message is known again."""
+    """Return the body with a number in its first eight bytes, which identifies the message."""
     return struct.pack("<q", number) + body[8:]
 
 
@@ -93,7 +95,7 @@ def number_of(body: bytes) -> int:
 
 
 class EmbeddedApplication:
-    """One connection. Its methods are for setting the scene; what is timed calls the verbs itself."""
+    """One connection. Its methods prepare a measurement; the measurement calls the verbs itself."""
 
     def __init__(self, manager: QueueManager, name: str = "ostler-lab") -> None:
         self.hconn = bind(manager, user_name(), name)
@@ -111,7 +113,7 @@ class EmbeddedApplication:
         _check(code, reason)
 
     def get(self, hobj: int, md: bytes, gmo: bytes) -> bytes | None:
-        """The data of the next message, or None when there is no more."""
+        """Return the data of the next message, or None when there is no more."""
         data, _, _, _, code, reason = get_message(self.hconn, hobj, md, gmo, MESSAGE_BYTES_MAX)
         if reason == MQRC_NO_MSG_AVAILABLE:
             return None
@@ -135,7 +137,7 @@ class EmbeddedApplication:
                 self.commit()
 
     def drain(self, hobj: int) -> int:
-        """Get all there is, in large units of work; how many it was."""
+        """Get all messages in large units of work, and return their number."""
         md = descriptor(False)
         gmo = get_options(syncpoint=True)
         count = 0

@@ -1,4 +1,4 @@
-"""What a benchmark ran on, and what else went on there meanwhile."""
+"""The machine of a benchmark, and its load from other programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def flavour() -> str:
 
 
 def describe(directory: Path) -> dict[str, object]:
-    """The machine, as far as it bears on figures; `directory` is where queue managers are made."""
+    """Describe the machine as far as it affects results; `directory` is where queue managers are made."""
     return {
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor(),
@@ -43,7 +43,7 @@ def _processor() -> str:
 
 
 def file_system(directory: Path) -> str:
-    """The type of the file system a directory is on: a force means nothing on tmpfs."""
+    """Return the type of a directory's file system: a force means nothing on tmpfs."""
     best, kind = "", "unknown"
     place = str(directory.resolve())
     for partition in psutil.disk_partitions(all=True):
@@ -56,7 +56,7 @@ def file_system(directory: Path) -> str:
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """The machine's processor seconds so far, of all cores together."""
+    """The processor seconds of the machine so far, of all cores together."""
 
     clock: float
     total: float
@@ -78,7 +78,7 @@ def read_cpu_times() -> CpuTimes:
 
 
 def cpu_use_between(before: CpuTimes, after: CpuTimes) -> dict[str, float]:
-    """What the machine did between two moments, as shares of all its cores in percent."""
+    """Return the use of the machine between two readings, in percent of all its cores."""
     total = max(after.total - before.total, 0.01)
     steal = after.steal - before.steal
     own = after.own - before.own

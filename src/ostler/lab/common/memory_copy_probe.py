@@ -1,8 +1,8 @@
-"""The limit of memory: how fast bytes are copied, from the processor's cache and from memory beyond it.
+"""The limit of memory: the speed of copies from the processor's cache and from memory beyond it.
 
-Whatever carries a message must copy it at least into and out of a socket. A buffer that fits into the cache shows
-what a copy costs at best; a ring of buffers that does not shows what it costs when many messages wait.
-The loop is Python's, so that of blocks below some kilobytes its own cost, part of a microsecond, is what is measured.
+Every broker must copy a message at least into and out of a socket. A buffer that fits into the cache shows the best
+case of a copy; a ring of buffers that does not shows the cost when many messages wait. The loop is Python's, so for
+blocks below some kilobytes its own cost, part of a microsecond, is measured.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from ostler.lab.common.samples import median
 
 RING_BYTES = 64 << 20
-"""More than the caches of most processors hold for one of their cores."""
+"""More than the caches of most processors hold for one core."""
 _COPIES_BETWEEN_LOOKS = 64
 _BLOCK_BYTES_MAX = RING_BYTES // 4
 
 Clock = Callable[[], int]
-"""Nanoseconds from any beginning."""
+"""Nanoseconds from an arbitrary origin."""
 
 
 @dataclass(frozen=True)
 class CopyRound:
-    """What one round came to."""
+    """The result of one round."""
 
     copies: int
     seconds: float
@@ -48,12 +48,12 @@ class MemoryLimit:
     uncached_bytes_per_second: float
 
     def copies_per_second(self) -> float:
-        """Of blocks that were not touched for long, by one core: a carrier of messages copies each several times."""
+        """Return copies of uncached blocks by one core; a broker copies each message several times."""
         return self.uncached_bytes_per_second / self.block_bytes
 
 
 class MemoryCopyProbe:
-    """Copies blocks of one size, each into the next place of a ring, from the place opposite."""
+    """Copies blocks of one size, each into the next slot of a ring, from the slot opposite."""
 
     def __init__(self, block_bytes: int, ring_bytes: int = RING_BYTES, clock_ns: Clock = time.perf_counter_ns) -> None:
         if not 0 < block_bytes <= _BLOCK_BYTES_MAX:
@@ -62,7 +62,7 @@ class MemoryCopyProbe:
         self._clock_ns = clock_ns
         places = max(2, ring_bytes // block_bytes)
         self.ring_bytes = places * block_bytes
-        # Written once: pages that nobody wrote to are all the same one, and that is in the cache.
+        # Written once: pages that were never written are all the same one, which is in the cache.
         self.ring = memoryview(bytearray(b"\x01" * self.ring_bytes))
         self._opposite = places // 2 * block_bytes
         self._at = 0
@@ -79,9 +79,9 @@ class MemoryCopyProbe:
         return CopyRound(copies, max(1, now - began) / 1e9, self.block_bytes)
 
     def copy(self, blocks: int) -> None:
-        """Copy so many blocks."""
+        """Copy this many blocks."""
         ring, size, length = self.ring, self.block_bytes, self.ring_bytes
-        # Goes on where the last copy ended: what was touched first has left the cache by now.
+        # Continues where the last copy ended: the first slots have left the cache by now.
         at = self._at
         source = (at + self._opposite) % length
         for _ in range(blocks):
@@ -98,7 +98,7 @@ class MemoryCopyProbe:
 def memory_limit(
     block_bytes: int, rounds: int = 5, seconds_per_round: float = 0.02, clock_ns: Clock = time.perf_counter_ns
 ) -> MemoryLimit:
-    """Medians of short rounds; those in the cache and those beyond it take turns."""
+    """Return medians of short rounds; cached and uncached ones take turns."""
     cached = MemoryCopyProbe(block_bytes, 2 * block_bytes, clock_ns)
     uncached = MemoryCopyProbe(block_bytes, RING_BYTES, clock_ns)
     rates = [

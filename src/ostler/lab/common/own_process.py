@@ -1,6 +1,6 @@
-"""Running a measurement in a process of its own: nothing left over from others, and an end in time.
+"""Measurements in a process of their own: without leftovers of others, and with a time limit.
 
-The process is started afresh, not forked, so that its memory is only its own.
+The process is spawned, not forked, so that its memory is only its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Report = Callable[[float, str], None]
-"""Told what fraction is done, and what is being done now."""
+"""Called with the fraction done, and the current activity."""
 
 _PROGRESS = "progress"
 _FAILED = "failed"
@@ -24,15 +24,15 @@ _POLL_SECONDS = 0.2
 
 
 class MeasurementFailed(Exception):
-    """A measurement ended without a result; the words say why."""
+    """A measurement ended without a result. The text has the reason."""
 
 
 def ignore_report(fraction: float, what: str) -> None:
-    """A report to nobody."""
+    """Ignore a report."""
 
 
 def part_of(report: Report, begin: float, end: float) -> Report:
-    """A report whose 0 to 1 is a part of another one's."""
+    """Return a report whose 0 to 1 is a part of another one's."""
 
     def report_part(fraction: float, what: str) -> None:
         report(begin + (end - begin) * fraction, what)
@@ -41,7 +41,7 @@ def part_of(report: Report, begin: float, end: float) -> Report:
 
 
 def in_own_process(function: Callable[[Report], T], seconds_max: float, report: Report = ignore_report) -> T:
-    """What the function returns when a new process calls it. It, its arguments and its result must be picklable."""
+    """Call a function in a new process, and return its result. Function, arguments and result must be picklable."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_child, args=(theirs, function))

@@ -1,4 +1,4 @@
-"""What the machine could do at most: bare Python structures, and bare writes to a file."""
+"""The limits of the machine: bare Python structures, and bare writes to a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOISE_PAIRS = 5000
 
 
 class BarePair:
-    """A queue as small as can be: identifiers in a deque, bodies in a dictionary. `depth` messages lie on it."""
+    """A minimal queue: identifiers in a deque, bodies in a dictionary, with `depth` messages."""
 
     def __init__(self, body: bytes, depth: int = 0) -> None:
         self._body = body
@@ -31,7 +31,7 @@ class BarePair:
             self._next += 1
 
     def run(self, pairs: int) -> int:
-        """Put and get so many messages; the nanoseconds it took."""
+        """Put and get this many messages, and return the nanoseconds."""
         order, bodies, body, keys = self._order, self._bodies, self._body, self._keys
         at, count = self._next % len(keys), len(keys)
         began = time.perf_counter_ns()
@@ -49,7 +49,8 @@ class BarePair:
 
 
 def bare_pair_ns() -> float:
-    """The cost of a bare pair now, a median of short rounds: run first and last, it shows how even the machine was."""
+    """Return the current cost of a bare pair, a median of short rounds: run first and last, it shows how even the
+    machine was."""
     pair = BarePair(bytes(2048))
     pair.run(_WARM_UP)
     return median([pair.run(_NOISE_PAIRS) / _NOISE_PAIRS for _ in range(_NOISE_ROUNDS)])

@@ -1,4 +1,4 @@
-"""Processor time of a process in nanoseconds: ticks of the kernel are too coarse for fractions of a second."""
+"""Processor time of a process in nanoseconds: the kernel's ticks are too coarse for fractions of a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SCHEDULED = 2
 
 
 def used_ns(pid: int) -> int:
-    """What all threads of a process that run now have used. A thread that has ended is not counted any more."""
+    """Return the time of all current threads of a process. Ended threads are not included."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         with suppress(OSError):
@@ -19,5 +19,5 @@ def used_ns(pid: int) -> int:
 
 
 def process_ns(pid: int) -> int:
-    """What a process has used, with all threads that have ended: its processor clock, as clock_getcpuclockid has it."""
+    """Return the time of a process with all ended threads: its processor clock, see clock_getcpuclockid(3)."""
     return time.clock_gettime_ns(~pid << 3 | _SCHEDULED)

@@ -1,4 +1,4 @@
-"""One application that puts a message on an empty queue and gets it back: what response times are made of."""
+"""An application that puts a message on an empty queue and gets it back, for response times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.model.structures.od import MQOD
 
 
 def connected(queue_manager: str) -> int:
-    """A connection to a queue manager, in this process or on this machine."""
+    """Connect to a queue manager, in this process or on this machine."""
     hconn, code, reason = mqi.MQCONN(queue_manager)
     if code == MQCC_FAILED:
         raise MQError(reason, f"MQCONN to {queue_manager} failed.")
@@ -21,7 +21,7 @@ def connected(queue_manager: str) -> int:
 
 
 def named(queue: str) -> bytearray:
-    """An object descriptor for a queue."""
+    """Return an object descriptor for a queue."""
     od = MQOD.default()
     MQOD.patch(od, "ObjectName", queue)
     return od
@@ -35,7 +35,7 @@ def opened(hconn: int, queue: str, options: int) -> int:
 
 
 class PutAndGet:
-    """Its structures are used again and again, as a program that cares about time would do it."""
+    """Reuses its structures, as a program does that cares about time."""
 
     def __init__(self, hconn: int, queue: str, size: int, persistent: bool) -> None:
         self.body = os.urandom(size)
@@ -47,7 +47,7 @@ class PutAndGet:
         self._gmo = bytearray(get_options())
 
     def sample(self) -> tuple[int, int, int]:
-        """Put and get once: when the put began, when it ended and the get began, when that ended."""
+        """Put and get once. Returns when the put began, when it ended and the get began, and when that ended."""
         hconn, output, intake, body = self._hconn, self._output, self._intake, self.body
         md, pmo, gmo, length = self._md, self._pmo, self._gmo, len(self.body)
         began = time.perf_counter_ns()

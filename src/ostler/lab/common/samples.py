@@ -1,4 +1,4 @@
-"""Numbers that were measured, and how they are summed up: medians and quartiles, never means."""
+"""Measured numbers and their summaries: medians and quartiles, never means."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 Label = str | int | float
 
-# Differences below this are noise on a shared machine, and are not spoken of.
+# Smaller differences are noise on a shared machine, and are not reported.
 NOISE_FRACTION = 0.15
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One thing that was measured. `labels` say which one; `samples` are single rounds, in the order they were run.
+    """One measured quantity. `labels` identify it; `samples` are single rounds, in the order they were run.
 
     Latencies keep no samples but percentiles, and a histogram as rows of (value, count).
     """
@@ -59,7 +59,7 @@ def median(samples: Sequence[float]) -> float:
 
 
 def quartiles(samples: Sequence[float]) -> tuple[float, float]:
-    """The quarter points; of a single sample, itself."""
+    """Return the quartiles; of a single sample, itself."""
     if len(samples) < 2:
         return samples[0], samples[0]
     cuts = statistics.quantiles(samples, n=4, method="inclusive")
@@ -67,5 +67,5 @@ def quartiles(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def ratio(over: float, under: float) -> float:
-    """Over divided by under; 0 when there is nothing to divide by."""
+    """Return over divided by under; 0 when under is 0."""
     return over / under if under else 0.0

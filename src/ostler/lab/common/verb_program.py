@@ -1,4 +1,4 @@
-"""A single-threaded program that calls the verbs of a queue manager and notes how long each took.
+"""A single-threaded program that calls the verbs of a queue manager and times each call.
 
 The queue manager may be in its process, or in another one on this machine.
 """
@@ -43,7 +43,7 @@ COMMIT: Final = "MQCMIT of a put"
 BACKOUT: Final = "MQBACK of a get"
 
 Note = Callable[[str, int, int], None]
-"""Told of a call: its name, when it began and when it returned, in nanoseconds."""
+"""Called for each verb with its name, its begin and its end, in nanoseconds."""
 
 
 class VerbProgram:
@@ -56,7 +56,7 @@ class VerbProgram:
         self._hobj = 0
 
     def timed(self, name: str, verb: Callable[P, R], *given: P.args, **more: P.kwargs) -> R:
-        """Call a verb, note how long it took, and see that it did not fail."""
+        """Call a verb, note its time, and check that it did not fail."""
         began = time.perf_counter_ns()
         returned = verb(*given, **more)
         self.note(name, began, time.perf_counter_ns())
@@ -66,7 +66,7 @@ class VerbProgram:
         return returned
 
     def turn(self) -> None:
-        """Every verb that there is."""
+        """Call every verb."""
         self.connect()
         self.open()
         self.put_and_get(NON_PERSISTENT, False)
@@ -140,7 +140,7 @@ class VerbProgram:
 
 
 def _ignore(hconn: int, md: bytearray, gmo: bytearray, data: bytes, context: bytearray) -> None:
-    """A callback that nothing comes for: the queue is empty."""
+    """A callback that is never called: the queue is empty."""
 
 
 def _descriptor(persistent: bool) -> bytearray:

@@ -1,7 +1,7 @@
 """An ActiveMQ broker of our own, with a STOMP listener.
 
-The broker is described by an address instead of a file, which needs no more than its own libraries. Persistent messages
-go to KahaDB, whose journal is forced before a send is answered, which is how it comes.
+The broker is configured by a URI instead of a file, which needs no more than its own libraries. Persistent messages go
+to KahaDB, whose journal is forced before a send is answered, which is its default.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LIBRARIES = (
     "geronimo-jms_1.1_spec", "geronimo-jta-1.2-spec", "hawtbuf", "slf4j-api", "slf4j-simple",
 )  # fmt: skip
 _MAIN = "org.apache.activemq.console.command.ShellCommand"
-# The heap that Debian's package gives it.
+# The heap of Debian's package.
 _HEAP = ("-Xms512M", "-Xmx512M")
 _START_SECONDS_MAX = 60.0
 
@@ -64,7 +64,7 @@ def start(scratch: Path) -> Peer:
 
 
 def java() -> str:
-    """The program that runs it. Raises PeerUnavailable."""
+    """Return the program that runs it. Raises PeerUnavailable."""
     home = os.environ.get("JAVA_HOME", "")
     found = shutil.which("java", path=os.path.join(home, "bin")) if home else None
     found = found or shutil.which("java")
@@ -74,7 +74,7 @@ def java() -> str:
 
 
 def version(root: Path) -> str:
-    """As the manifest of its client library tells it."""
+    """Return the version from the manifest of its client library."""
     try:
         with zipfile.ZipFile(root / _JARS / "activemq-client.jar") as jar:
             manifest = jar.read("META-INF/MANIFEST.MF").decode(errors="replace")
@@ -101,6 +101,6 @@ def _broker(scratch: Path, port: int) -> str:
         "advisorySupport": "false",
         "dataDirectory": quote(str(scratch / "data")),
     }
-    # Receipts and messages follow each other: without this they wait for one another's arrival.
+    # Receipts and messages follow each other: without this option they would delay one another.
     listener = f"stomp+nio://{LOOPBACK}:{port}?transport.tcpNoDelay=true"
     return f"broker:({listener})?" + "&".join(f"{key}={value}" for key, value in settings.items())

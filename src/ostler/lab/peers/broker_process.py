@@ -1,4 +1,4 @@
-"""Brokers that run beside the measurement: started on free loopback ports, watched, and ended by their process ids."""
+"""Broker processes beside the measurement: started on free loopback ports, watched, and ended by their process ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LINES_SHOWN = 5
 
 
 def free_port() -> int:
-    """A loopback port nobody listens on now."""
+    """Return a loopback port on which nobody listens."""
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
         probe.bind((LOOPBACK, 0))
         found: int = probe.getsockname()[1]
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 @dataclass
 class Usage:
-    """What processes used up to now, all together."""
+    """The use of processes up to now, all together."""
 
     user_seconds: float
     system_seconds: float
@@ -40,7 +40,7 @@ class Usage:
 
 
 def usage(pids: list[int]) -> Usage:
-    """Processor time and memory of processes and their children that run now."""
+    """Return processor time and memory of processes and their current children."""
     found: dict[int, psutil.Process] = {}
     for pid in pids:
         try:
@@ -64,7 +64,7 @@ def usage(pids: list[int]) -> Usage:
 
 @dataclass
 class Peer:
-    """A broker that runs. `processes` are ended in the reverse order of their start."""
+    """A running broker. `processes` are ended in the reverse order of their start."""
 
     name: str
     version: str
@@ -72,7 +72,7 @@ class Peer:
     log_file: Path
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     durability: str = ""
-    """What is on disk when the broker says that it has a message."""
+    """The guarantee of an acknowledgement: the data on disk at that time."""
 
     @property
     def pids(self) -> list[int]:
@@ -91,9 +91,9 @@ class Peer:
         self.processes.append(started)
 
     def wait_until_listening(self, seconds_max: float) -> None:
-        """Returns when the port answers. Raises PeerUnavailable when a process ends before, or it takes too long.
+        """Wait until the port answers. Raises PeerUnavailable when a process ends before, or it takes too long.
 
-        Whatever else ends the wait, control-C for one, ends the broker: nobody else knows of it yet.
+        If anything else ends the wait, such as control-C, the broker is ended: the caller does not have it yet.
         """
         try:
             self._wait_until_listening(seconds_max)
@@ -113,7 +113,7 @@ class Peer:
         raise PeerUnavailable(f"{self.name} did not listen within {seconds_max:.0f} s: {self._last_lines()}")
 
     def describe_end(self) -> str:
-        """How it ended, if it did; empty while all its processes run."""
+        """Describe how it ended; empty while all its processes run."""
         for each in self.processes:
             if each.poll() is not None:
                 return f"{self.name} ended with status {each.returncode}: {self._last_lines()}"
@@ -139,9 +139,9 @@ class Peer:
 
 
 def _ended_with_us(command: list[str]) -> list[str]:
-    """The command, so run that the kernel ends it when we are killed and cannot do so ourselves.
+    """Return the command wrapped so that the kernel ends it when we are killed and cannot do so ourselves.
 
-    The kernel means the thread that starts it: one that may end before the process does must not have it watched.
+    The kernel watches the thread that starts it, which must not end before the process does.
     """
     tool = shutil.which("setpriv")
     if tool is None or threading.current_thread() is not threading.main_thread():

@@ -1,7 +1,7 @@
 """A Mosquitto broker of our own.
 
-It never forces a message before it acknowledges it: what subscribers with a session have not taken is written to a file
-now and then, and at an orderly end.
+It never forces a message before it acknowledges it: undelivered messages of persistent sessions are written to a file
+from time to time, and at an orderly end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def start(scratch: Path) -> Peer:
 
 
 def version(root: Path) -> str:
-    """As in `mosquitto version 2.0.11`."""
+    """Return the version from `mosquitto version 2.0.11`."""
     words = output_of(NAME, [str(root / PROOF), "-h"], environment_for(root)).split()
     if words[:2] != [NAME, "version"]:
         raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {' '.join(words)[:80]}")
@@ -43,7 +43,7 @@ def version(root: Path) -> str:
 
 
 def _settings(scratch: Path, port: int) -> str:
-    # Started by root it would become a user of its own, who may not exist and does not own the directory.
+    # Started by root it would switch to a user of its own, who may not exist and does not own the directory.
     return "\n".join(
         (
             f"listener {port} {LOOPBACK}",
@@ -51,7 +51,7 @@ def _settings(scratch: Path, port: int) -> str:
             f"user {pwd.getpwuid(os.getuid()).pw_name}",
             "persistence true",
             f"persistence_location {scratch}/",
-            # Acknowledgements and messages follow each other: without this they wait for one another's arrival.
+            # Acknowledgements and messages follow each other: without this option they would delay one another.
             "set_tcp_nodelay true",
             f"max_queued_messages {_MESSAGES_WAITING_MAX}",
             "log_dest stderr",

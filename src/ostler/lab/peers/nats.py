@@ -14,7 +14,7 @@ PROOF = "usr/sbin/nats-server"
 IN_MEMORY = "nothing is kept, at most once"
 IN_FILES = "JetStream: streams in files, written before acknowledgements, forced later"
 _START_SECONDS_MAX = 20.0
-# Without a word it takes messages of a megabyte, and closes the connection of who has 64 of them to read.
+# By default it accepts messages of one megabyte, and disconnects a client with 64 of them to read.
 _MESSAGE_BYTES_MAX = 8 << 20
 _PENDING_BYTES_MAX = 512 << 20
 
@@ -37,5 +37,5 @@ def start(scratch: Path, jetstream: bool = False) -> Peer:
 
 
 def version(root: Path) -> str:
-    """As in `nats-server: v2.9.10`."""
+    """Return the version from `nats-server: v2.9.10`."""
     return output_of(NAME, [str(root / PROOF), "--version"], environment_for(root)).split("v")[-1].strip()

@@ -1,7 +1,7 @@
 """Other brokers from Debian packages: downloaded and unpacked into a cache, never installed, or used where installed.
 
-Nothing is run as a system service and nothing outside the cache is changed. Where packages cannot be had, what is
-missing and what to do about it is said, and whoever wanted to measure goes on without that peer.
+Nothing is run as a system service and nothing outside the cache is changed. Where packages are unavailable, the reason
+and the remedy are reported, and a measurement continues without that peer.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _WORDS_SHOWN = 300
 
 
 class PeerUnavailable(Exception):
-    """A peer cannot be had or does not start; the words say why and what to do."""
+    """A peer is unavailable or does not start. The text has the reason and the remedy."""
 
 
 def cache_directory() -> Path:
-    """Where packages are unpacked: `OSTLER_PEERS_CACHE`, or below the user's cache directory."""
+    """Return the directory of unpacked packages: `OSTLER_PEERS_CACHE`, or below the user's cache directory."""
     given = os.environ.get(CACHE_VARIABLE, "")
     if given:
         return Path(given)
@@ -32,7 +32,7 @@ def cache_directory() -> Path:
 
 
 def _home() -> Path:
-    """The user's directory; for one who has none, where he is."""
+    """Return the user's home directory, or the working directory without one."""
     try:
         return Path.home()
     except RuntimeError:
@@ -40,7 +40,7 @@ def _home() -> Path:
 
 
 def find_unpacked(name: str, proof: str) -> Path | None:
-    """Where the packages' files lie now, installed or in the cache; nothing is fetched."""
+    """Return the directory of the packages' files, installed or in the cache. Nothing is downloaded."""
     for root in (Path("/"), cache_directory() / name):
         if any(root.glob(proof)):
             return root
@@ -48,10 +48,10 @@ def find_unpacked(name: str, proof: str) -> Path | None:
 
 
 def unpack_packages(name: str, packages: tuple[str, ...], proof: str) -> Path:
-    """A directory with the packages' files below it, as they would lie below `/`.
+    """Return a directory with the packages' files below it, as they would be below `/`.
 
-    `proof` is a file that shows that they are there, by its path in the packages; it may be a pattern. What is
-    installed is preferred, then what is in the cache, and only then is anything downloaded.
+    `proof` is a file that shows that they exist, by its path in the packages; it may be a pattern. Installed files are
+    preferred, then the cache, and only then are packages downloaded.
     """
     found = find_unpacked(name, proof)
     if found is not None:
@@ -60,7 +60,7 @@ def unpack_packages(name: str, packages: tuple[str, ...], proof: str) -> Path:
     try:
         _download_and_unpack(name, packages, root)
     except OSError as failure:
-        # Another who fetched it at the same time may have been quicker, and then it is there.
+        # Another process may have unpacked it at the same time.
         if not any(root.glob(proof)):
             advice = f"set {CACHE_VARIABLE} to a directory with room that you may write to"
             raise PeerUnavailable(f"{name} cannot be unpacked: {failure} ({advice})") from None
@@ -70,7 +70,7 @@ def unpack_packages(name: str, packages: tuple[str, ...], proof: str) -> Path:
 
 
 def environment_for(root: Path) -> dict[str, str]:
-    """Our environment, with the shared libraries that were unpacked beside a program found before the system's."""
+    """Return our environment, in which a program finds its unpacked shared libraries before the system's."""
     environment = dict(os.environ)
     if root != Path("/"):
         found = [str(each) for each in sorted(root.glob("usr/lib/*-linux-gnu*"))]
@@ -81,9 +81,9 @@ def environment_for(root: Path) -> dict[str, str]:
 
 
 def output_of(name: str, command: list[str], environment: dict[str, str]) -> str:
-    """What a program says of itself, in short. Raises PeerUnavailable when it cannot be run here.
+    """Return the output of a program, shortened. Raises PeerUnavailable when it cannot be run here.
 
-    The status is not looked at: some programs end with another than 0 when they show their help.
+    The exit status is ignored: some programs end with another than 0 when they show their help.
     """
     try:
         done = subprocess.run(
@@ -110,7 +110,7 @@ def _download_and_unpack(name: str, packages: tuple[str, ...], root: Path) -> No
         _run(name, ["apt-get", "-q", "download", *packages], downloads)
         for package in sorted(downloads.glob("*.deb")):
             _run(name, ["dpkg-deb", "--extract", str(package), str(fresh)], downloads)
-        # The cache holds all of a peer or nothing of it, whoever else unpacks at the same time.
+        # The cache contains a peer completely or not at all, whoever else unpacks at the same time.
         shutil.rmtree(root, ignore_errors=True)
         os.replace(fresh, root)
 

@@ -1,7 +1,7 @@
 """A RabbitMQ node of our own, with an Erlang port mapper of its own, on loopback only.
 
-The scripts of the packages expect to find Erlang below `/usr`; the Erlang emulator is started without them, with what
-they would have told it, so that it runs from anywhere.
+The scripts of the packages expect to find Erlang below `/usr`. The Erlang emulator is started without them, with the
+same arguments, so that it runs from anywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DURABILITY = "durable messages forced before confirms; transient ones in memory"
 _EMULATOR = "usr/lib/erlang/erts-*/bin"
 _START_SECONDS_MAX = 90.0
 _SETTINGS = "loopback_users = none\nlog.file.level = warning\nlog.console.level = warning\n"
-# The options the packages give: allocators, limits, and schedulers that do not spin while idle.
+# The options of the packages: allocators, limits, and schedulers that do not spin while idle.
 _OPTIONS = (
     "-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w", "+B", "i",
     "+MBas", "ageffcbf", "+MHas", "ageffcbf", "+MBlmbcs", "512", "+MHlmbcs", "512", "+MMmcs", "30",
@@ -41,7 +41,7 @@ def start(scratch: Path) -> Peer:
 
 
 def start_node(scratch: Path, port: int, plugins: tuple[str, ...] = (), definitions: str = "") -> Peer:
-    """A node that listens on the given port. `definitions` are what it has from the beginning, as JSON.
+    """Start a node that listens on the given port. `definitions` are its initial definitions, as JSON.
 
     Raises PeerUnavailable.
     """
@@ -67,7 +67,7 @@ def start_node(scratch: Path, port: int, plugins: tuple[str, ...] = (), definiti
 
 
 def version(root: Path) -> str:
-    """As its directory is called."""
+    """Return the version from the name of its directory."""
     return sorted(root.glob(_SERVER))[-1].name.rpartition("-")[2]
 
 

@@ -1,9 +1,9 @@
-"""Two RabbitMQ nodes with shovels between them, both ways: the nearest that RabbitMQ has to message channels.
+"""Two RabbitMQ nodes with shovels between them in both directions: RabbitMQ's nearest equivalent of message channels.
 
-A line is a number of shovels each way, all with the same distance and the same way of acknowledging. Each shovel has
-a queue of its own at the node it takes from, and a fan-out exchange before it: what is published there, with the name
-of a queue of the other node for routing key, arrives in that queue. So the queue is what a transmission queue is for
-a channel.
+A line is a number of shovels in each direction, all with the same distance and the same acknowledgement mode. Each
+shovel has a queue of its own at the node it consumes from, and a fan-out exchange before it: a message published there,
+with the name of a queue of the other node as routing key, arrives in that queue. So the queue corresponds to a
+transmission queue.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ostler.lab.peers.broker_process import LOOPBACK, Peer
 from ostler.lab.peers.packages import PeerUnavailable
 
 PLUGIN: Final = "rabbitmq_shovel"
-# What RabbitMQ takes when nobody says otherwise: messages that may be under way without an acknowledgement.
+# RabbitMQ's default: messages that may be in flight without an acknowledgement.
 PREFETCH: Final = 1000
 _HOST: Final = "/"
 _USER: Final = "guest"
@@ -38,7 +38,8 @@ _READ_BYTES: Final = 65_536
 
 @dataclass(frozen=True)
 class Line:
-    """Shovels each way. `there` and `back` are the ports at which they reach the other node, if need be by a relay."""
+    """Shovels in each direction. `there` and `back` are the ports at which they reach the other node, possibly through
+    a relay."""
 
     name: str
     shovels: int
@@ -47,7 +48,7 @@ class Line:
     back: int
 
     def routes(self) -> list[str]:
-        """The names of its exchanges and queues, at both nodes."""
+        """Return the names of its exchanges and queues, at both nodes."""
         return [route_name(self.name, number) for number in range(self.shovels)]
 
 
@@ -56,8 +57,8 @@ def route_name(line: str, number: int) -> str:
 
 
 def definitions(own_port: int, routes: Sequence[tuple[str, bool, int]]) -> str:
-    """What a node has: exchanges, queues, and shovels from them. Of each route its name, whether messages are durable,
-    and the port they are sent to."""
+    """Return the definitions of a node: exchanges, queues, and shovels from them. Each route has its name, whether
+    messages are durable, and the port they are sent to."""
     password = base64.b64encode(_SALT + hashlib.sha256(_SALT + _USER.encode()).digest()).decode()
     durable = {"vhost": _HOST, "durable": True, "auto_delete": False, "arguments": {}}
     names = [name for name, _, _ in routes]
@@ -100,10 +101,10 @@ def _shovel(own_port: int, name: str, is_durable: bool, port: int) -> dict[str, 
 
 
 class ShovelPair:
-    """Both nodes, and all lines between them. Whoever made it ends it."""
+    """Both nodes, and all lines between them. The caller ends it."""
 
     def __init__(self, scratch: Path, ports: tuple[int, int], lines: Sequence[Line]) -> None:
-        """Start them, and wait until every shovel takes messages. Raises PeerUnavailable."""
+        """Start them, and wait until every shovel consumes. Raises PeerUnavailable."""
         there = [(name, line.is_durable, line.there) for line in lines for name in line.routes()]
         back = [(name, line.is_durable, line.back) for line in lines for name in line.routes()]
         self.nodes: list[Peer] = []
@@ -122,7 +123,7 @@ class ShovelPair:
         return self.nodes[0].version
 
     def describe_end(self) -> str:
-        """How one of them ended, if it did."""
+        """Describe how one of them ended; empty while both run."""
         return next((said for node in self.nodes if (said := node.describe_end())), "")
 
     def end(self) -> None:
@@ -131,7 +132,7 @@ class ShovelPair:
 
 
 def _wait_for_consumers(port: int, queues: Sequence[str]) -> None:
-    """Until somebody takes from each of the queues: its shovel has reached the other node before it does."""
+    """Wait until each of the queues has a consumer: its shovel has reached the other node before that."""
     deadline = time.monotonic() + _READY_SECONDS_MAX
     left = list(queues)
     while left:
@@ -147,7 +148,7 @@ def _wait_for_consumers(port: int, queues: Sequence[str]) -> None:
 
 
 def consumer_counts(port: int, queues: Sequence[str]) -> dict[str, int]:
-    """How many consumers queues of a node have. Raises PeerUnavailable for one that is not there, and OSError."""
+    """Return the number of consumers of a node's queues. Raises PeerUnavailable for a missing queue, and OSError."""
     found: dict[str, int] = {}
     steps = connection_steps()
     with closing(socket.create_connection((LOOPBACK, port), _READY_SECONDS_MAX)) as link:
@@ -168,7 +169,7 @@ def consumer_counts(port: int, queues: Sequence[str]) -> dict[str, int]:
 
 
 def _methods(link: socket.socket) -> Iterator[tuple[tuple[int, int], bytes]]:
-    """Methods as they come, with their arguments."""
+    """Yield methods with their arguments."""
     data = b""
     while received := link.recv(_READ_BYTES):
         data += received

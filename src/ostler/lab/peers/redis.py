@@ -27,7 +27,7 @@ def start(scratch: Path, forced: bool = False) -> Peer:
         "dir": str(scratch),
         "daemonize": "no",
         "loglevel": "warning",
-        # Snapshots would be a second way to disk, at times that nobody chose.
+        # Snapshots would be a second write to disk, at arbitrary times.
         "save": "",
         "appendonly": "yes" if forced else "no",
         "appendfsync": "always",
@@ -39,7 +39,7 @@ def start(scratch: Path, forced: bool = False) -> Peer:
 
 
 def version(root: Path) -> str:
-    """As in `Redis server v=7.0.15 sha=...`."""
+    """Return the version from `Redis server v=7.0.15 sha=...`."""
     said = output_of(NAME, [str(root / PROOF), "--version"], environment_for(root))
     for word in said.split():
         if word.startswith("v="):

@@ -1,4 +1,5 @@
-"""All brokers that the laboratory can run beside its own: where they are, what they promise, how to get the rest."""
+"""The registry of brokers that the laboratory can run beside Ostler: where they are, what they promise, how to get
+them."""
 
 from __future__ import annotations
 
@@ -21,16 +22,17 @@ UNUSABLE = "unusable"
 
 @dataclass(frozen=True)
 class Clients:
-    """How a peer is driven: protocols of `ostler.lab.load.spec`; without messages that are kept, and with them."""
+    """The protocols of `ostler.lab.load.spec` that a peer is driven with: for non-persistent messages, and for
+    persistent ones."""
 
     lean: tuple[str, str]
     library: tuple[str, str]
-    """Through the library a Python user would pick; empty where the laboratory has no such client."""
+    """Through the library that a Python user would choose; empty where the laboratory has no such client."""
 
 
 @dataclass(frozen=True)
 class KnownPeer:
-    """A broker from Debian packages, and the library a Python user would pick for it."""
+    """A broker from Debian packages, and the library that a Python user would choose for it."""
 
     name: str
     title: str
@@ -41,14 +43,14 @@ class KnownPeer:
     proof: str
     version: Callable[[Path], str]
     start: Callable[[Path, bool], Peer]
-    """With a directory for its state, and whether messages are to be kept. Raises PeerUnavailable."""
+    """Called with a directory for its state, and whether messages are persistent. Raises PeerUnavailable."""
     clients: Clients
     durabilities: tuple[str, ...]
     requirement: Callable[[], object] | None = None
-    """What else must be on the machine; raises PeerUnavailable when it is not."""
+    """A further requirement; raises PeerUnavailable when the machine does not meet it."""
 
     def client(self, persistent: bool, through_library: bool = False) -> str:
-        """The protocol to drive it with, for a `Plan`; empty where there is none."""
+        """Return the protocol for a `LoadSpec`; empty where there is none."""
         return (self.clients.library if through_library else self.clients.lean)[persistent]
 
 
@@ -133,16 +135,16 @@ NAMES: tuple[str, ...] = tuple(each.name for each in KNOWN)
 
 @dataclass(frozen=True)
 class PeerStatus:
-    """How it is with a peer on this machine."""
+    """The status of a peer on this machine."""
 
     peer: KnownPeer
     state: str
     where: str
     version: str
     library_version: str
-    """Of the Python library; empty when it is not installed."""
+    """The version of the Python library; empty when it is not installed."""
     advice: str
-    """What to do so that it can take part in full; empty when there is nothing to do."""
+    """The remedy with which it can take part in full; empty when there is nothing to do."""
 
     @property
     def is_usable(self) -> bool:
@@ -166,7 +168,7 @@ class PeerStatus:
 
 
 def inspect_peer(peer: KnownPeer) -> PeerStatus:
-    """What is there of a peer. Nothing is fetched, and nothing of it stays running."""
+    """Return the status of a peer. Nothing is downloaded, and nothing of it stays running."""
     library = _library_version(peer.library)
     root = find_unpacked(peer.name, peer.proof)
     advice = [] if library else [f"pip install {peer.library}"]
@@ -190,7 +192,7 @@ def inspect_peer(peer: KnownPeer) -> PeerStatus:
 
 
 def fetch(peer: KnownPeer) -> Path:
-    """Its packages, downloaded and unpacked into the cache unless they are there. Raises PeerUnavailable."""
+    """Download and unpack its packages into the cache, unless they exist. Raises PeerUnavailable."""
     return unpack_packages(peer.name, peer.packages, peer.proof)
 
 

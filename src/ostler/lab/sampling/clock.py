@@ -8,20 +8,20 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Nanoseconds since some moment, and waiting."""
+    """Nanoseconds from an arbitrary origin, and waiting."""
 
     def now_ns(self) -> int:
-        """Time that passes, never backwards."""
+        """Return monotonic time."""
 
     def thread_cpu_ns(self) -> int:
-        """Processor time of the thread that asks: it stands still while the thread does not run."""
+        """Return the processor time of the calling thread."""
 
     def wait(self, stop: threading.Event, seconds: float) -> bool:
-        """Wait so long, or until the event is set; whether it is."""
+        """Wait this long, or until the event is set. Returns whether it is set."""
 
 
 class SystemClock:
-    """The time of this machine."""
+    """The clock of this machine."""
 
     def now_ns(self) -> int:
         return time.monotonic_ns()
@@ -34,7 +34,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """Time goes on when it is told to, or when somebody waits: a run of minutes takes no time at all."""
+    """A clock that advances on request, or when somebody waits: a run of minutes takes no time at all."""
 
     def __init__(self, now_ns: int = 0) -> None:
         self._now_ns = now_ns

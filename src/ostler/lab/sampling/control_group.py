@@ -1,4 +1,4 @@
-"""What the control group of this process may use: containers have less than the machine they run on."""
+"""The limits of this process's control group: containers have less than the machine they run on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-# The first version writes "no limit" as a number near the largest there is.
+# Version 1 writes "no limit" as a number near the maximum.
 _UNLIMITED_BYTES: Final = 1 << 60
 
 
 @dataclass(frozen=True)
 class ControlGroup:
-    """None: there is no limit, or it cannot be seen."""
+    """The limits. None: there is no limit, or it is not visible."""
 
     cores: float | None
     memory_bytes: int | None
@@ -20,7 +20,7 @@ class ControlGroup:
 
 
 def control_group(proc: Path = Path("/proc"), mount: Path = Path("/sys/fs/cgroup")) -> ControlGroup:
-    """The tightest limits of this process's groups and those above them, of both versions of control groups."""
+    """Return the tightest limits of this process's groups and their parents, of both versions of control groups."""
     cores: list[float] = []
     memory: list[tuple[int, int]] = []
     for controllers, path in _groups(proc):
@@ -44,7 +44,8 @@ def _groups(proc: Path) -> list[tuple[str, str]]:
 
 
 def _places(mount: Path, controllers: str, path: str) -> list[Path]:
-    """The group's directory and all above it. A container may see its path from outside: then only the top is there."""
+    """Return the group's directory and its parents. A container may see its path from outside: then only the top
+    exists."""
     top = mount / controllers if controllers else mount
     places = [top]
     for part in path.split("/"):
@@ -72,7 +73,7 @@ def _memory(place: Path) -> tuple[int, int] | None:
 
 
 def _words(path: Path, count: int) -> list[str]:
-    """So many words of a file; empty ones when it is not there."""
+    """Return this many words of a file; empty ones when it does not exist."""
     try:
         found = path.read_text().split()[:count]
     except OSError:

@@ -1,7 +1,7 @@
-"""The laboratory's doctor: what of this machine will limit a run, and what can be done about it.
+"""The laboratory's doctor: properties of this machine that will limit a run, with advice.
 
 Facts in, findings out. A finding is bad when runs would fail or mean little, limited when some scenarios are cut short
-or figures need care, and unknown when the system does not tell.
+or results need care, and unknown when the system does not report it.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _WORSE: Final = tuple(Fitness)
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     verdict: Fitness
     found: str
-    """What is there, with figures."""
+    """The observed values."""
     limits: str = ""
-    """What it will limit."""
+    """The consequence for runs."""
     advice: str = ""
-    """What can be done about it."""
+    """The remedy."""
 
     def as_json(self) -> dict[str, str]:
         return {
@@ -79,7 +79,7 @@ IN_MEMORY: Final = ("tmpfs", "ramfs")
 
 
 def examine(facts: Facts) -> list[Finding]:
-    """All findings, in the order of `CHECKS`."""
+    """Return all findings, in the order of `CHECKS`."""
     return [check(facts) for check in CHECKS]
 
 

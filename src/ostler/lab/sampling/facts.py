@@ -1,4 +1,4 @@
-"""What a doctor looks at: facts about this machine, gathered in a few seconds and without changing anything."""
+"""The facts of the doctor: properties of this machine, gathered in a few seconds without changing anything."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FORCE_SECONDS_MAX: Final = 3.0
 _BUSIEST: Final = 3
 _CLOCK_READINGS: Final = 2000
 _CONNECT_SECONDS_MAX: Final = 2.0
-# Where the kernel tells no limit.
+# Used where the kernel reports no limit.
 _MANY: Final = 1 << 40
 _PACKAGES: Final = {"hdrh": "hdrhistogram", "pyarrow": "pyarrow"}
 
@@ -49,7 +49,7 @@ class Busy:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that findings are made of. None: the system does not tell."""
+    """The input of all findings. None: the system does not report it."""
 
     cores: int
     cores_usable: int
@@ -60,11 +60,11 @@ class Facts:
     files_max: int
     processes_max: int
     ports: int
-    """That a connection may come from, for each pair of addresses."""
+    """Local ports for connections, for each pair of addresses."""
     ports_waiting: int
-    """Held back for a minute by connections that were closed."""
+    """Ports in TIME_WAIT after connections were closed."""
     loopback_error: str
-    """Why a loopback connection could not be made; empty when it could."""
+    """The reason why a loopback connection failed; empty when it succeeded."""
     backlog_max: int
     scratch: Path
     scratch_error: str
@@ -72,7 +72,7 @@ class Facts:
     disk_free_bytes: int
     files_free: int
     force_ns: tuple[int, ...]
-    """How long each write and force took."""
+    """The time of each write and force."""
     governors: frozenset[str]
     clock_source: str
     clock_ns: int
@@ -85,7 +85,7 @@ class Facts:
 
 
 def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
-    """Look at the machine for so many seconds, and then at what it can do."""
+    """Observe the machine for this many seconds, then probe it."""
     machine, busiest = _watch(scratch, seconds, clock)
     group = control_group()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -140,7 +140,7 @@ def _unlimited(limit: int) -> int:
 
 
 def _processes_max() -> int:
-    """Processes and threads: the kernel counts both alike."""
+    """Return the limit of processes and threads, which the kernel counts together."""
     own = _unlimited(resource.getrlimit(resource.RLIMIT_NPROC)[0])
     return min(own, _number("/proc/sys/kernel/pid_max", _MANY), _number("/proc/sys/kernel/threads-max", _MANY))
 
@@ -163,7 +163,7 @@ def _loopback_error() -> str:
 
 
 def _forces(scratch: Path) -> tuple[str, tuple[int, ...]]:
-    """Writes of a page into a file that was filled before, each forced to disk as a recovery log is."""
+    """Time writes of a page into a file that was filled before, each forced to disk as a recovery log is."""
     times: list[int] = []
     try:
         with (
@@ -183,7 +183,7 @@ def _forces(scratch: Path) -> tuple[str, tuple[int, ...]]:
 
 def _files_free(scratch: Path) -> int:
     found = os.statvfs(scratch)
-    # Some file systems make them as they are needed, and tell none.
+    # Some file systems create inodes as they are needed, and report none.
     return found.f_favail if found.f_files else _MANY
 
 
@@ -193,7 +193,7 @@ def _governors() -> frozenset[str]:
 
 
 def _clock_ns() -> int:
-    """What it costs to look at the clock: the quickest of a few tries."""
+    """Return the cost of reading the clock: the fastest of a few tries."""
     best = _MANY
     for _ in range(5):
         began = time.perf_counter_ns()
@@ -204,7 +204,7 @@ def _clock_ns() -> int:
 
 
 def _watch(scratch: Path, seconds: float, clock: Clock) -> tuple[MachineSample, tuple[Busy, ...]]:
-    """What the machine does while we do nothing: steal, and who else is busy."""
+    """Observe the idle machine: steal, and other busy processes."""
     place = scratch if scratch.is_dir() else Path("/")
     sampler = MachineSampler(place)
     before = _cpu_by_process()

@@ -1,7 +1,7 @@
-"""What was wrong with a measured window: decided from its samples, and told beside its figures, never hidden.
+"""Flags: problems of a measured window, found in its samples and shown beside its results, never hidden.
 
-A flag is a doubt when figures are not what they seem (the driver was measured, neighbours took the machine), and a
-note when a reader should know (the machine was full, as it is meant to be at the end of a sweep).
+A flag is a doubt when results are not what they seem (the driver was measured, neighbours took the machine), and a note
+when a reader should know (the machine was full, as it is meant to be at the end of a sweep).
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ DRIVER: Final = "driver"
 
 @dataclass(frozen=True)
 class Limits:
-    """From where on something is flagged."""
+    """The thresholds of flags."""
 
     driver_core_percent: float = 90.0
-    """Of one core. A driver's process is one loop: it has no use for a second core."""
+    """Of one core. A driver's process is one loop: it cannot use a second core."""
     steal_percent: float = 2.0
     others_percent: float = 15.0
-    """Of all cores, by processes that are no part of the run."""
+    """Of all cores, by processes that are not part of the run."""
     busy_percent: float = 95.0
     noise_percent: float = 15.0
     core_wait_percent: float = 20.0
-    """Of the passing time, in which the driver was ready and had no core: its clocks read late then."""
+    """Of elapsed time in which the driver was ready and had no core: its clocks read late then."""
     sample_seconds: float = 2.0
-    """A look that came so long after the one before: the observer itself had no core."""
+    """The interval between two samples from which the observer itself had no core."""
     memory_available_bytes: int = 256 << 20
     disk_free_bytes: int = 1 << 30
     seconds_fraction: float = 0.1
-    """So much of the window must be beyond a limit, or the window as a whole."""
+    """The part of the window that must be beyond a limit, or the window as a whole."""
 
 
 LIMITS: Final = Limits()
@@ -47,7 +47,7 @@ LIMITS: Final = Limits()
 
 @dataclass(frozen=True)
 class Flag:
-    """One finding. `value` and `limit` are in the unit that `text` names."""
+    """One flag. `value` and `limit` are in the unit that `text` names."""
 
     name: str
     severity: str
@@ -76,7 +76,7 @@ def find_flags(
     noises: Sequence[Noise] = (),
     limits: Limits = LIMITS,
 ) -> list[Flag]:
-    """All that is to be said of one window; nothing when it was as it should be."""
+    """Return all flags of one window; none when it was good."""
     found: list[Flag] = []
     found += driver_flags(processes, limits)
     found += neighbour_flags(processes, machines, limits)
@@ -90,7 +90,7 @@ def find_flags(
 
 
 def driver_flags(processes: Iterable[ProcessSample], limits: Limits) -> list[Flag]:
-    """Drivers that had no reserve: what was measured then is the driver."""
+    """Flag drivers that had no reserve: they were measured instead of the broker."""
     by_process: dict[int, list[ProcessSample]] = defaultdict(list)
     for each in processes:
         if each.role == DRIVER:
@@ -121,7 +121,7 @@ def driver_flags(processes: Iterable[ProcessSample], limits: Limits) -> list[Fla
 def neighbour_flags(
     processes: Sequence[ProcessSample], machines: Sequence[MachineSample], limits: Limits
 ) -> list[Flag]:
-    """The hypervisor, and other programs on the same machine."""
+    """Flag the hypervisor, and other programs on the same machine."""
     total = sum(each.total_us for each in machines)
     if total <= 0:
         return []
@@ -134,7 +134,7 @@ def neighbour_flags(
             f"in {100 * above:.0f}% of the time"
         )
         found.append(Flag("steal", DOUBT, text, steal, limits.steal_percent))
-    # Interrupts belong to whoever's packets they carry: they are not counted as others'.
+    # Interrupts belong to the owner of the packets: they are not counted for others.
     used = sum(each.user_us + each.nice_us + each.system_us for each in machines)
     others = 100 * max(used - sum(each.cpu_us for each in processes), 0) / total
     if others > limits.others_percent:
@@ -144,7 +144,7 @@ def neighbour_flags(
 
 
 def machine_flags(machines: Sequence[MachineSample], limits: Limits) -> list[Flag]:
-    """A full machine, too little memory or disk, and an observer that could not look in time."""
+    """Flag a full machine, too little memory or disk, and an observer that sampled late."""
     total = sum(each.total_us for each in machines)
     if total <= 0:
         return []
@@ -180,7 +180,7 @@ def _late_samples(machines: Sequence[MachineSample], limits: Limits) -> list[Fla
 
 
 def noise_flags(noises: Sequence[Noise], limits: Limits) -> list[Flag]:
-    """Whether the same piece of work took the same time before, between and after."""
+    """Flag a machine on which the same work took different times before, between and after."""
     medians = [each.median_ns for each in noises if each.median_ns > 0]
     if not medians:
         return []
@@ -194,6 +194,6 @@ def noise_flags(noises: Sequence[Noise], limits: Limits) -> list[Flag]:
 
 
 def _fraction(values: Sequence[tuple[float, float]], limit: float) -> float:
-    """Of the time, how much was beyond a limit; each value comes with the length of its interval."""
+    """Return the fraction of time beyond a limit; each value comes with the length of its interval."""
     length = sum(each for _, each in values)
     return sum(each for value, each in values if value > limit) / length if length else 0.0

@@ -1,7 +1,7 @@
-"""The kernel's own figures about processes and the machine: text of /proc in, numbers out. See proc(5).
+"""Parsers of the kernel's numbers on processes and the machine: text of /proc in, numbers out. See proc(5).
 
-All of it is pure: `process_sampler` and `machine_sampler` read the files. Text that is not as documented raises
-ValueError, so that a figure is never made up.
+All functions are pure: `process_sampler` and `machine_sampler` read the files. Text that is not as documented raises
+ValueError, so that a value is never made up.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-# In /proc/diskstats, whatever the real size of a block is.
+# The unit of /proc/diskstats, whatever the real size of a block is.
 _SECTOR_BYTES: Final = 512
 _STATES: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
@@ -26,17 +26,17 @@ class ProcessStat:
     system_ticks: int
     threads: int
     start_ticks: int
-    """When it began. With the process id it tells a process from a later one of the same number."""
+    """The start time. With the process id it distinguishes a process from a later one of the same number."""
     resident_pages: int
 
     @property
     def is_over(self) -> bool:
-        """It ended, and only waits for its parent to hear of it."""
+        """It has ended, and waits for its parent to collect it (zombie)."""
         return self.state in ("Z", "X")
 
 
 def process_stat(text: str) -> ProcessStat:
-    # The name may hold spaces and brackets of its own: it ends at the last one.
+    # The name may contain spaces and brackets: it ends at the last one.
     opening, closing = text.find("("), text.rfind(")")
     if opening < 0 or closing < opening:
         raise ValueError(f"there is no name in {text[:80]!r}")
@@ -58,7 +58,7 @@ def process_stat(text: str) -> ProcessStat:
 
 @dataclass(frozen=True)
 class StorageUse:
-    """/proc/PID/io: what went to and from storage, and how many calls read and wrote files and pipes."""
+    """/proc/PID/io: bytes read from and written to storage, and the number of read and write calls."""
 
     read_bytes: int
     written_bytes: int
@@ -77,13 +77,13 @@ def storage_use(text: str) -> StorageUse:
 
 
 def context_switches(text: str) -> tuple[int, int]:
-    """Of one thread's status: voluntary (it waited for something) and involuntary (the core was taken away)."""
+    """Return the switches from a thread's status: voluntary (it waited for something) and involuntary (preempted)."""
     found = _named_numbers(text)
     return _require(found, "voluntary_ctxt_switches"), _require(found, "nonvoluntary_ctxt_switches")
 
 
 def core_wait_ns(text: str) -> int:
-    """Of one thread's schedstat: how long it was ready to run and had no core."""
+    """Return from a thread's schedstat how long it was ready to run and had no core."""
     parts = text.split()
     if len(parts) != 3:
         raise ValueError(f"schedstat has three numbers, not {text[:80]!r}")
@@ -92,7 +92,7 @@ def core_wait_ns(text: str) -> int:
 
 @dataclass(frozen=True)
 class CoreTimes:
-    """What cores did so far, in clock ticks, by state. Time of virtual machines (guest) is within user."""
+    """The use of cores so far, in clock ticks, by state. Time of virtual machines (guest) is within user."""
 
     user: int
     nice: int
@@ -111,17 +111,17 @@ class CoreTimes:
 
     @property
     def busy(self) -> int:
-        """All that was not idle and not taken by the hypervisor."""
+        """All time that was not idle and not taken by the hypervisor."""
         return self.total - self.idle - self.iowait - self.steal
 
     def minus(self, earlier: CoreTimes) -> CoreTimes:
-        """What was added since. The kernel corrects idle and iowait downwards at times: that counts as nothing."""
+        """Return the increase since. The kernel corrects idle and iowait downwards at times: that counts as zero."""
         return CoreTimes(*(max(getattr(self, state) - getattr(earlier, state), 0) for state in _STATES))
 
 
 @dataclass(frozen=True)
 class MachineStat:
-    """/proc/stat: all cores together, each of them, and the switches between tasks."""
+    """/proc/stat: all cores together, each of them, and context switches."""
 
     together: CoreTimes
     cores: tuple[CoreTimes, ...]
@@ -158,7 +158,7 @@ def _core_times(text: str) -> CoreTimes:
 
 @dataclass(frozen=True)
 class NetworkUse:
-    """What network interfaces carried so far, all that were asked for together."""
+    """The traffic of network interfaces so far, all requested ones together."""
 
     received_bytes: int
     received_packets: int
@@ -168,7 +168,7 @@ class NetworkUse:
 
 
 def network_use(text: str, loopback: bool) -> NetworkUse:
-    """/proc/net/dev: of the loopback interface, or of all others together."""
+    """Parse /proc/net/dev: the loopback interface, or all others together."""
     totals = [0, 0, 0, 0, 0]
     for line in text.splitlines()[2:]:
         name, _, rest = line.partition(":")
@@ -184,7 +184,7 @@ def network_use(text: str, loopback: bool) -> NetworkUse:
 
 @dataclass(frozen=True)
 class DiskUse:
-    """What one disk did so far."""
+    """The use of one disk so far."""
 
     name: str
     reads: int
@@ -192,13 +192,13 @@ class DiskUse:
     writes: int
     written_bytes: int
     busy_ms: int
-    """How long it had anything to do at all."""
+    """The time with at least one request in progress."""
     flushes: int
-    """How often it was told to keep what it holds; 0 where the kernel does not count them."""
+    """The number of flush requests; 0 where the kernel does not count them."""
 
 
 def disk_use(text: str, major: int, minor: int) -> DiskUse | None:
-    """/proc/diskstats: of the device with these numbers, or None. A file system in memory has no disk."""
+    """Parse /proc/diskstats: the device with these numbers, or None. A file system in memory has no disk."""
     for line in text.splitlines():
         fields = line.split()
         if len(fields) < 14 or (fields[0], fields[1]) != (str(major), str(minor)):
@@ -235,18 +235,18 @@ def memory_use(text: str) -> MemoryUse:
 
 
 def swapped_pages(text: str) -> int:
-    """/proc/vmstat: pages that went to or came from swap so far."""
+    """Parse /proc/vmstat: pages that went to or came from swap so far."""
     found = dict(line.split() for line in text.splitlines() if line)
     return int(found.get("pswpin", 0)) + int(found.get("pswpout", 0))
 
 
 def load_average(text: str) -> float:
-    """/proc/loadavg: of the last minute."""
+    """Parse /proc/loadavg: the average of the last minute."""
     return float(text.split()[0])
 
 
 def _named_numbers(text: str) -> dict[str, int]:
-    """Lines of `name: number`, perhaps with a unit behind; other lines are passed over."""
+    """Parse lines of `name: number`, perhaps followed by a unit; other lines are ignored."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         name, colon, rest = line.partition(":")

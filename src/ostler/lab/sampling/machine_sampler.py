@@ -1,4 +1,4 @@
-"""The whole machine: what its cores, network and disk did since they were last looked at."""
+"""Samples of the whole machine: the use of its cores, network and disk since the last sample."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Reading:
 
 
 class MachineSampler:
-    """Looks at the machine when told to; counts from the moment it was made. `scratch` is on the disk that matters."""
+    """Samples the machine on request, counting from its construction. `scratch` is on the disk that matters."""
 
     def __init__(self, scratch: Path, proc: Path = PROC, tick_us: int = 0, device: int | None = None) -> None:
         self._scratch = scratch
@@ -36,7 +36,7 @@ class MachineSampler:
         self._before = self._moment()
 
     def sample(self, interval: Interval) -> MachineSample:
-        """What the machine did within the interval, which ends now."""
+        """Return the use of the machine within the interval, which ends now."""
         before, now = self._before, self._moment()
         self._before = now
         spent = now.stat.together.minus(before.stat.together)
@@ -91,7 +91,7 @@ class MachineSampler:
 
 
 def free_bytes(directory: Path) -> int:
-    """What may still be written there without being root."""
+    """Return the bytes that may still be written there without being root."""
     found = os.statvfs(directory)
     return found.f_bavail * found.f_frsize
 

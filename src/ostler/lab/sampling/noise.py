@@ -1,8 +1,8 @@
-"""How even the machine is: the same short piece of work, timed many times before, between and after what is measured.
+"""The noise of the machine: the same short piece of work, timed many times before, between and after measurements.
 
-The work is calibrated once to take about a millisecond and then kept, so that all measurements of a sitting compare.
-Passing time beyond processor time says that the core was taken away by neighbours. A median that moves while little was
-waited says that the core itself was slower (frequency, a shared core, caches) or that the hypervisor took it.
+The work is calibrated once to take about a millisecond and then kept, so that all measurements of a run are comparable.
+Elapsed time beyond processor time shows that neighbours took the core away. A median that moves without such waits
+shows that the core itself was slower (frequency, a shared core, caches) or that the hypervisor took it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ROUNDS_MAX: Final = 1_000_000
 _CALIBRATIONS: Final = 5
 
 Work = Callable[[int], object]
-"""Does so many rounds of something that needs nothing but a core."""
+"""Does this many rounds of work that needs nothing but a core."""
 
 
 def spin(rounds: int) -> int:
-    """Additions in a row, each needing the one before."""
+    """Add numbers in a row, each depending on the one before."""
     value = 1
     for number in range(rounds):
         value = (value + number) & 0xFFFF
@@ -35,7 +35,7 @@ def spin(rounds: int) -> int:
 
 @dataclass(frozen=True)
 class Noise:
-    """What one measurement found. Of passing time, in nanoseconds for each piece of work."""
+    """The result of one measurement: elapsed time in nanoseconds for each piece of work."""
 
     moment: str
     pieces: int
@@ -43,9 +43,9 @@ class Noise:
     median_ns: float
     slowest_ns: int
     spread_percent: float
-    """Half the distance of the quartiles, of the median."""
+    """Half the distance of the quartiles in percent of the median."""
     waited_percent: float
-    """Passing time in which this thread had no core."""
+    """Elapsed time in which this thread had no core."""
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -70,16 +70,16 @@ class NoiseMeter:
 
     @classmethod
     def calibrated(cls, clock: Clock, work: Work = spin, piece_ns: int = PIECE_NS) -> NoiseMeter:
-        """With as much work as takes `piece_ns` when nothing disturbs."""
+        """Return a meter with as much work as takes `piece_ns` when nothing disturbs."""
         rounds = _ROUNDS_FIRST
         for _ in range(_CALIBRATIONS):
-            # The quickest of a few: what disturbs only ever makes it longer.
+            # The fastest of a few: disturbances only ever make it longer.
             took = min(_timed(clock, work, rounds)[0] for _ in range(_CALIBRATIONS))
             rounds = min(max(round(rounds * piece_ns / max(took, 1)), 1), _ROUNDS_MAX)
         return cls(clock, rounds, work)
 
     def measure(self, moment: str, pieces: int = PIECES) -> Noise:
-        """Time so many pieces one after the other, and remember what came out."""
+        """Time this many pieces one after the other, and keep the result."""
         assert pieces > 0
         times: list[int] = []
         cpu_ns = 0
@@ -104,13 +104,14 @@ class NoiseMeter:
 
     @property
     def drift_percent(self) -> float:
-        """How far the medians of all measurements lie apart, of the lowest: a change of speed within the sitting."""
+        """The distance of the medians of all measurements in percent of the lowest: a change of speed within the
+        run."""
         medians = [each.median_ns for each in self.measured if each.median_ns > 0]
         return 100 * (max(medians) - min(medians)) / min(medians) if medians else 0.0
 
     @property
     def percent(self) -> float:
-        """The noise of the sitting: differences below this mean nothing."""
+        """The noise of the run: smaller differences mean nothing."""
         spreads = [each.spread_percent for each in self.measured]
         return max(*spreads, self.drift_percent) if spreads else 0.0
 
@@ -124,7 +125,7 @@ class NoiseMeter:
 
 
 def _timed(clock: Clock, work: Work, rounds: int) -> tuple[int, int]:
-    """Passing time and processor time of some rounds."""
+    """Return elapsed time and processor time of some rounds."""
     began, cpu = clock.now_ns(), clock.thread_cpu_ns()
     work(rounds)
     used = clock.thread_cpu_ns() - cpu

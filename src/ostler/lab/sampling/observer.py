@@ -1,7 +1,7 @@
-"""The observer: looks at processes and the machine once a second and where phases change, and hands on what it saw.
+"""The observer: samples processes and the machine once a second and where phases change, and passes samples to a sink.
 
-Looks are due at whole intervals after a phase began, however long each took; one that comes late is told as it was,
-with its real length, and none is made up for those that were missed.
+Samples are due at whole intervals after a phase began, however long each took. A late one is recorded with its real
+length, and missed ones are not invented.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PHASE_BEGAN: Final = "phase began"
 
 
 class Observer:
-    """Steps when it is told to; `observing` has a thread do that. Safe to use from several threads."""
+    """Samples on request; `observing` runs it in a thread. May be used from several threads."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class Observer:
             self._processes.watch(watched)
 
     def forget(self, pid: int) -> None:
-        """Before ending a process on purpose: look at it for the last time, and expect it to go."""
+        """Sample a process for the last time before it is ended on purpose, and expect its end."""
         with self._lock:
             self._sample()
             self._processes.forget(pid)
 
     def enter(self, phase: str, sink: Sink | None = None) -> None:
-        """A phase begins: what came before is told as of the phase before. With a sink, what follows goes there."""
+        """Begin a phase. Samples until now belong to the phase before; later ones go to the sink, if there is one."""
         with self._lock:
             self._sample()
             self._phase = phase
@@ -75,15 +75,15 @@ class Observer:
             self._record_phase()
 
     def step(self) -> None:
-        """Look now."""
+        """Sample now."""
         with self._lock:
             self._sample()
 
     def run(self, stop: threading.Event) -> None:
-        """Look whenever it is due, until told to stop, and a last time then."""
+        """Sample whenever it is due until stopped, and once more then."""
         while not self._clock.wait(stop, self._seconds_until_due()):
             with self._lock:
-                # Another phase may have begun meanwhile: its first look is due later, and each second has one.
+                # Another phase may have begun meanwhile: its first sample is due later, and each second has one.
                 if self._is_due():
                     self._sample()
         self.step()
@@ -118,12 +118,12 @@ class Observer:
 
 
 class ObservingFailed(Exception):
-    """The observer's thread ended before its time; the cause says why. What was sampled until then is good."""
+    """The observer's thread ended early; the cause has the reason. Earlier samples are valid."""
 
 
 @contextmanager
 def observing(observer: Observer, stop_seconds_max: float = 10.0) -> Iterator[Observer]:
-    """Looks go on in a thread of their own until the block ends. Raises ObservingFailed if they could not."""
+    """Sample in a thread of its own until the block ends. Raises ObservingFailed if sampling failed."""
     stop = threading.Event()
     failures: list[Exception] = []
 

@@ -1,9 +1,9 @@
-"""Processes by role: what each used since it was last looked at.
+"""Samples of processes by role: the use of each since its last sample.
 
 A process is watched with its children, as brokers have several. Processor time is that of the whole process, ended
 threads included, in the kernel's ticks (10 ms, mostly): sums are exact to one tick for each process. Switches and waits
-for a core are counted by thread, and what a thread did after the last look at it is lost with it. So is what a child
-did that came and went between two looks.
+for a core are counted by thread, and those after the last sample of a thread are lost with it. So is the use of a child
+that came and went between two samples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NEVER: Final = (0, 0, 0)
 
 @dataclass(frozen=True)
 class WatchedProcess:
-    """A process and what it is in the run: driver, queue manager, a peer, the laboratory itself."""
+    """A process and its role in the run: driver, queue manager, a peer, the laboratory itself."""
 
     role: str
     pid: int
@@ -36,7 +36,7 @@ class WatchedProcess:
 
 @dataclass(frozen=True)
 class _Seen:
-    """A process as it was at the last look."""
+    """A process at its last sample."""
 
     watched: WatchedProcess
     stat: ProcessStat
@@ -48,7 +48,7 @@ class _Seen:
 
 @dataclass(frozen=True)
 class ProcessSamples:
-    """What one look found."""
+    """The result of one sampling."""
 
     processes: list[ProcessSample]
     threads: list[ThreadSample]
@@ -56,7 +56,7 @@ class ProcessSamples:
 
 
 class ProcessSampler:
-    """Looks at the watched processes when told to. A process is counted from the first look at it on."""
+    """Samples the watched processes on request. A process is counted from its first sample on."""
 
     def __init__(self, proc: Path = PROC, tick_us: int = 0, page_bytes: int = 0) -> None:
         self._proc = proc
@@ -66,7 +66,7 @@ class ProcessSampler:
         self._seen: dict[int, _Seen] = {}
 
     def watch(self, watched: WatchedProcess) -> None:
-        """From now on. A process that already runs, or a child of it, is not charged with what it did before."""
+        """Watch a process. If it or a child already runs, its earlier use is not counted."""
         self._watched[watched.pid] = watched
         for pid, whose in self._family().items():
             found = self._read(pid, whose) if whose is watched else None
@@ -74,13 +74,13 @@ class ProcessSampler:
                 self._seen[pid] = found
 
     def forget(self, pid: int) -> None:
-        """It may end now without that being an event; its children are forgotten with it."""
+        """Forget a process and its children. It may end now without an event."""
         watched = self._watched.pop(pid, None)
         for each in [number for number, seen in self._seen.items() if seen.watched is watched]:
             del self._seen[each]
 
     def sample(self, interval: Interval) -> ProcessSamples:
-        """What the processes used within the interval, which ends now."""
+        """Return the use of the processes within the interval, which ends now."""
         samples = ProcessSamples([], [], [])
         now: dict[int, _Seen] = {}
         for pid, watched in self._family().items():
@@ -89,7 +89,7 @@ class ProcessSampler:
                 continue
             before = self._seen.pop(pid, None)
             if before is not None and before.stat.start_ticks != found.stat.start_ticks:
-                # The number was given to another process.
+                # The process id was reused.
                 self._add_event(ENDED, before, interval, samples)
                 before = None
                 if watched.pid == pid:
@@ -117,7 +117,7 @@ class ProcessSampler:
         )
 
     def _family(self) -> dict[int, WatchedProcess]:
-        """All watched processes and their children. One that is watched itself keeps its own role."""
+        """Return all watched processes and their children. One that is watched itself keeps its own role."""
         found: dict[int, WatchedProcess] = dict(self._watched)
         line = [(each.pid, each) for each in self._watched.values() if each.with_children]
         while line and len(found) < _PROCESSES_MAX:
@@ -148,7 +148,7 @@ class ProcessSampler:
         try:
             storage = kernel_text.storage_use((place / "io").read_text())
         except (OSError, ValueError):
-            # Processes of other users do not tell.
+            # Processes of other users do not show it.
             storage = None
         return _Seen(watched, stat, storage, self._read_threads(place), self._read_thread_ticks(place, watched))
 
@@ -237,6 +237,6 @@ def _threads_between(before: _Seen | None, now: _Seen) -> tuple[int, int, int] |
     totals = [0, 0, 0]
     for thread, counts in now.threads.items():
         for at, was in enumerate(earlier.get(thread, _NEVER)):
-            # A thread's number can be given again: what shrank is another thread.
+            # A thread id can be reused: a value that shrank belongs to another thread.
             totals[at] += counts[at] - was if counts[at] >= was else counts[at]
     return totals[0], totals[1], totals[2]

@@ -1,4 +1,4 @@
-"""From what an observer saw to rows of the sample tables: `samples` say what was seen, `store` how it is kept."""
+"""The sink that turns samples into rows of the sample tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ostler.lab.sampling.samples import Event, MachineSample, ProcessSample, Thr
 from ostler.lab.store.rows import EventRow, MachineRow, ProcessRow, Row, ThreadRow
 
 Add = Callable[[Iterable[Row]], object]
-"""Takes rows for the segment of the phase that goes on, from any thread."""
+"""Adds rows to the segment of the current phase, from any thread."""
 
 
 class RowSink:
-    """A sink that makes rows. Phases are kept by the store itself, so their beginnings make none."""
+    """A sink that makes rows. Phases are stored separately, so their beginnings make none."""
 
     def __init__(self, add: Add) -> None:
         self._add = add
@@ -47,9 +47,10 @@ def machine_row(sample: MachineSample) -> MachineRow:
 
 
 def event_row(event: Event) -> EventRow:
-    """A process that ended unasked is an error; the runner forgets a process before it ends it.
+    """Return the row of an event. An unexpected end of a process is an error; the runner forgets a process before it
+    ends it.
 
-    Names have the process, as several may come and go in one second.
+    Names include the process, as several may come and go in one second.
     """
     kind = "error" if event.name == ENDED else "note"
     text = f"{event.role} process {event.pid} ({event.text})"
@@ -57,9 +58,9 @@ def event_row(event: Event) -> EventRow:
 
 
 def flag_rows(flags: Iterable[Flag], second: int) -> list[EventRow]:
-    """Flags are found when a phase is over: `second` is its last one.
+    """Return the rows of flags. They are found when a phase is over: `second` is its last one.
 
-    What is said of several processes alike becomes one row, with the highest figure.
+    The same flag of several processes becomes one row, with the highest value.
     """
     alike: dict[tuple[str, str], list[Flag]] = {}
     for each in flags:
@@ -71,7 +72,8 @@ def flag_rows(flags: Iterable[Flag], second: int) -> list[EventRow]:
 
 
 def _values(sample: ProcessSample | ThreadSample | MachineSample, columns: Iterable[str]) -> list[object]:
-    """Columns have the names that figures have in samples; a test holds both against each other."""
+    """Return the values of a sample by column. Columns have the names of the sample's attributes, which a test
+    checks."""
     interval = sample.interval
     own = {"second": interval.second, "interval_us": round(interval.microseconds)}
     return [own[name] if name in own else getattr(sample, name) for name in columns]

@@ -1,8 +1,8 @@
-"""What an observer tells: one row for each process, thread and machine and interval, and events.
+"""The samples of an observer: one for each process, thread, machine and interval, and events.
 
-An interval is about a second, and ends early where a phase ends, so that it lies in one phase only. Counters are what
-was added within the interval: sums over a phase are exact, whatever its intervals were. Gauges are as they were at its
-end. Times are nanoseconds since the observer began.
+An interval is about a second, and ends early where a phase ends, so that it lies in one phase only. Counters are
+increases within the interval: sums over a phase are exact, whatever its intervals were. Gauges are values at its end.
+Times are nanoseconds since the observer began.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Interval:
-    """From when to when, and in which phase of the run."""
+    """The begin and end of a sample, and its phase."""
 
     phase: str
     phase_began_ns: int
@@ -32,7 +32,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class ProcessSample:
-    """One process. None: the kernel does not tell it to us."""
+    """One process. None: the kernel does not show it to us."""
 
     interval: Interval
     role: str
@@ -57,13 +57,13 @@ class ProcessSample:
 
     @property
     def core_percent(self) -> float:
-        """Of one core: two threads that are always busy come to 200."""
+        """Of one core: two threads that are always busy add up to 200."""
         return 100 * self.cpu_us / max(self.interval.microseconds, 1.0)
 
 
 @dataclass(frozen=True)
 class ThreadSample:
-    """One thread of a process whose threads are told apart: a trusted application, or the log writer."""
+    """One thread of a process that is sampled by thread: a trusted application, or the log writer."""
 
     interval: Interval
     role: str
@@ -133,7 +133,7 @@ class MachineSample:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened once: a phase began, a process came or went."""
+    """A single event: a phase began, a process began or ended."""
 
     at_ns: int
     phase: str
@@ -146,7 +146,7 @@ class Event:
 
 
 class Sink(Protocol):
-    """Where samples go, in the order they are taken. Called by one thread at a time."""
+    """Receives samples in the order they are taken. Called by one thread at a time."""
 
     def process(self, sample: ProcessSample) -> None: ...
 
@@ -158,7 +158,7 @@ class Sink(Protocol):
 
 
 class Collected:
-    """A sink that keeps all in memory: for short windows, decisions about flags, and tests."""
+    """A sink that keeps all in memory: for short windows, flags, and tests."""
 
     def __init__(self) -> None:
         self.processes: list[ProcessSample] = []
@@ -180,7 +180,7 @@ class Collected:
 
 
 class Several:
-    """A sink that hands everything to others, one after the other."""
+    """A sink that passes everything to other sinks."""
 
     def __init__(self, *sinks: Sink) -> None:
         self._sinks = sinks

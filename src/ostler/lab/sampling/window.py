@@ -1,4 +1,4 @@
-"""A measured window: all that was observed in it, summed up for tables, the live view and flags."""
+"""A measured window: all its samples, summed up for tables, the live view and flags."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ostler.lab.sampling.samples import Collected
 
 @dataclass(frozen=True)
 class RoleUse:
-    """What all processes of one role used in a window."""
+    """The use of all processes of one role in a window."""
 
     processes: int
     user_us: int
     system_us: int
     resident_bytes_most: int
-    """The highest sum of all its processes at any look."""
+    """The highest sum of all its processes in any sample."""
     written_bytes: int
 
     @property
@@ -44,7 +44,7 @@ class SampleWindow(Collected):
         return 100 * sum(each.busy_us for each in self.machines) / total if total else 0.0
 
     def by_role(self) -> dict[str, RoleUse]:
-        """What each role used, in the order of their names."""
+        """Return the use of each role, in the order of their names."""
         found: dict[str, RoleUse] = {}
         for role in sorted({each.role for each in self.processes}):
             samples = [each for each in self.processes if each.role == role]
@@ -61,7 +61,7 @@ class SampleWindow(Collected):
         return found
 
     def core_percent_now(self) -> dict[str, float]:
-        """Of one core, by role, at the last look: for people who watch."""
+        """Return the use in percent of one core, by role, in the last sample: for the live view."""
         found: dict[str, float] = {}
         if not self.machines:
             return found

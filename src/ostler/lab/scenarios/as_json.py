@@ -10,7 +10,7 @@ from ostler.lab.scenarios.model import Scenario
 
 
 def summary(scenario: Scenario, readiness: Readiness) -> dict[str, Any]:
-    """What a list of scenarios tells of each."""
+    """Return the entry of a scenario in a list."""
     return {
         "id": scenario.id,
         "kind": scenario.kind.value,
@@ -29,7 +29,7 @@ def summary(scenario: Scenario, readiness: Readiness) -> dict[str, Any]:
 
 
 def whole(scenario: Scenario, readiness: Readiness) -> dict[str, Any]:
-    """All that is known of a scenario, and how it stands with it."""
+    """Return everything on a scenario, and its readiness."""
     found: dict[str, Any] = {field.name: plain(getattr(scenario, field.name)) for field in fields(scenario)}
     found["readiness"] = {
         "state": readiness.verdict.value,
@@ -43,7 +43,7 @@ def whole(scenario: Scenario, readiness: Readiness) -> dict[str, Any]:
 
 
 def plain(value: object) -> Any:
-    """Frozen values as tables, tuples as lists, words as texts."""
+    """Return frozen values as tables, tuples as lists, words as texts."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple | list):

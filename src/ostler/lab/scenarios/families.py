@@ -12,8 +12,8 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Family:
-    """`runner` is `module:function`, loaded only when a scenario of the family is run; empty while there is none.
-    `benchmark` is the command of `ostler bench` that measures something near it meanwhile."""
+    """A family. `runner` is `module:function`, loaded only when a scenario of the family is run; empty while there is
+    none. `benchmark` is the command of `ostler bench` that measures something similar meanwhile."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Which features of the product are there today, and whether a scenario can run with them."""
+"""The features of the product today, and the readiness of a scenario."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ostler.lab.scenarios.model import Scenario, ScenarioPart
 
 
 class FeatureState(StrEnum):
-    """`STAND_IN`: something of this platform takes its place. `FOREIGN`: it belongs to another platform and will not
-    come. `MISSING`: it comes with a part of the product that is not built yet."""
+    """The state of a feature. `STAND_IN`: something of this platform replaces it. `FOREIGN`: it belongs to another
+    platform and will not come. `MISSING`: it comes with a part of the product that is not built yet."""
 
     HERE = "here"
     STAND_IN = "stand-in"
@@ -22,7 +22,7 @@ class FeatureState(StrEnum):
 
 @dataclass(frozen=True)
 class Feature:
-    """`part` names what of the product has to come first; empty unless the feature is missing."""
+    """A feature. `part` names the part of the product that must be built first; empty unless the feature is missing."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class Feature:
 
 
 class ReadinessVerdict(StrEnum):
-    """What `ostler lab list` says of a scenario."""
+    """The verdict on a scenario in `ostler lab list`."""
 
     READY = "ready"
     NEEDS_DRIVER = "needs-driver"
@@ -47,8 +47,8 @@ class ReadinessVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether a scenario can run today. `missing` are the features that are not there; `stand_ins` those that something
-    else takes the place of, which is to be said beside every figure; `left_out` are points that have to be left out."""
+    """The readiness of a scenario. `missing` are features that do not exist; `stand_ins` are replaced ones, which must
+    be named beside every result; `left_out` are points that must be omitted."""
 
     verdict: ReadinessVerdict
     missing: tuple[Feature, ...]
@@ -60,13 +60,13 @@ class Readiness:
         return self.verdict is ReadinessVerdict.READY
 
     def needs(self) -> tuple[str, ...]:
-        """What has to come first, in words: parts of the product, then the driver of the family."""
+        """Return the requirements in words: parts of the product, then the driver of the family."""
         parts = dict.fromkeys(each.part or each.name for each in self.missing)
         return (*parts, "a driver") if self.verdict is ReadinessVerdict.NEEDS_DRIVER else tuple(parts)
 
 
 def readiness(scenario: Scenario, features: Mapping[str, Feature]) -> Readiness:
-    """What a scenario lacks today: nothing, the driver of its family, or features of the product."""
+    """Return what a scenario lacks today: nothing, the driver of its family, or features of the product."""
     needed = [features[name] for name in scenario.needs]
     missing = tuple(each for each in needed if not each.is_usable)
     stand_ins = tuple(each for each in needed if each.state is FeatureState.STAND_IN)

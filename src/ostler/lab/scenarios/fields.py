@@ -1,4 +1,4 @@
-"""Fields of a table in a data file: taken one by one, each checked; what is left over is a mistake."""
+"""Fields of a table in a data file: read one by one, each checked; a field that is left over is an error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class CatalogueError(Exception):
-    """A data file is wrong. The message says which, where, and what is allowed."""
+    """A data file is wrong. The message names the file, the location, and the allowed values."""
 
 
 class Fields:
-    """The fields of one table. `where` starts every complaint: the file and what is described."""
+    """The fields of one table. `where` starts every message: the file and the entry."""
 
     def __init__(self, table: object, where: str) -> None:
         if not isinstance(table, Mapping):
@@ -73,12 +73,12 @@ class Fields:
             yield Fields(each, f"{self.where}: {key} {number}")
 
     def items(self) -> dict[str, object]:
-        """All that is left, taken at once."""
+        """Return and remove all fields that are left."""
         left, self._left = self._left, {}
         return left
 
     def end(self) -> None:
-        """Nothing may be left over: a misspelt field would otherwise be lost in silence."""
+        """Check that no field is left over: a misspelt field would otherwise be ignored silently."""
         if self._left:
             raise CatalogueError(f"{self.where}: what is {', '.join(sorted(self._left))}?")
 

@@ -1,4 +1,4 @@
-"""Reads the catalogue of scenarios from the files in `data/`, and refuses what is wrong in them."""
+"""Reads the catalogue of scenarios from the files in `data/`, and rejects errors in them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NEAR_MAX: Final = 3
 
 
 class UnknownScenario(Exception):
-    """No scenario has that name; `near` are those that somebody may have meant."""
+    """No scenario has that name; `near` are similar names."""
 
     def __init__(self, name: str, near: tuple[str, ...]) -> None:
         super().__init__(name)
@@ -58,7 +58,7 @@ class Catalogue:
     reports: Mapping[str, Report]
 
     def find(self, name: str) -> Scenario:
-        """The scenario of that name; UnknownScenario with near names when there is none."""
+        """Return the scenario of that name. Raises UnknownScenario with similar names."""
         found = self.scenarios.get(name)
         if found is None:
             raise UnknownScenario(name, near_names(name, tuple(self.scenarios)))
@@ -69,7 +69,7 @@ class Catalogue:
 
 
 def near_names(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Names that begin as the given one does, then names that are spelt much like it."""
+    """Return names with the same beginning, then names with a similar spelling."""
     wanted = name.lower()
     starting = [each for each in known if wanted and each.startswith(wanted)]
     similar = difflib.get_close_matches(wanted, known, _NEAR_MAX)
@@ -78,12 +78,12 @@ def near_names(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def catalogue() -> Catalogue:
-    """The catalogue of this installation. CatalogueError when a file of it is wrong."""
+    """Return the catalogue of this installation. Raises CatalogueError when a file of it is wrong."""
     return read_catalogue(files("ostler.lab.scenarios") / "data")
 
 
 def read_catalogue(directory: Traversable) -> Catalogue:
-    """A catalogue from any directory with a file of features and one file for each report."""
+    """Read a catalogue from a directory with a file of features and one file for each report."""
     features = read_features(_toml(directory / FEATURES_FILE))
     names = sorted(each.name for each in directory.iterdir() if each.name.endswith(".toml"))
     read = [read_report(_toml(directory / name), name, features) for name in names if name != FEATURES_FILE]
@@ -117,7 +117,7 @@ def read_features(document: Mapping[str, object]) -> dict[str, Feature]:
 def read_report(
     document: Mapping[str, object], file_name: str, features: Mapping[str, Feature]
 ) -> tuple[Report, list[Scenario]]:
-    """The report that a file is about, and its scenarios."""
+    """Read the report of a file, and its scenarios."""
     whole = Fields(document, file_name)
     head = whole.table("report")
     if head is None:
@@ -266,7 +266,7 @@ def _check_name(name: str, fields: Fields) -> None:
 
 
 def _check(scenario: Scenario, fields: Fields) -> None:
-    """What no single field can tell."""
+    """Check the rules that concern several fields."""
     if scenario.family and scenario.family not in FAMILIES:
         raise fields.wrong("family", f"there is no family {scenario.family}.")
     for kind, names in (("sweeps", [s.name for s in scenario.sweeps]), ("roles", [r.name for r in scenario.roles])):

@@ -1,7 +1,7 @@
-"""What a scenario of a performance report is.
+"""The model of a scenario of a performance report.
 
 Plain frozen values, made by the loader from the files in `data/` and checked there. Sizes are bytes, 1 KB is 1024 of
-them; an empty tuple or an empty text means that the report does not say.
+them; an empty tuple or an empty text means that the report does not state it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ScenarioKind(StrEnum):
 
 
 class Topology(StrEnum):
-    """Where applications and queue managers are, seen from the messages."""
+    """The location of applications and queue managers, along the path of the messages."""
 
     LOCAL = "local"
     CLIENT = "client"
@@ -48,8 +48,8 @@ class Persistence(StrEnum):
 
 
 class Syncpoint(StrEnum):
-    """`OUT`: nobody works in units of work. `IN`: everybody. `SERVER_IN`: only those who answer. `IMPLICIT`: the queue
-    manager makes a unit of work of each persistent put."""
+    """`OUT`: nobody uses units of work. `IN`: all do. `SERVER_IN`: only responders. `IMPLICIT`: the queue manager makes
+    a unit of work of each persistent put."""
 
     OUT = "out"
     IN = "in"
@@ -58,7 +58,7 @@ class Syncpoint(StrEnum):
 
 
 class Binding(StrEnum):
-    """How an application of a role reaches its queue manager."""
+    """The binding of an application to its queue manager."""
 
     LOCAL = "local"
     CLIENT = "client"
@@ -66,10 +66,10 @@ class Binding(StrEnum):
 
 
 class LoadKind(StrEnum):
-    """When the next message is sent.
+    """The time at which the next message is sent.
 
-    `CLOSED`: as soon as the reply is in. `RATED`: when it is due, `per_second` times by each driver. `FLAT_OUT`: one
-    way, as fast as they are taken. `SEQUENTIAL`: a single application, verb after verb. `IDLE`: never.
+    `CLOSED`: as soon as the reply has arrived. `RATED`: when it is due, `per_second` times by each driver. `FLAT_OUT`:
+    one-way, as fast as they are accepted. `SEQUENTIAL`: a single application, verb after verb. `IDLE`: never.
     """
 
     CLOSED = "closed"
@@ -80,11 +80,11 @@ class LoadKind(StrEnum):
 
 
 class StopKind(StrEnum):
-    """What ends a sweep.
+    """The event that ends a sweep.
 
     `SWEEP`: its last point. `PEAK`: the rate no longer rises. `RESPONSE_TIME`: the mean response time passes `limit`
-    seconds. `CAPACITY`: nothing more fits or connects. `SAMPLES`: `limit` measurements for each point. `EVENT`: what
-    `text` tells has happened.
+    seconds. `CAPACITY`: nothing more fits or connects. `SAMPLES`: `limit` measurements for each point. `EVENT`: the
+    event in `text`.
     """
 
     SWEEP = "sweep"
@@ -97,7 +97,7 @@ class StopKind(StrEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """A published report. `name` is what commands call it; `text` joins its figures in published_results.csv."""
+    """A published report. `name` is its name in commands; `text` joins its figures in published_results.csv."""
 
     name: str
     title: str
@@ -110,7 +110,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Source:
-    """Where in a report a scenario is told, and how many of its figures are printed."""
+    """The location of a scenario in a report, and the number of its printed figures."""
 
     sections: str
     tables: str = ""
@@ -131,7 +131,7 @@ class Role:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is varied. `values` are run by the full form and `quick` by the short one; `printed` are the points for
+    """A swept parameter. `values` are run by the full form and `quick` by the short one; `printed` are the points for
     which the report has figures."""
 
     name: str
@@ -164,7 +164,8 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One scenario, in our own words. `compared` is what the report varies and one machine cannot: releases, models."""
+    """One scenario, in our own words. `compared` is varied by the report and cannot be varied on one machine: releases,
+    models."""
 
     id: str
     kind: ScenarioKind
@@ -193,7 +194,7 @@ class Scenario:
         return self.kind is ScenarioKind.SCENARIO
 
     def sweep(self, name: str) -> Sweep:
-        """The sweep of that name; KeyError when it has none."""
+        """Return the sweep of that name. Raises KeyError when there is none."""
         for each in self.sweeps:
             if each.name == name:
                 return each

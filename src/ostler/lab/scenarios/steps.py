@@ -18,17 +18,17 @@ _DIGITS_MAX: Final = 9
 _UNITS: Final = {"K": 1 << 10, "M": 1 << 20}
 _MOST: Final = 1_000_000
 _MOST_OF: Final = {"message_bytes": 104_857_600}
-"""What no run here comes near to. Clients, queues and bodies are all made before anything is measured."""
+"""More than any run here needs. Clients, queues and bodies are all made before anything is measured."""
 
 
 class ParametersError(Exception):
-    """What was asked for cannot be run. The message says why and what can."""
+    """The requested steps cannot be run. The message gives the reason and the alternatives."""
 
 
 @dataclass(frozen=True)
 class Step:
     """One point of each sweep. Steps of one `group` differ only in the first sweep, and a stop rule that is met ends
-    the group: the others go on."""
+    the group only."""
 
     number: int
     group: int
@@ -41,10 +41,10 @@ def steps(
     is_quick: bool = False,
     chosen: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[Step, ...]:
-    """The steps of the full or of the quick form; `chosen` has other points for some sweeps, as they were typed.
+    """Return the steps of the full or of the quick form; `chosen` has other points for some sweeps, as typed.
 
-    Points that need what is not there today are left out. ParametersError for sweeps that the scenario does not have,
-    points that make no sense, nothing left to run, and more than STEPS_MAX steps.
+    Points that need missing features are omitted. Raises ParametersError for unknown sweeps, invalid points, nothing
+    left to run, and more than STEPS_MAX steps.
     """
     chosen = chosen or {}
     known = {sweep.name: sweep for sweep in scenario.sweeps}
@@ -69,7 +69,7 @@ def steps(
 
 
 def _combined(names: list[str], axes: list[list[Point]]) -> tuple[Step, ...]:
-    """The first sweep goes fastest."""
+    """Return all combinations; the first sweep varies fastest."""
     first, *slower = axes
     found: list[Step] = []
     for group, rest in enumerate(product(*slower)):
@@ -80,11 +80,11 @@ def _combined(names: list[str], axes: list[list[Point]]) -> tuple[Step, ...]:
 
 
 def _put_together(sweep: Sweep, pieces: Sequence[str]) -> list[str]:
-    """Points as they were typed with commas in between: some points that are words have commas of their own."""
+    """Join points that were typed with commas in between: some points contain commas."""
     known = {str(point) for point in sweep.values}
     rest, found = list(pieces), list[str]()
     while rest:
-        # The longest that is a point; a piece that is none is told of later.
+        # The longest match that is a point; an invalid piece is reported later.
         length = next((count for count in range(len(rest), 1, -1) if ",".join(rest[:count]).strip() in known), 1)
         found.append(",".join(rest[:length]).strip())
         del rest[:length]
@@ -92,7 +92,7 @@ def _put_together(sweep: Sweep, pieces: Sequence[str]) -> list[str]:
 
 
 def _typed(sweep: Sweep, texts: Sequence[str]) -> list[Point]:
-    """Numbers for a sweep that has some, and words that it knows."""
+    """Return numbers for a numeric sweep, and known words."""
     if not texts:
         raise ParametersError(f"{sweep.name}: at least one point is wanted.")
     texts = _put_together(sweep, texts)

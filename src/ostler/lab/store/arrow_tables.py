@@ -1,4 +1,4 @@
-"""Sample tables as Arrow and Parquet have them."""
+"""Sample tables in Arrow and Parquet."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TYPES = {
 
 
 def arrow_schema(table: SampleTable) -> pa.Schema:
-    """The exact schema of each Parquet file of a table; its metadata names table and schema version."""
+    """Return the exact schema of each Parquet file of a table; its metadata has table and schema version."""
     listed = [pa.field(each.name, _TYPES[each.kind], nullable=each.optional) for each in table.columns]
     return pa.schema(listed, {TABLE_NAME: table.name.encode(), VERSION_NAME: str(SCHEMA_VERSION).encode()})
 
@@ -42,7 +42,7 @@ class TableFile:
         self.rows = 0
 
     def append(self, rows: Sequence[tuple[object, ...]]) -> None:
-        """One row group. Refuses rows that do not fit the schema."""
+        """Append one row group. Rejects rows that do not fit the schema."""
         constant = [
             pa.repeat(pa.scalar(value, self._schema.field(at).type), len(rows)) for at, value in enumerate(self._key)
         ]
@@ -55,5 +55,5 @@ class TableFile:
         self._writer.close()
 
     def abandon(self) -> None:
-        """Leave the file as it is: the writer would otherwise complete it when it goes, whatever became of the file."""
+        """Leave the file as it is: otherwise the writer would complete it when it is deleted."""
         self._writer.is_open = False

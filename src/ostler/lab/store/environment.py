@@ -1,4 +1,4 @@
-"""Where a run takes place: what its manifest says of machine, kernel, disk, versions and flavour."""
+"""The environment in a run's manifest: machine, kernel, disk, versions and flavour."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GIT_SECONDS_MAX = 10
 
 
 def describe_environment(directory: Path) -> dict[str, object]:
-    """All that bears on figures; `directory` is where queue managers are made."""
+    """Describe all that affects results; `directory` is where queue managers are made."""
     return {
         "machine": describe(directory),
         "kernel": {"release": platform.release(), "version": platform.version(), "architecture": platform.machine()},
@@ -56,7 +56,7 @@ def _descriptors() -> int:
 
 
 def _disk(directory: Path) -> dict[str, object]:
-    """The mounted file system a directory is on."""
+    """Describe the mounted file system of a directory."""
     usage = shutil.disk_usage(directory)
     found: dict[str, object] = {"total_bytes": usage.total, "free_bytes": usage.free}
     device = directory.stat().st_dev
@@ -72,7 +72,7 @@ def _disk(directory: Path) -> dict[str, object]:
 
 
 def revision(sources: Path) -> str:
-    """The git revision of the sources, with `+` when they were changed since; empty for an installed package."""
+    """Return the git revision of the sources, with `+` when they have changes; empty for an installed package."""
     git = shutil.which("git")
     if git is None or not any((parent / ".git").exists() for parent in sources.parents):
         return ""

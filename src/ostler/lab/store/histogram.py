@@ -1,9 +1,9 @@
-"""The fixed layout of latency histograms: a value falls into a bucket, and a bucket tells its bounds.
+"""The fixed layout of latency histograms: the bucket of a value, and the bounds of a bucket.
 
 Buckets are log-linear: 128 to each doubling. Values up to 255 have a bucket each; above, a bucket is at most 1/128 of
-its lowest value wide, so a bucket tells a value to 0.79 percent. It is the layout of an HdrHistogram of two digits,
-so the two agree bucket by bucket. The layout never depends on what was recorded: histograms of workers, seconds and
-runs are merged by adding the counts of equal buckets, and a merged histogram is the one of all values together.
+its lowest value wide, so it determines a value to 0.79 percent. It is the layout of an HdrHistogram of two digits, so
+the two agree bucket by bucket. The layout never depends on recorded values: histograms of workers, seconds and runs are
+merged by adding the counts of equal buckets, and a merged histogram is the one of all values together.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Final
 SUB_BUCKET_BITS: Final = 7
 SUB_BUCKETS: Final = 1 << SUB_BUCKET_BITS
 VALUE_BITS: Final = 42
-# 73 minutes in nanoseconds. What took longer counts as this long; the exact highest value is kept beside.
+# 73 minutes in nanoseconds. Longer times count as this long; the exact highest value is kept beside.
 VALUE_NS_MAX: Final = (1 << VALUE_BITS) - 1
 BUCKETS: Final = (VALUE_BITS - SUB_BUCKET_BITS + 1) * SUB_BUCKETS
-# How far the value of a bucket, its highest, may be above any value in it.
+# The most by which the value of a bucket, its highest, exceeds any value in it.
 ERROR_FRACTION_MAX: Final = 1 / SUB_BUCKETS
 PERCENT_PARTS: Final = 10_000
 
 
 def bucket_of(value_ns: int) -> int:
-    """The bucket of a value; negative values count as 0."""
+    """Return the bucket of a value; negative values count as 0."""
     if value_ns < SUB_BUCKETS:
         return value_ns if value_ns > 0 else 0
     if value_ns > VALUE_NS_MAX:
@@ -39,13 +39,13 @@ def _shift_of(bucket: int) -> int:
 
 
 def lowest_of(bucket: int) -> int:
-    """The lowest value that falls into a bucket."""
+    """Return the lowest value of a bucket."""
     shift = _shift_of(bucket)
     return (bucket - (shift << SUB_BUCKET_BITS)) << shift
 
 
 def highest_of(bucket: int) -> int:
-    """The highest value that falls into a bucket: what percentiles are told by."""
+    """Return the highest value of a bucket, which percentiles are reported by."""
     shift = _shift_of(bucket)
     return ((bucket - (shift << SUB_BUCKET_BITS) + 1) << shift) - 1
 
@@ -57,9 +57,9 @@ def merge(into: dict[int, int], counts: Mapping[int, int]) -> None:
 
 
 def rank_of(percent: float, count: int) -> int:
-    """Which of `count` values in order is the percentile: the first with at least that part at or below it.
+    """Return the rank of a percentile among `count` values: the first with at least that part at or below it.
 
-    In whole numbers, so that 99.9 percent of 1,000 is the 999th and not, by a rounding error, the 1,000th.
+    Computed in whole numbers, so that 99.9 percent of 1,000 is the 999th and not, by a rounding error, the 1,000th.
     """
     parts = round(percent * PERCENT_PARTS)
     assert 0 <= parts <= 100 * PERCENT_PARTS
@@ -67,7 +67,7 @@ def rank_of(percent: float, count: int) -> int:
 
 
 def percentile_ns(counts: Mapping[int, int], percent: float, highest_ns: int) -> int:
-    """A percentile of a histogram whose exact highest value is known; 0 when nothing was recorded.
+    """Return a percentile of a histogram whose exact highest value is known; 0 when nothing was recorded.
 
     Never below the exact percentile, and above it by less than `ERROR_FRACTION_MAX` of it.
     """
@@ -76,6 +76,6 @@ def percentile_ns(counts: Mapping[int, int], percent: float, highest_ns: int) ->
     for bucket in sorted(counts):
         passed += counts[bucket]
         if passed >= rank:
-            # The last bucket has no bound of its own: whatever took too long for the layout is in it.
+            # The last bucket has no upper bound: it contains all times too long for the layout.
             return highest_ns if bucket == BUCKETS - 1 else min(highest_of(bucket), highest_ns)
     return 0

@@ -1,7 +1,8 @@
-"""What a run is: where it ran, with what, what was to be measured, and how it ended. One JSON file for each run.
+"""The manifest of a run: where it ran, its parameters, the planned points, and how it ended. One JSON file for each
+run.
 
-The file is replaced as a whole, so it is always there and always readable. What was measured is not told by it but by
-the segments beside it: a segment that is there is complete.
+The file is replaced as a whole, so it always exists and is always readable. The segments beside it, not the manifest,
+show what was measured: a segment that exists is complete.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Value = str | int | float | bool | None
 
 
 class RunUnreadable(Exception):
-    """A directory is no run, or one this version cannot read. The text says what to do."""
+    """A directory is not a run, or one that this version cannot read. The text has advice."""
 
 
 class RunState(StrEnum):
@@ -32,7 +33,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True)
 class PlannedPoint:
-    """What is measured as one: a contestant in a step of the sweep, for the first, second, ... time."""
+    """A unit of measurement: a contestant in a step of the sweep, for the first, second, ... time."""
 
     contestant: str
     step: int
@@ -46,7 +47,7 @@ class PlannedPoint:
 
 @dataclass(frozen=True)
 class SkippedPoint:
-    """A point that was planned and is not wanted any more, because of a stop rule."""
+    """A planned point that is not needed any more, because of a stop rule."""
 
     contestant: str
     step: int
@@ -60,7 +61,7 @@ class SkippedPoint:
 
 @dataclass(frozen=True)
 class RunFlag:
-    """Why figures of the whole run are doubtful. Flags of one phase are rows of the table of events."""
+    """A problem of the whole run. Flags of one phase are rows of the table of events."""
 
     name: str
     text: str
@@ -68,7 +69,8 @@ class RunFlag:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`environment` has machine, kernel, disk, versions and flavour; `parameters` are those of the whole run."""
+    """The manifest. `environment` has machine, kernel, disk, versions and flavour; `parameters` are those of the whole
+    run."""
 
     run: str
     scenario: str
@@ -86,7 +88,7 @@ class Manifest:
     schema_version: int = SCHEMA_VERSION
 
     def flagged(self, name: str, text: str) -> Manifest:
-        """With one more flag; the same flag is not raised twice."""
+        """Return the manifest with one more flag; the same flag is not added twice."""
         flag = RunFlag(name, text)
         return self if flag in self.flags else replace(self, flags=(*self.flags, flag))
 
@@ -112,7 +114,8 @@ def _from_json(content: dict[str, object]) -> Manifest:
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a run; RunUnreadable when there is none, or it is of a newer schema or no manifest at all."""
+    """Return the manifest of a run. Raises RunUnreadable when there is none, it has a newer schema or is not a
+    manifest."""
     path = directory / MANIFEST
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -135,12 +138,12 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
-    """Replace the manifest, whole or not at all."""
+    """Replace the manifest atomically."""
     write_whole(directory / MANIFEST, json.dumps(asdict(manifest), indent=1) + "\n")
 
 
 def write_whole(path: Path, text: str) -> None:
-    """A file with this text, or the one there was before, whenever the machine stops."""
+    """Write a file atomically: it has this text or the previous one, whenever the machine stops."""
     fresh = path.with_name(path.name + ".new")
     with open(fresh, "w", encoding="utf-8") as file:
         file.write(text)
@@ -151,7 +154,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Make sure that names in a directory are on storage."""
+    """Force the names in a directory to storage."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

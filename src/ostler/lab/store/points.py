@@ -1,6 +1,6 @@
-"""What each point of a run came to: rate, latencies and processor time in its measured phase.
+"""The result of each point of a run: rate, latencies and processor time in its measured phase.
 
-For the table at the end of a run and for comparing runs at once. Reports are made by the pipeline from the same files.
+For the table at the end of a run and for immediate comparisons. The pipeline makes reports from the same files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Timed:
 class MeasuredPoint:
     """A point. `cpu_us` is by role, user and system, within the window; `log_us` by role, of threads that write logs.
 
-    `steal_percent` is of the machine, unknown when not sampled.
+    `steal_percent` is of the machine, None when not sampled.
     """
 
     contestant: str
@@ -51,18 +51,18 @@ class MeasuredPoint:
     steal_percent: float | None
     flags: tuple[str, ...]
     rate_per_second: float | None = None
-    """The rate that was asked for, of all clients together; None unless it was fixed."""
+    """The fixed rate of all clients together; None unless it was fixed."""
     parameters: dict[str, str] = field(default_factory=dict)
     log_us: dict[str, float] = field(default_factory=dict)
 
     def cpu_us_per_operation(self, role: str, operation: str) -> float | None:
-        """Processor time of a role for each completed operation."""
+        """Return the processor time of a role for each completed operation."""
         timed, cpu = self.operations.get(operation), self.cpu_us.get(role)
         return sum(cpu) / timed.count if timed and cpu and timed.count else None
 
 
 def _rows(run: StoredRun, table: str) -> dict[PointKey, list[dict[str, object]]]:
-    """The rows of measured phases, by point."""
+    """Return the rows of measured phases, by point."""
     found: dict[PointKey, list[dict[str, object]]] = defaultdict(list)
     for row in run.table(table).to_pylist():
         if row["phase"] == MEASURED:
@@ -81,7 +81,7 @@ def _optional(value: object) -> float | None:
 
 
 def _texts(value: object) -> dict[str, str]:
-    """A map, which arrives as pairs."""
+    """Return a map, which is stored as pairs."""
     pairs = value if isinstance(value, list) else []
     return {str(name): str(text) for name, text in pairs}
 
@@ -104,7 +104,7 @@ def _steal_percent(rows: list[dict[str, object]]) -> float | None:
 
 
 def _histograms(run: StoredRun) -> dict[tuple[PointKey, str], dict[int, int]]:
-    """Histograms of measured phases by point and operation: merged by adding, as anybody would."""
+    """Return the histograms of measured phases by point and operation, merged by adding."""
     names = ["contestant", "step", "repetition", "phase", "operation", "bucket"]
     found: dict[tuple[PointKey, str], dict[int, int]] = defaultdict(dict)
     for row in run.table("latency").group_by(names).aggregate([("count", "sum")]).to_pylist():
@@ -115,7 +115,7 @@ def _histograms(run: StoredRun) -> dict[tuple[PointKey, str], dict[int, int]]:
 
 
 def _share(rows: list[dict[str, object]], seconds: float) -> float:
-    """Where observers were late, samples cover more than the window: its share is taken."""
+    """Return the share of the window: where observers were late, samples cover more than it."""
     lengths: dict[int, int] = defaultdict(int)
     for row in rows:
         second = _number(row, "second")
@@ -125,7 +125,7 @@ def _share(rows: list[dict[str, object]], seconds: float) -> float:
 
 
 def _processor_time(rows: list[dict[str, object]], share: float) -> dict[str, tuple[float, float]]:
-    """User and system by role."""
+    """Return user and system time by role."""
     found: dict[str, tuple[float, float]] = {}
     for row in rows:
         user, system = found.get(str(row["role"]), (0.0, 0.0))
@@ -137,7 +137,7 @@ def _processor_time(rows: list[dict[str, object]], share: float) -> dict[str, tu
 
 
 def _log_time(rows: list[dict[str, object]], share: float) -> dict[str, float]:
-    """Of the threads that write logs, user and system together, by role. Part of the time of their processes."""
+    """Return user and system time of the threads that write logs, by role; a part of their processes' time."""
     found: dict[str, float] = defaultdict(float)
     for row in rows:
         if str(row["name"]).startswith(LOG_THREAD):
@@ -146,7 +146,7 @@ def _log_time(rows: list[dict[str, object]], share: float) -> dict[str, float]:
 
 
 def measured_points(run: StoredRun) -> list[MeasuredPoint]:
-    """All points that were measured, in the order they were."""
+    """Return all measured points, in the order of measurement."""
     histograms = _histograms(run)
     operations, processes, machines = _rows(run, "operation"), _rows(run, "process"), _rows(run, "machine")
     events, threads = _rows(run, "event"), _rows(run, "thread")

@@ -1,6 +1,6 @@
-"""What a worker counts: operations and latencies by second, small enough to be sent when a phase ends.
+"""Counts of a worker: operations and latencies by second, small enough to be sent when a phase ends.
 
-Nothing here knows Parquet: a load driver imports this and no more.
+It does not import Parquet: this is all that a load driver needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class _Second:
-    """What one operation came to in one second."""
+    """The counts of one operation in one second."""
 
     def __init__(self) -> None:
         self.counts: dict[int, int] = {}
@@ -29,7 +29,7 @@ class _Second:
 
 
 class OperationRecorder:
-    """Counts one operation. The second that goes on is at hand, so that recording does not search for it."""
+    """Counts one operation. The current second is cached, so that recording does not search for it."""
 
     def __init__(self, began_ns: int) -> None:
         self.seconds: dict[int, _Second] = {}
@@ -38,7 +38,7 @@ class OperationRecorder:
         self._second = self.seconds[0] = _Second()
 
     def _turn_to(self, now_ns: int) -> None:
-        """Have the second of a time at hand. What ended before the phase began counts in its first second."""
+        """Switch to the second of a time. Operations that ended before the phase began count in its first second."""
         number = max(0, now_ns - self._began_ns) // _SECOND_NS
         self._from_ns = self._began_ns + number * _SECOND_NS
         found = self.seconds.get(number)
@@ -47,7 +47,7 @@ class OperationRecorder:
         self._second = found
 
     def record(self, due_ns: int, ended_ns: int, late: bool = False) -> None:
-        """An operation that completed. It belongs to the second in which it ended, and counts from when it was due."""
+        """Record a completed operation. It belongs to the second in which it ended, and counts from when it was due."""
         if not 0 <= ended_ns - self._from_ns < _SECOND_NS:
             self._turn_to(ended_ns)
         latency_ns = ended_ns - due_ns
@@ -70,7 +70,7 @@ class OperationRecorder:
             counts[bucket] = 1
 
     def fail(self, ended_ns: int) -> None:
-        """An operation that ended with an error, or was given up."""
+        """Record an operation that ended with an error, or was abandoned."""
         self._turn_to(ended_ns)
         self._second.failed += 1
 
@@ -83,22 +83,22 @@ class LatencyRecorder:
         self._operations: dict[str, OperationRecorder] = {}
 
     def operation(self, name: str) -> OperationRecorder:
-        """What counts one operation: to be held by whoever records many."""
+        """Return the counter of one operation; keep it to record many."""
         found = self._operations.get(name)
         if found is None:
             found = self._operations[name] = OperationRecorder(self._began_ns)
         return found
 
     def record(self, operation: str, due_ns: int, ended_ns: int, late: bool = False) -> None:
-        """An operation that completed."""
+        """Record a completed operation."""
         self.operation(operation).record(due_ns, ended_ns, late)
 
     def fail(self, operation: str, ended_ns: int) -> None:
-        """An operation that ended with an error, or was given up."""
+        """Record an operation that ended with an error, or was abandoned."""
         self.operation(operation).fail(ended_ns)
 
     def _counted(self) -> Iterator[tuple[str, int, _Second]]:
-        """Seconds in which anything happened, in order of operation and second."""
+        """Yield seconds with counts, in order of operation and second."""
         for name in sorted(self._operations):
             seconds = self._operations[name].seconds
             for number in sorted(seconds):
@@ -106,9 +106,9 @@ class LatencyRecorder:
                     yield name, number, seconds[number]
 
     def rows(self, worker: int) -> Iterator[OperationRow | LatencyRow]:
-        """All that was counted, in order of operation and second."""
+        """Yield all counts as rows, in order of operation and second."""
         for name, number, found in self._counted():
-            # Zero would be taken for the lowest latency of all.
+            # Zero would look like the lowest latency of all.
             lowest, highest = (found.lowest_ns, found.highest_ns) if found.count else (None, None)
             counted = (found.count, found.failed, found.late)
             yield OperationRow(worker, number, name, *counted, lowest, highest, found.total_ns)
@@ -116,7 +116,7 @@ class LatencyRecorder:
                 yield LatencyRow(worker, number, name, bucket, found.counts[bucket])
 
     def pack(self) -> str:
-        """All that was counted as one line, to be sent to another process."""
+        """Return all counts as one line, to be sent to another process."""
         lines: list[list[object]] = []
         for name, number, found in self._counted():
             figures = [found.count, found.failed, found.late, found.lowest_ns, found.highest_ns, found.total_ns]
@@ -125,7 +125,7 @@ class LatencyRecorder:
 
 
 def unpack(line: str) -> LatencyRecorder:
-    """What another process counted. Refuses a line that does not add up: it was cut, or is of something else."""
+    """Return the counts of another process. Rejects a line that is inconsistent: it is truncated, or something else."""
     began_ns, lines = json.loads(line)
     recorder = LatencyRecorder(began_ns)
     for name, number, figures, counts in lines:

@@ -1,4 +1,4 @@
-"""Roles of processes, as samples name them: the words that the laboratory and the pipeline share."""
+"""The roles of processes in samples: words that the laboratory and the pipeline share."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Final
 QUEUE_MANAGER: Final = "queue-manager"
 DRIVER: Final = "driver"
 NEIGHBOUR: Final = "neighbour"
-"""Whoever takes something away from those who are measured, on purpose."""
+"""A process that takes resources away from measured ones, on purpose."""
 PEER: Final = "peer"
 PROBE: Final = "probe"
 LABORATORY: Final = "laboratory"
-# Of two that are joined, a role says which: that of requesters and producers is near, the other one far.
+# The role of one of two joined brokers has its end: that of requesters and producers is near, the other one far.
 NEAR: Final = "near"
 FAR: Final = "far"
 END: Final = "/"
-"""Between a role and the end that it is at."""
+"""The separator between a role and its end."""
 
 LOG_THREAD: Final = "ostler-log"
-"""How names of the threads begin that write logs; the kernel knows them where Python tells it."""
+"""The prefix of the names of threads that write logs, where Python sets the kernel's names."""
 
 
 def role_at(role: str, end: str) -> str:
-    """The role of one of two that are joined: queue-manager/far."""
+    """Return the role of one of two joined brokers: queue-manager/far."""
     return f"{role}{END}{end}"
 
 
 def role_kind(role: str) -> str:
-    """A role without the end that it is at."""
+    """Return a role without its end."""
     return role.partition(END)[0]
 
 
 def role_end(role: str) -> str:
-    """Near or far; empty for whoever has no partner."""
+    """Return near or far; empty without a partner."""
     return role.partition(END)[2]

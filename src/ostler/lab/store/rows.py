@@ -122,7 +122,7 @@ class EventRow(NamedTuple):
 
 
 Row = OperationRow | LatencyRow | ProcessRow | ThreadRow | MachineRow | StatisticRow | EventRow
-"""What may be added to a segment; its one `PhaseRow` is given when it is committed."""
+"""A row of a segment; its one `PhaseRow` is given when it is committed."""
 
 TABLE_OF: dict[type[PhaseRow] | type[Row], schema.SampleTable] = {
     PhaseRow: schema.PHASE,

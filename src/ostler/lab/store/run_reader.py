@@ -1,7 +1,7 @@
-"""Reading a run: what it says of itself, its phases, and its tables.
+"""The reader of a run: its manifest, its phases, and its tables.
 
-Reads what the schema promises and nothing else. A run that is being written, or was cut, can be read at any time:
-there are only complete phases to be seen.
+It reads what the schema defines and nothing else. A run that is being written, or was killed, can be read at any time:
+only complete phases are visible.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ostler.lab.store.segments import MEASURED, SEGMENTS, SegmentKey, SegmentNot
 
 
 class RunCondition(StrEnum):
-    """How a run is to be taken."""
+    """The condition of a stored run."""
 
     RUNNING = "running"
     COMPLETE = "complete"
@@ -31,7 +31,7 @@ class RunCondition(StrEnum):
 
 @dataclass(frozen=True)
 class Segment:
-    """A committed phase; `note` is empty, and `damage` says why, when it cannot be used."""
+    """A committed phase. When it cannot be used `note` is empty, and `damage` has the reason."""
 
     directory: Path
     note: SegmentNote | None
@@ -53,17 +53,17 @@ class StoredRun:
 
     @property
     def keys(self) -> list[SegmentKey]:
-        """The phases that were measured, in the order they were begun."""
+        """Return the measured phases, in the order they were begun."""
         return [segment.note.key for segment in self.segments if segment.note is not None]
 
     def remaining(self) -> list[PlannedPoint]:
-        """Planned points that are neither measured nor skipped."""
+        """Return planned points that are neither measured nor skipped."""
         settled = {key.point for key in self.keys if key.phase == MEASURED}
         settled |= {each.key for each in self.manifest.skipped}
         return [point for point in self.manifest.points if point.key not in settled]
 
     def files(self, table: str) -> list[Path]:
-        """The Parquet files of a table, in order; those of damaged segments are left out."""
+        """Return the Parquet files of a table, in order, without those of damaged segments."""
         return [
             segment.directory / f"{stored.table}.parquet"
             for segment in self.segments
@@ -73,7 +73,7 @@ class StoredRun:
         ]
 
     def table(self, name: str) -> pa.Table:
-        """All rows of a table; without rows when there are none. RunUnreadable when a file is not what it should be."""
+        """Return all rows of a table. Raises RunUnreadable when a file is not valid."""
         schema = arrow_schema(TABLES[name])
         return pa.concat_tables([schema.empty_table(), *(_read(path, schema) for path in self.files(name))])
 
@@ -104,8 +104,8 @@ def _segment(directory: Path, run: str) -> Segment:
 
 
 def read_run(directory: Path) -> StoredRun:
-    """Open a run; RunUnreadable, with what to do, when it is none or of a newer schema."""
-    # Asked first: a run that ends meanwhile is then seen as running, never as interrupted.
+    """Open a run. Raises RunUnreadable, with advice, when it is none or has a newer schema."""
+    # Checked first: a run that ends meanwhile then appears as running, never as interrupted.
     owned = is_owned(directory)
     manifest = read_manifest(directory)
     condition = RunCondition(manifest.state)
@@ -118,7 +118,7 @@ def read_run(directory: Path) -> StoredRun:
 
 
 def stored_runs(runs: Path) -> list[Path]:
-    """The directories of all runs below a directory, by name; those being made are not there yet."""
+    """Return the directories of all runs below a directory, by name; those being created do not appear yet."""
     if not runs.is_dir():
         return []
     return sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))

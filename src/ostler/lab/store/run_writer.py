@@ -57,23 +57,23 @@ _DAMAGED = (OSError, ValueError, KeyError, TypeError)
 
 
 def now_text() -> str:
-    """The time as manifests have it."""
+    """Return the time in the format of manifests."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def new_run_name(scenario: str) -> str:
-    """A name that sorts by time and that no other run has."""
+    """Return a unique name that sorts by time."""
     return f"{scenario}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
 def is_owned(directory: Path) -> bool:
-    """Whether a living process is writing the run."""
+    """Return whether a living process is writing the run."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY)
     except OSError:
         return False
     try:
-        # Shared, so that two who ask do not see each other.
+        # Shared, so that two readers do not see each other.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -83,12 +83,12 @@ def is_owned(directory: Path) -> bool:
 
 
 def committed_segments(directory: Path) -> list[Path]:
-    """The directories of all committed segments, in the order they were begun."""
+    """Return the directories of all committed segments, in the order they were begun."""
     return sorted(path for path in (directory / SEGMENTS).iterdir() if path.is_dir())
 
 
 class RunWriter:
-    """The owner of a run. `durable=False` leaves forcing to the system: enough for a kill, not for a power cut."""
+    """The owner of a run. `durable=False` leaves forcing to the system: enough for a kill, not for a power failure."""
 
     def __init__(self, directory: Path, manifest: Manifest, lock: int, durable: bool) -> None:
         self.directory = directory
@@ -102,7 +102,7 @@ class RunWriter:
 
     @classmethod
     def create(cls, runs: Path, manifest: Manifest, durable: bool = True) -> RunWriter:
-        """A new run below `runs`. Its directory appears with its manifest in it."""
+        """Create a run below `runs`. Its directory appears with its manifest in it."""
         directory = runs / manifest.run
         fresh = runs / f".{manifest.run}.new"
         if directory.exists():
@@ -123,7 +123,7 @@ class RunWriter:
 
     @classmethod
     def resume(cls, directory: Path, durable: bool = True) -> RunWriter:
-        """Go on with a run that is not complete. Phases of points that were not finished are set aside."""
+        """Resume a run that is not complete. Phases of unfinished points are quarantined."""
         manifest = read_manifest(directory)
         if manifest.state == RunState.COMPLETE:
             raise RunUnreadable(f"{directory.name} is complete: there is nothing to resume. Start a new run.")
@@ -145,7 +145,7 @@ class RunWriter:
         return run
 
     def _tidy(self) -> None:
-        """Keep the phases of finished points, and set aside those that will be measured again."""
+        """Keep the phases of finished points, and quarantine those that will be measured again."""
         for path in (self.directory / UNFINISHED).iterdir():
             shutil.rmtree(path)
         found = {path: self._key_of(path) for path in committed_segments(self.directory)}
@@ -167,7 +167,7 @@ class RunWriter:
         self._write(manifest)
 
     def _key_of(self, segment: Path) -> SegmentKey | None:
-        """None for a segment that is damaged, or of another run: nobody could read it."""
+        """Return None for a segment that is damaged, or belongs to another run."""
         try:
             note = read_note(segment)
             is_whole = note.run == self.manifest.run and not any(damage_of(segment, each) for each in note.files)
@@ -185,32 +185,32 @@ class RunWriter:
         self.manifest = manifest
 
     def plan(self, points: Iterable[PlannedPoint]) -> None:
-        """Add points that are to be measured; those already planned stay as they are."""
+        """Add points to measure; those already planned stay as they are."""
         known = {point.key for point in self.manifest.points}
         fresh = [point for point in points if point.key not in known]
         self._write(replace(self.manifest, points=(*self.manifest.points, *fresh)))
 
     def skip(self, point: PlannedPoint, reason: str) -> None:
-        """A planned point need not be measured, because a stop rule ended the sweep before."""
+        """Skip a planned point, because a stop rule ended the sweep before."""
         skipped = SkippedPoint(point.contestant, point.step, point.repetition, reason)
         self._write(replace(self.manifest, skipped=(*self.manifest.skipped, skipped)))
 
     def remaining(self) -> list[PlannedPoint]:
-        """Planned points that are neither measured nor skipped, as planned."""
+        """Return planned points that are neither measured nor skipped, in the order of the plan."""
         settled = {key.point for key in self._done if key.phase == MEASURED}
         settled |= {each.key for each in self.manifest.skipped}
         return [point for point in self.manifest.points if point.key not in settled]
 
     def flag(self, name: str, text: str) -> None:
-        """Say why the run's figures are doubtful. Flags stay, whatever comes later."""
+        """Flag the run with a problem. Flags stay, whatever comes later."""
         self._write(self.manifest.flagged(name, text))
 
     def amend_environment(self, found: Mapping[str, object]) -> None:
-        """Add what became known only later: versions of peers, noise."""
+        """Add facts that became known later: versions of peers, noise."""
         self._write(replace(self.manifest, environment={**self.manifest.environment, **found}))
 
     def begin(self, point: PlannedPoint, phase: str) -> SegmentWriter:
-        """A segment for a phase of a point. Several may be open; each phase of a point is committed once."""
+        """Begin a segment for a phase of a point. Several may be open; each phase of a point is committed once."""
         assert not self._ended
         key = SegmentKey(*point.key, phase)
         taken = [each.key for each in self._open if not each.is_abandoned]
@@ -222,7 +222,7 @@ class RunWriter:
         return segment
 
     def finish(self) -> None:
-        """All is measured; or if not, the run is partial."""
+        """End the run. If points are missing, the run is partial."""
         remaining = self.remaining()
         if remaining:
             self.stop(f"{len(remaining)} of {len(self.manifest.points)} points were not measured")
@@ -261,13 +261,13 @@ class RunWriter:
         try:
             self.stop(reason)
         except RunNotWritten:
-            # On a full disk the end cannot be told: the run then looks as after a kill, which is handled as well.
+            # On a full disk the end cannot be recorded: the run then looks as after a kill, which is handled as well.
             if error is None:
                 raise
 
 
 def _locked(directory: Path) -> int:
-    """Own a run as long as the descriptor is open: a lock that the kernel gives back when the process dies."""
+    """Own a run as long as the descriptor is open: a lock that the kernel releases when the process dies."""
     descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

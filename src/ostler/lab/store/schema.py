@@ -1,8 +1,8 @@
-"""The sample schema: which tables a run has, with every column, its type, unit and meaning.
+"""The sample schema: the tables of a run, with every column, its type, unit and meaning.
 
-This is the contract between the laboratory, which writes, and whoever reads: change it, and `SCHEMA_VERSION` goes up.
-Types are such that Spark, Arrow and everything else that reads Parquet agree about them: no unsigned integers, no
-nanosecond timestamps, no nesting but one map.
+This is the contract between the laboratory, which writes, and all readers: a change increments `SCHEMA_VERSION`. Spark,
+Arrow and everything else that reads Parquet agree about these types: no unsigned integers, no nanosecond timestamps, no
+nesting but one map.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SCHEMA_VERSION = 1
 
 
 class ColumnKind(StrEnum):
-    """What a column holds."""
+    """The type of a column."""
 
     TEXT = "string"
     INTEGER = "int32"
@@ -26,7 +26,7 @@ class ColumnKind(StrEnum):
 
 
 class Aggregation(StrEnum):
-    """How values of one column are put together over rows: workers, processes, seconds."""
+    """The way to aggregate values of a column over rows: workers, processes, seconds."""
 
     KEY = "key"
     SUM = "sum"
@@ -41,7 +41,7 @@ class SampleColumn:
     kind: ColumnKind
     adding: Aggregation
     text: str
-    # May be empty, where the system does not tell.
+    # May be empty, where the system does not report it.
     optional: bool = False
 
 
@@ -53,7 +53,7 @@ class SampleTable:
 
     @property
     def own_columns(self) -> tuple[SampleColumn, ...]:
-        """Those that are not the same in all rows of a segment."""
+        """Return the columns that differ within a segment."""
         return self.columns[len(KEY) :]
 
 

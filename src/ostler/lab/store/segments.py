@@ -1,8 +1,8 @@
-"""Segments: the samples of one phase, in a directory that is there whole or not at all.
+"""Segments: the samples of one phase, in a directory that exists completely or not at all.
 
 Files are written in `unfinished/`, and the directory is moved to `segments/` when all of them are on storage: that one
-rename commits the phase. So whoever reads `segments/*/<table>.parquet` sees complete phases only, whatever became of
-the process that wrote them.
+rename commits the phase. So readers of `segments/*/<table>.parquet` see complete phases only, whatever became of the
+process that wrote them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _CHUNK_BYTES = 1 << 20
 
 
 class RunNotWritten(Exception):
-    """Samples could not be written. What was committed before is safe. The text says what to do."""
+    """Samples could not be written. Everything committed before is safe. The text has advice."""
 
 
 @dataclass(frozen=True)
 class SegmentKey:
-    """Which phase of which point."""
+    """The phase of a point."""
 
     contestant: str
     step: int
@@ -59,7 +59,7 @@ class SegmentKey:
 
 @dataclass(frozen=True)
 class StoredFile:
-    """What the file of a table must be to be the one that was written."""
+    """The properties of a table's file as it was written."""
 
     table: str
     rows: int
@@ -85,7 +85,7 @@ class SegmentNote:
 
 
 def read_note(directory: Path) -> SegmentNote:
-    """What a segment tells of itself; OSError, ValueError, KeyError or TypeError when it is damaged."""
+    """Return the note of a segment. Raises OSError, ValueError, KeyError or TypeError when it is damaged."""
     content = json.loads((directory / SEGMENT).read_text(encoding="utf-8"))
     content["files"] = tuple(StoredFile(**each) for each in content["files"])
     return SegmentNote(**content)
@@ -101,7 +101,7 @@ def crc32_of(path: Path) -> int:
 
 
 def damage_of(directory: Path, stored: StoredFile) -> str:
-    """Why the file of a table is not the one that was written; empty when it is."""
+    """Return the reason why the file of a table is not the one that was written; empty when it is."""
     path = directory / f"{stored.table}.parquet"
     if not path.is_file():
         return f"{path.name} is missing"
@@ -111,16 +111,16 @@ def damage_of(directory: Path, stored: StoredFile) -> str:
 
 
 class SegmentWriter:
-    """Takes the samples of one phase. Ends with `commit` or `abandon`; nothing is seen of it before.
+    """Receives the samples of one phase. Ends with `commit` or `abandon`; nothing is visible before.
 
-    `add` keeps rows in memory and goes to the disk only for every half a million of a table; `commit` writes, forces
-    and renames, which takes milliseconds of a disk and a core: call it when nobody is being measured.
+    `add` keeps rows in memory and writes only every half a million of a table; `commit` writes, forces and renames,
+    which takes milliseconds of a disk and a core: call it when nothing is being measured.
     """
 
     def __init__(
         self, directory: Path, number: int, run: str, key: SegmentKey, durable: bool, done: dict[SegmentKey, Path]
     ) -> None:
-        """`done` is told of the segment when it is committed."""
+        """Begin the segment. `done` is called when it is committed."""
         if key.phase not in PHASES:
             raise ValueError(f"{key.phase} is not a phase; there are {', '.join(PHASES)}")
         self.key = key
@@ -139,7 +139,7 @@ class SegmentWriter:
             self._place.mkdir()
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Rows of any tables, in any order; from any thread: an observer adds beside those who drive."""
+        """Add rows of any tables, in any order, from any thread: an observer adds beside the drivers."""
         with self._adding:
             assert not self._ended
             for row in rows:
@@ -163,7 +163,7 @@ class SegmentWriter:
         rows.clear()
 
     def commit(self, phase: PhaseRow) -> Path:
-        """Make the phase part of the run; its directory. After an error nothing of it is part of the run."""
+        """Make the phase part of the run, and return its directory. After an error nothing of it is part of the run."""
         assert not self._ended
         self._take(TABLE_OF[PhaseRow], phase)
         try:
@@ -202,7 +202,7 @@ class SegmentWriter:
             os.fsync(descriptor)
 
     def abandon(self) -> None:
-        """Forget the phase. Does nothing after `commit`."""
+        """Discard the phase. Does nothing after `commit`."""
         if self._ended:
             return
         self._ended = self.is_abandoned = True
@@ -211,13 +211,13 @@ class SegmentWriter:
             try:
                 file.close()
             except OSError:
-                # A full disk: what could not be written is to be forgotten anyway.
+                # A full disk: the unwritten data is to be discarded anyway.
                 continue
         shutil.rmtree(self._place, ignore_errors=True)
 
 
 class explain_errors:  # noqa: N801 - reads as a word where it is used
-    """Tell errors of the disk in words that say what to do."""
+    """Turns errors of the disk into messages with advice."""
 
     def __init__(self, run: Path) -> None:
         self._run = run

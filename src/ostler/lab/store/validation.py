@@ -1,4 +1,4 @@
-"""Whether the samples of a run keep the rules of the schema. Each violation is told with its segment."""
+"""Checks that the samples of a run keep the rules of the schema. Each violation is reported with its segment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMED = ["worker", "second", "operation"]
 
 @dataclass(frozen=True)
 class Problem:
-    """A rule that is broken; `segment` is empty when it is one of the whole run."""
+    """A violated rule; `segment` is empty for a rule of the whole run."""
 
     segment: str
     rule: str
@@ -33,7 +33,7 @@ class Problem:
 
 
 def validate(run: StoredRun) -> list[Problem]:
-    """All rules on all samples; an empty list for a sound run. That a run is partial is not a problem."""
+    """Check all rules on all samples; an empty list means a sound run. A partial run is not a problem."""
     problems: list[Problem] = []
     seen: dict[SegmentKey, str] = {}
     for segment in run.segments:
@@ -102,7 +102,7 @@ def _row_problems(name: str, table: pa.Table, note: SegmentNote) -> Iterator[tup
 
 
 def _histogram_problems(tables: dict[str, pa.Table]) -> Iterator[tuple[str, str]]:
-    """Histograms must agree with the exact figures beside them."""
+    """Check histograms against the exact values beside them."""
     empty = {each.name: arrow_schema(each).empty_table() for each in (OPERATION, LATENCY)}
     timed = tables.get(OPERATION.name, empty[OPERATION.name]).select([*_TIMED, "count", "lowest_ns", "highest_ns"])
     counted = tables.get(LATENCY.name, empty[LATENCY.name]).group_by(_TIMED)
