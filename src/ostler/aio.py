@@ -25,7 +25,7 @@ from ostler.client.aio.async_queue import AsyncBrowser, AsyncQueue
 from ostler.client.aio.async_topic import AsyncSubscription, AsyncTopic
 from ostler.client.link.loop_dialler import LoopDialler
 from ostler.client.locate.connect_parameters import Binding, Reconnect
-from ostler.client.locate.connecting import Tls, open_session, parameters_of
+from ostler.client.locate.connecting import Tls, connect_parameters, open_session
 from ostler.client.mqi.put_get import Bound
 from ostler.engine import syncpoint
 from ostler.model.errors import MQError
@@ -63,7 +63,7 @@ async def connect(
     sockets, as many as the channel's SHARECNV allows.
     """
     name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
-    parameters = parameters_of(
+    parameters = connect_parameters(
         name, connection_name, binding, channel, user, password, tls, reconnect, application, ccdt, data
     )
     return AsyncConnection(await open_session(LoopDialler(), queue_manager, parameters, create))

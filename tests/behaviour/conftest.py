@@ -20,7 +20,7 @@ import pytest
 from tests.free_ports import free_port
 
 from ostler import mqi
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.mqi.put_get import bind, bound_connection
@@ -333,7 +333,7 @@ class Site:
     def _start_again(self) -> None:
         self.manager = QueueManager(self.manager.directory)
         self.manager.start()
-        running.announce(self.manager)
+        registry.register(self.manager)
         self.programs = []
         self._server = None
         self._port = 0
@@ -371,7 +371,7 @@ def new_site(directory: Path, log: LogSection | None = None, tuning: str = "") -
     manager = QueueManager(made)
     manager.start()
     disable_security(manager)
-    running.announce(manager)
+    registry.register(manager)
     return Site(manager)
 
 

@@ -15,7 +15,7 @@ from tests.free_ports import free_port
 import ostler
 from ostler import aio, mqi
 from ostler.client.api.connection import Connection
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.model import constants as mqc
@@ -100,7 +100,7 @@ class Application:
 def started(directory: Path, name: str) -> QueueManager:
     manager = QueueManager(create_queue_manager(directory, name, LogSection(file_pages=64)))
     manager.start()
-    running.announce(manager)
+    registry.register(manager)
     return manager
 
 

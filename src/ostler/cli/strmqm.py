@@ -382,7 +382,7 @@ def make_daemon(
     def make_server(manager: QueueManager, daemon: Daemon) -> ServerPart:
         from ostler.server.assembly import Server
 
-        registry.announce(manager)
+        registry.register(manager)
         server = Server(manager)
         server.actions.update(control_actions(manager, daemon))
         server.actions.update(authority_actions(server.context_for))

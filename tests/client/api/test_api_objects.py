@@ -14,7 +14,7 @@ import pytest
 
 import ostler
 from ostler.client.api.connection import Connection
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.locate.embedded import ReplayBar
 from ostler.model import constants as mq
 from ostler.server.config.directories import QueueManagerNotFoundError, QueueManagerRunningError
@@ -217,12 +217,12 @@ def test_connect_starts_what_does_not_run(tmp_path: Path) -> None:
         ostler.start("EMBEDDED", data=tmp_path)
     with ostler.connect("EMBEDDED", data=tmp_path, create=True) as one, ostler.connect("EMBEDDED") as two:
         assert one.manager is two.manager
-        assert running.find("EMBEDDED") is one.manager
+        assert registry.find("EMBEDDED") is one.manager
         with refused(mq.MQRC_Q_MGR_NAME_ERROR):
             ostler.connect("EMBEDDED", data=tmp_path / "elsewhere")
         manager = one.manager
     manager.end()
-    assert manager not in running.running()
+    assert manager not in registry.running_managers()
 
 
 def test_one_that_runs_is_not_started_again(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_one_that_runs_is_not_started_again(tmp_path: Path) -> None:
     try:
         with pytest.raises(QueueManagerRunningError):
             ostler.start("TWICE", tmp_path)
-        assert running.find("TWICE") is manager
+        assert registry.find("TWICE") is manager
     finally:
         manager.end()
 

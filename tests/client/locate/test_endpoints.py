@@ -15,7 +15,7 @@ import ostler
 from ostler.client.locate import ccdt
 from ostler.client.locate.ccdt import ClientChannel
 from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint, TlsSettings
-from ostler.client.locate.endpoints import endpoints, in_order, parse_mqserver, tls_settings
+from ostler.client.locate.endpoints import endpoints, order_channels, parse_mqserver, tls_settings
 from ostler.model import constants as mq
 from ostler.model.connection_names import Address
 
@@ -165,15 +165,15 @@ def weighted(name: str, weight: int, is_preferred: bool) -> ClientChannel:
 def test_weights_say_how_often_a_channel_is_first() -> None:
     channels = [weighted("A", 1, False), weighted("B", 3, False)]
     chance = random.Random(7)
-    first = Counter(in_order(channels, chance, "here")[0].name for _ in range(4000))
+    first = Counter(order_channels(channels, chance, "here")[0].name for _ in range(4000))
     assert 2850 < first["B"] < 3150
 
 
 def test_affinity_gives_a_host_always_the_same_order() -> None:
     channels = [weighted(name, 5, True) for name in "ABCDEFGH"]
-    one = [each.name for each in in_order(channels, random.Random(1), "here")]
-    two = [each.name for each in in_order(channels, random.Random(2), "here")]
-    elsewhere = [each.name for each in in_order(channels, random.Random(1), "there")]
+    one = [each.name for each in order_channels(channels, random.Random(1), "here")]
+    two = [each.name for each in order_channels(channels, random.Random(2), "here")]
+    elsewhere = [each.name for each in order_channels(channels, random.Random(1), "there")]
     assert one == two
     assert one != elsewhere
 
@@ -181,10 +181,10 @@ def test_affinity_gives_a_host_always_the_same_order() -> None:
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 99), st.booleans())), st.integers(0, 1 << 30))
 def test_every_channel_is_tried_once(given: list[tuple[str, int, bool]], seed: int) -> None:
     channels = [weighted(*each) for each in given]
-    ordered = in_order(channels, random.Random(seed), "here")
+    ordered = order_channels(channels, random.Random(seed), "here")
     assert Counter(ordered) == Counter(channels)
     assert [each.weight > 0 for each in ordered] == sorted(each.weight > 0 for each in ordered)
-    assert ordered == in_order(channels, random.Random(seed), "here")
+    assert ordered == order_channels(channels, random.Random(seed), "here")
 
 
 # -- where the table is ------------------------------------------------------------------------------------------------

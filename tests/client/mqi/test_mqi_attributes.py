@@ -10,7 +10,7 @@ import pytest
 from tests.client.remote_site import eventually
 
 from ostler import mqi
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.model import constants as mqc
 from ostler.model.attributes import ObjectType, attributes_of
 from ostler.server.config.qm_ini import LogSection
@@ -390,7 +390,7 @@ def test_what_was_set_survives_a_crash(tmp_path: Path, application: Any) -> None
     manager = QueueManager(directory)
     manager.start()
     name = "SYSTEM.DEFAULT.LOCAL.QUEUE"
-    running.announce(manager)
+    registry.register(manager)
     other = application(manager)
     hobj = other.open(name, SETTABLE)
     assert mqi.MQSET(other.hconn, hobj, [mqc.MQIA_TRIGGER_DEPTH], [42], b"") == OK

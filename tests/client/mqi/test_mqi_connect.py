@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostler import mqi
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.model import constants as mqc
 from ostler.server.queue_manager import QueueManager
 
@@ -49,14 +49,14 @@ def test_names_end_at_blanks_and_nulls(app: Any) -> None:
 
 
 def test_a_blank_name_means_the_only_or_the_default_one(own_manager: QueueManager) -> None:
-    others = [each for each in running.running() if each is not own_manager]
+    others = [each for each in registry.running_managers() if each is not own_manager]
     for other in others:
-        running.withdraw(other)
+        registry.unregister(other)
     hconn, cc, rc = on_another_thread(lambda: mqi.MQCONN(" " * 48))
     assert (cc, rc) == OK
     mqi.MQDISC(hconn)
     for other in others:
-        running.announce(other)
+        registry.register(other)
 
 
 def test_an_ended_queue_manager_is_known_but_not_available(own_manager: QueueManager) -> None:
@@ -346,7 +346,7 @@ def test_status_counts_asynchronous_puts_and_starts_anew(app: Any) -> None:
 
 
 def test_the_chosen_default_is_preferred(own_manager: QueueManager, app: Any) -> None:
-    running.choose_default(own_manager.name)
+    registry.set_default(own_manager.name)
     try:
         hconn, cc, rc = on_another_thread(lambda: mqi.MQCONN(""))
         assert (cc, rc) == OK
@@ -354,7 +354,7 @@ def test_the_chosen_default_is_preferred(own_manager: QueueManager, app: Any) ->
         own_manager.end("immediate")
         assert mqi.MQCONN("")[2] == mqc.MQRC_Q_MGR_NOT_AVAILABLE
     finally:
-        running.choose_default("")
+        registry.set_default("")
 
 
 def test_a_blank_name_means_nobody_when_several_run(own_manager: QueueManager, app: Any) -> None:

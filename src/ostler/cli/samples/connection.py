@@ -17,7 +17,7 @@ from typing import Any, Final
 import ostler
 from ostler.client.api.connection import Connection
 from ostler.client.locate.connect_parameters import TlsSettings
-from ostler.client.locate.registry import running
+from ostler.client.locate.registry import running_managers
 from ostler.server.config.default_manager import default_name
 from ostler.server.config.directories import data_root
 
@@ -84,7 +84,7 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
         given["user"] = user
         given["password"] = password(user, options.path("password-file"), prefix, os.environ)
     name = _name(queue_manager, is_remote)
-    if not is_remote and not any(each.name == name for each in running()):
+    if not is_remote and not any(each.name == name for each in running_managers()):
         # One that does not run is not started for the time of a command: what is not persistent would end with it.
         given["binding"] = "local"
     return ostler.connect(name, application=f"ostler {arguments.command}", **given)

@@ -1,4 +1,4 @@
-"""A connection to a queue manager, as tasks use it. `api` has the same for threads."""
+"""Connections for tasks. `ostler.client.api.connection` has the blocking ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REPLY_QUEUES: Final = "OSTLER.REPLY.*"
 
 
 class AsyncTransaction:
-    """`async with connection.transaction():` commits at the end of the block, or backs out when that raises."""
+    """`async with connection.transaction():` commits at the end of the block, or backs out when it raises."""
 
     def __init__(self, session: Session, wait: float | None) -> None:
         self._transaction = Transaction(session, wait)
@@ -48,7 +48,7 @@ class AsyncTransaction:
 
 
 class AsyncConnection:
-    """A connection. Close it, or use it in an `async with` block: leaving that with an exception backs out."""
+    """A connection. Close it, or use it in an `async with` block; an exception that leaves the block backs out."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -79,11 +79,11 @@ class AsyncConnection:
         return self.session.hconn
 
     async def clone(self) -> AsyncConnection:
-        """Another connection of the same user and application."""
+        """Return another connection of the same user and application."""
         return AsyncConnection(await self.session.clone())
 
     async def close(self, commit: bool = True) -> None:
-        """Leave the queue manager. As MQDISC does, it commits what is open, unless told to back out."""
+        """Disconnect. As MQDISC does, it commits the unit of work, unless `commit` is False."""
         await self.session.disconnect(commit)
 
     # -- queues and messages -------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class AsyncConnection:
         return AsyncQueue(self, await self.session.open(request))
 
     async def open_dynamic(self, model: str = MODEL, name: str = "AMQ.*", mode: str = "rw") -> AsyncQueue:
-        """Make a queue from a model and open it. An asterisk at the end of the name becomes something unique."""
+        """Create a dynamic queue from a model and open it. A trailing asterisk in the name is made unique."""
         request = queue_request(model, mode, "", "", 0)
         request.dynamic_name = name
         return AsyncQueue(self, await self.session.open(request))
@@ -114,7 +114,7 @@ class AsyncConnection:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put one message on a queue that is not open, as MQPUT1 does; the message as it was stored."""
+        """Put one message on a queue that is not open, as MQPUT1 does. Returns the message as stored."""
         session = self.session
         message = as_message(body, fields)
         md, property_block, data = put_parts(message)
@@ -133,13 +133,13 @@ class AsyncConnection:
         manager: str = "",
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put a request and wait so many seconds for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+        """Put a request and return its reply. Raises MQRC_NO_MSG_AVAILABLE when none arrives within `wait` seconds.
 
         `wait` has to be given; None waits for ever. `timeout` is another name of it.
 
-        The request is put at once, whatever transaction there is: its reply could not come otherwise. Unless `reply_to`
-        names a queue, replies come on a temporary queue of this connection, which cannot hold persistent messages. A
-        request that does not say otherwise expires when nobody waits for its reply any more.
+        The request is put outside syncpoint, also inside a transaction: there would be no reply otherwise. Unless
+        `reply_to` names a queue, replies arrive on a temporary queue of this connection, which cannot hold persistent
+        messages. Without an `expiry` of its own, the request expires when the wait for its reply ends.
         """
         seconds = wait_or_timeout(wait, timeout)
         message = as_message(body, fields)
@@ -182,9 +182,9 @@ class AsyncConnection:
         syncpoint: bool | None = None,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Answer a request where it asks to be answered."""
+        """Reply to a request, on its reply-to queue."""
         if not request.reply_to:
-            raise MQError(MQRC_MISSING_REPLY_TO_Q, "The message does not say where replies go.")
+            raise MQError(MQRC_MISSING_REPLY_TO_Q, "The message names no reply-to queue.")
         answer = request.reply(body, **fields)
         return await self.put(request.reply_to, answer, manager=request.reply_to_manager, syncpoint=syncpoint)
 
@@ -202,35 +202,38 @@ class AsyncConnection:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Publish one message to a topic that is not open, as MQPUT1 does; the message as it was published.
+        """Publish one message to a topic that is not open, as MQPUT1 does. Returns the message as published.
 
-        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `object_name` is a
-        topic object, whose string goes before the topic. `level` is the highest level of subscriptions that may get
-        it. `options` are further MQPMO options.
+        `retain` makes it the retained publication of the topic. `object_name` is a topic object, whose topic string
+        goes before the topic. `level` is the highest level of subscriptions that receive it. `options` are further
+        MQPMO options.
         """
         return await publish_once(self, topic, body, object_name, retain, level, syncpoint, options, fields)
 
     async def topic(self, topic: str = "", *, object_name: str = "", options: int = 0) -> AsyncTopic:
-        """Open a topic to publish to it often: by its string, a topic object, or both. `options` are MQOO options."""
+        """Open a topic for publishing: by its string, a topic object, or both. `options` are further MQOO options."""
         return await open_topic(self, topic, object_name, options)
 
     async def subscribe(self, topic: str = "", **wanted: Unpack[SubscribeOptions]) -> AsyncSubscription:
-        """Subscribe to a topic, with # for any levels and + for one. See `SubscribeOptions`."""
+        """Subscribe to a topic; # matches any levels, + one level. See `SubscribeOptions`."""
         return await subscribe(self, topic, wanted)
 
     # -- units of work -------------------------------------------------------------------------------------------------
 
     def transaction(self, wait: float | None = WAIT_SECONDS) -> AsyncTransaction:
-        """A block that is committed as a whole or backed out. `wait`: for another one on this connection to end."""
+        """Return a block that is committed or backed out as a whole.
+
+        `wait`: the seconds to wait for the end of another transaction of this connection.
+        """
         return AsyncTransaction(self.session, wait)
 
     async def commit(self) -> None:
-        """Commit what was done under syncpoint. Inside a transaction block: so far."""
+        """Commit the unit of work. Inside a transaction block this commits what was done so far."""
         check_unit_owner(self.session)
         await self.session.commit()
 
     async def back_out(self) -> None:
-        """Back out what was done under syncpoint and not committed."""
+        """Back out the unit of work."""
         check_unit_owner(self.session)
         await self.session.back_out()
 
@@ -239,7 +242,7 @@ class AsyncConnection:
     async def define(
         self, object_type: str, name: str, *, like: str | None = None, replace: bool = False, **attributes: Given
     ) -> None:
-        """Define an object by its MQSC words: `define("QLOCAL", "Q1", MAXDEPTH=1000, DEFPSIST="YES")`."""
+        """Define an object by its MQSC keywords: `define("QLOCAL", "Q1", MAXDEPTH=1000, DEFPSIST="YES")`."""
         kind = administration.object_type(object_type)
         await self.session.define(kind, name, attributes, like, replace)
 
@@ -248,13 +251,13 @@ class AsyncConnection:
         await self.session.alter(administration.object_type(object_type), name, attributes)
 
     async def delete(self, object_type: str, name: str, *, purge: bool = False) -> None:
-        """Delete an object that nobody has open. A queue that is not empty is deleted only when purged."""
+        """Delete an object that is not open. A queue that is not empty is deleted only with `purge`."""
         await self.session.delete(administration.object_type(object_type), name, purge)
 
     async def clear(self, queue: str) -> None:
-        """Remove all messages of a local queue that nobody has open."""
+        """Remove all messages of a local queue that is not open."""
         await self.session.clear(queue)
 
     async def display(self, object_type: str, name: str = "*", *attributes: str) -> list[dict[str, Value]]:
-        """Objects by name or generic name, each with NAME, TYPE and the attributes asked for; none asked for: all."""
+        """Return objects by name or generic name, each with NAME, TYPE and the named attributes, or all of them."""
         return await self.session.display(object_type, name, attributes)

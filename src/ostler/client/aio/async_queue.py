@@ -1,4 +1,4 @@
-"""An open queue, as tasks use it. `queue_handle` has the same for threads."""
+"""Open queues for tasks. `ostler.client.api.queue` has the blocking ones."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _MODES: Final = {
 
 
 def open_options(mode: str) -> int:
-    """MQOPEN's options for a mode: r to get, or s shared or x exclusively; b to browse; w to put.
+    """Return the MQOO options of a mode: r to get, or s shared or x exclusively; b to browse; w to put.
 
-    No more than that, so that no more authority is needed: browsing and inquiring open the queue once more. An empty
-    mode is for inquiring alone.
+    Browsing and inquiring open the queue again, so that a mode asks for no further authority. An empty mode is for
+    inquiring alone.
     """
     options = MQOO_FAIL_IF_QUIESCING
     for letter in mode:
@@ -62,7 +62,7 @@ def open_options(mode: str) -> int:
 
 
 def put_parts(message: Message) -> tuple[bytes, bytes, bytes]:
-    """Descriptor, property block and body of a message to be put."""
+    """Return descriptor, property block and body of a message to be put."""
     md = message.packed()
     body = message.data
     if not message.properties:
@@ -78,7 +78,7 @@ def put_options(session: Session, syncpoint: bool | None, options: int) -> int:
 
 
 class AsyncQueue:
-    """A queue that is open. Close it, or use it in an `async with` block."""
+    """An open queue. Close it, or use it in an `async with` block."""
 
     def __init__(self, connection: AsyncConnection, handle: OpenQueue) -> None:
         self.connection = connection
@@ -95,7 +95,7 @@ class AsyncQueue:
 
     @property
     def name(self) -> str:
-        """The name it was opened by; that of a dynamic queue is the one it got."""
+        """The name it was opened by; for a dynamic queue the name it was created with."""
         return self.handle.name
 
     @property
@@ -108,7 +108,7 @@ class AsyncQueue:
         return await self.handle.depth()
 
     async def inquire(self, name: str) -> Value | None:
-        """An attribute by its MQSC name: numbers as numbers, words as words."""
+        """Return an attribute by its MQSC name: an integer, or MQSC's keyword for it."""
         return await self.handle.inquire(name)
 
     # -- putting and getting -------------------------------------------------------------------------------------------
@@ -121,9 +121,9 @@ class AsyncQueue:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put a message; the message as it was stored, with its identifier.
+        """Put a message. Returns the message as stored, with its message identifier.
 
-        A persistent message outside syncpoint is safe on disk when this returns. `options` are further MQPMO options.
+        Outside syncpoint a persistent message is durable on return. `options` are further MQPMO options.
         """
         session = self._session
         message = as_message(body, fields)
@@ -132,7 +132,7 @@ class AsyncQueue:
         return unpack_message(done.md, data, dict(message.properties), done.warning)
 
     async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
-        """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`."""
+        """Get a message; None when there is none, or none arrived in time. See `GetOptions`."""
         return await self._get(normalize_options(asked) if asked else asked)
 
     async def _get(self, asked: GetOptions) -> Message | None:
@@ -140,11 +140,11 @@ class AsyncQueue:
         return None if taken is None else to_message(taken, asked)
 
     async def get_stored(self, asked: GetOptions) -> StoredMessage | None:
-        """Take a message as it is stored, for those who pass it on."""
+        """Get a message as it is stored, to pass it on unchanged."""
         return await self.handle.get(asked)
 
     def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
-        """Take messages off the queue until there are no more, or none comes within the wait."""
+        """Get messages until there are no more, or none arrives within the wait."""
         return self._messages(normalize_options(asked))
 
     async def _messages(self, asked: GetOptions) -> AsyncIterator[Message]:
@@ -158,23 +158,23 @@ class AsyncQueue:
         return self.messages()
 
     def browse(self, **asked: Unpack[GetOptions]) -> AsyncBrowser:
-        """Look at the messages, from the first on, and leave them on the queue."""
+        """Browse the messages, from the first on."""
         return AsyncBrowser(self, normalize_options(asked))
 
     async def consume(self, handler: AsyncHandler, **asked: Unpack[GetOptions]) -> None:
-        """Hand every message to `await handler(message, connection)`, until cancelled. See `handling`."""
+        """Call `await handler(message, connection)` for every message, until cancelled. See `consumer_loop`."""
         from ostler.client.api.consumer_loop import consume
 
         await consume(self, handler, normalize_options(asked))
 
     async def close(self, delete: bool = False, purge: bool = False) -> None:
-        """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""
+        """Close the queue. This deletes a temporary dynamic queue, and a permanent one with `delete` or `purge`."""
         options = MQCO_DELETE_PURGE if purge else MQCO_DELETE if delete else 0
         await self.handle.close(options)
 
 
 class AsyncBrowser:
-    """Goes over the messages of a queue with a cursor of its own."""
+    """Iterates over the messages of a queue with a browse cursor of its own."""
 
     def __init__(self, queue: AsyncQueue, asked: GetOptions) -> None:
         self._session = queue.connection.session
@@ -183,7 +183,7 @@ class AsyncBrowser:
         self._handle: OpenQueue | None = None
 
     async def next(self) -> Message | None:
-        """The next message, or None behind the last one."""
+        """Return the next message; None after the last one."""
         if self._handle is None:
             self._handle = await self._session.open(browse_request(self._queue.handle))
         taken = await self._handle.get(self._asked, MQGMO_BROWSE_NEXT)
@@ -213,7 +213,7 @@ class AsyncBrowser:
 
 
 def browse_request(handle: OpenQueue) -> OpenRequest:
-    """What opens, to be browsed, the queue that a handle has open."""
+    """Return the request that opens the queue of a handle again, to browse it."""
     request = OpenRequest(MQOT_Q, handle.name, open_options("b"))
     request.selection = handle.selection
     return request

@@ -1,4 +1,4 @@
-"""Topics to publish to, and subscriptions, as tasks use them. `topic_handle` has the same for threads."""
+"""Open topics and subscriptions for tasks. `ostler.client.api.topic` has the blocking ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Unpack
 
 from ostler.client.aio.async_queue import AsyncQueue, put_options, put_parts
 from ostler.client.api.message import Message, MessageFields, as_message, unpack_message
-from ostler.client.api.subscribe_options import SubscribeOptions, checked_name, checked_text, subscribe_arguments
+from ostler.client.api.subscribe_options import SubscribeOptions, check_name, check_text, subscribe_arguments
 from ostler.client.session.session import GetOptions, OpenQueue, OpenSubscription
 from ostler.engine.open import OpenRequest
 from ostler.model.constants import (
@@ -35,8 +35,8 @@ _FOR_EVER: Final[GetOptions] = {"wait": None}
 
 
 def topic_request(topic: str, object_name: str, options: int) -> OpenRequest:
-    request = OpenRequest(MQOT_TOPIC, checked_name(object_name), options)
-    request.topic_string = checked_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
+    request = OpenRequest(MQOT_TOPIC, check_name(object_name), options)
+    request.topic_string = check_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
     return request
 
 
@@ -67,7 +67,7 @@ async def open_topic(connection: AsyncConnection, topic: str, object_name: str, 
 
 
 async def subscribe(connection: AsyncConnection, topic: str, wanted: SubscribeOptions) -> AsyncSubscription:
-    """Subscribe. A queue that is given by its name is opened for it, and closed with it."""
+    """Subscribe. A queue that is given by name is opened for the subscription and closed with it."""
     asked = subscribe_arguments(topic, wanted)
     given = wanted.get("queue")
     own = await connection.open(given, "r") if isinstance(given, str) else None
@@ -90,7 +90,7 @@ async def subscribe(connection: AsyncConnection, topic: str, wanted: SubscribeOp
 
 
 class AsyncTopic:
-    """A topic that is open to publish to. Close it, or use it in an `async with` block."""
+    """A topic that is open for publishing. Close it, or use it in an `async with` block."""
 
     def __init__(self, connection: AsyncConnection, handle: OpenQueue) -> None:
         self.connection = connection
@@ -107,7 +107,7 @@ class AsyncTopic:
 
     @property
     def topic(self) -> str:
-        """The whole topic: the string of the object, and what was given beside it."""
+        """The full topic string: that of the topic object, and the string given to `topic`."""
         return self.handle.topic
 
     @property
@@ -125,10 +125,10 @@ class AsyncTopic:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Publish a message to all who have subscribed; the message as it was published.
+        """Publish a message. Returns the message as published.
 
-        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `level` is the
-        highest level of subscriptions that may get it. `options` are further MQPMO options.
+        `retain` makes it the retained publication of the topic. `level` is the highest level of subscriptions that
+        receive it. `options` are further MQPMO options.
         """
         message = as_message(body, fields)
         md, property_block, data = put_parts(message)
@@ -141,7 +141,7 @@ class AsyncTopic:
 
 
 class AsyncSubscription:
-    """A subscription. Close it, or use it in an `async with` block: a durable one stays, and can be resumed."""
+    """A subscription. Close it, or use it in an `async with` block; a durable one remains and can be resumed."""
 
     def __init__(
         self, connection: AsyncConnection, handle: OpenSubscription, queue: AsyncQueue | None, own: AsyncQueue | None
@@ -149,7 +149,7 @@ class AsyncSubscription:
         self.connection = connection
         self.handle = handle
         managed = handle.destination
-        self._own = own  # to be closed with it
+        self._own = own  # closed with the subscription
         if managed is not None:
             self._own = queue = AsyncQueue(connection, managed)
         self._queue = queue
@@ -164,7 +164,7 @@ class AsyncSubscription:
 
     @property
     def topic(self) -> str:
-        """The whole topic, with its wildcards."""
+        """The full topic string, with its wildcards."""
         return self.handle.described.topic
 
     @property
@@ -177,7 +177,7 @@ class AsyncSubscription:
 
     @property
     def correlation_id(self) -> bytes:
-        """That of all publications it gets."""
+        """The correlation identifier of all publications of the subscription."""
         return self.handle.described.correlation_id
 
     @property
@@ -186,34 +186,34 @@ class AsyncSubscription:
 
     @property
     def hsub(self) -> int:
-        """The subscription's handle, for the raw verbs of `ostler.mqi`."""
+        """The subscription handle, for the raw verbs of `ostler.mqi`."""
         return self.handle.number
 
     @property
     def queue(self) -> AsyncQueue:
-        """Where publications come. MQError when that is a queue that only the subscription knows."""
+        """The destination queue. Raises MQError when it is not open on this connection."""
         if self._queue is None:
-            raise MQError(MQRC_HOBJ_ERROR, "The subscription leads to a queue that is not open here.")
+            raise MQError(MQRC_HOBJ_ERROR, "The destination queue of the subscription is not open on this connection.")
         return self._queue
 
     async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
-        """Take a publication; None when there is none, or none came in time. See `GetOptions`."""
+        """Get a publication; None when there is none, or none arrived in time. See `GetOptions`."""
         return await self.queue.get(**asked)
 
     def messages(self, **asked: Unpack[GetOptions]) -> AsyncIterator[Message]:
-        """Take publications until there are no more, or none comes within the wait."""
+        """Get publications until there are no more, or none arrives within the wait."""
         return self.queue.messages(**asked)
 
     def __aiter__(self) -> AsyncIterator[Message]:
-        """Take publications as they come, for ever."""
+        """Get publications as they arrive, for ever."""
         return self.queue.messages(**_FOR_EVER)
 
     async def consume(self, handler: AsyncHandler, **asked: Unpack[GetOptions]) -> None:
-        """Hand every publication to `await handler(message, connection)`, until cancelled. See `handling`."""
+        """Call `await handler(message, connection)` for every publication, until cancelled. See `consumer_loop`."""
         await self.queue.consume(handler, **asked)
 
     async def request(self) -> int:
-        """Have the retained publications sent that the subscription is for; how many there were."""
+        """Request the retained publications of the subscription (MQSUBRQ). Returns their number."""
         try:
             return await self.handle.request(MQSR_ACTION_PUBLICATION, MQSRO_FAIL_IF_QUIESCING)
         except MQError as error:
@@ -222,7 +222,7 @@ class AsyncSubscription:
             raise
 
     async def close(self, remove: bool = False) -> None:
-        """Close the subscription. One that is not durable ends; a durable one does so if told to."""
+        """Close the subscription. This ends a nondurable subscription, and a durable one with `remove`."""
         try:
             await self.handle.close(MQCO_REMOVE_SUB if remove else 0)
         finally:

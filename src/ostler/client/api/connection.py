@@ -1,4 +1,4 @@
-"""Connections, as threads use them: the verbs of `async_connection`, blocking.
+"""Connections for threads: the verbs of `async_connection`, blocking.
 
     with ostler.connect("QM1", create=True) as qm:
         qm.define("QLOCAL", "Q1", replace=True)
@@ -6,9 +6,9 @@
             q.put("Hello", persistent=True)
             print(q.get(wait=5).text)
 
-Threads may share a connection. A get that waits holds nobody up. A connection has one unit of work, so of several
-threads that use transactions one at a time has its turn; the others wait for it, 30 seconds unless told otherwise.
-Threads that use transactions much are better off with a connection each.
+Threads may share a connection. A waiting get blocks no other thread. A connection has one unit of work, so transactions
+of several threads run one at a time; the others wait, 30 seconds by default. Threads that use transactions much are
+better off with a connection each.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ostler.client.api.topic import Subscription, Topic
 from ostler.client.api.transaction import WAIT_SECONDS, Transaction
 from ostler.client.link.dialler import BlockingDialler
 from ostler.client.locate.connect_parameters import Binding, Reconnect
-from ostler.client.locate.connecting import Tls, open_session, parameters_of
+from ostler.client.locate.connecting import Tls, connect_parameters, open_session
 from ostler.client.session.runtime import run
 from ostler.client.session.session import Session
 from ostler.command.admin.objects import Given
@@ -53,22 +53,22 @@ def connect(
 ) -> Connection:
     """Connect to a queue manager.
 
-    With a connection name, such as "host(1414),host2(1414)", over the network, through the server-connection channel
-    `channel`; a name that begins with an asterisk, or none, takes whatever queue manager answers. Without one: to the
-    queue manager if it runs in this process; else over its own socket if it runs on this machine; else where the
-    environment says (MQSERVER, MQCCDTURL, MQCHLLIB and MQCHLTAB). `binding` insists on one of these ways: "client",
-    "local", "embedded".
+    With a connection name, such as "host(1414),host2(1414)", the connection goes over the network, through the
+    server-connection channel `channel`; a queue manager name that is blank or begins with an asterisk accepts any queue
+    manager. Without a connection name it goes to the queue manager if that runs in this process; else over its local
+    socket if it runs on this machine; else to the address in the environment (MQSERVER, MQCCDTURL, MQCHLLIB and
+    MQCHLTAB). `binding` selects one of these: "client", "local", "embedded".
 
     A queue manager that does not run is started in this process with `binding="embedded"`, and with `create=True`,
-    which makes it first if need be; it ends with the process, or when its `end` is called. Otherwise MQError:
-    MQRC_Q_MGR_NOT_AVAILABLE (2059), or MQRC_Q_MGR_NAME_ERROR (2058) when there is none of that name.
+    which also creates it if need be; it ends with the process, or when its `end` is called. Otherwise this raises
+    MQError: MQRC_Q_MGR_NOT_AVAILABLE (2059), or MQRC_Q_MGR_NAME_ERROR (2058) when there is none of that name.
 
-    `tls` is a TlsSettings, or the name of a CipherSpec. `reconnect=True` makes a link that broke anew, as `ccdt`, the
-    table of client channels in JSON, may say, too; False does not, whatever the table says. `data` is the directory of
-    the queue managers; see `ostler.start`.
+    `tls` is a TlsSettings, or the name of a CipherSpec. `reconnect=True` reconnects when the link breaks, and so does
+    a channel of `ccdt`, the client channel definition table in JSON, that asks for it; False disables that. `data` is
+    the directory of the queue managers; see `ostler.start`.
     """
     name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
-    parameters = parameters_of(
+    parameters = connect_parameters(
         name, connection_name, binding, channel, user, password, tls, reconnect, application, ccdt, data
     )
     return Connection(AsyncConnection(run(open_session(BlockingDialler(), queue_manager, parameters, create))))
@@ -90,7 +90,7 @@ class BlockTransaction:
 
 
 class Connection:
-    """A connection. Close it, or use it in a `with` block: leaving that with an exception backs out."""
+    """A connection. Close it, or use it in a `with` block; an exception that leaves the block backs out."""
 
     def __init__(self, inner: AsyncConnection) -> None:
         self.inner = inner
@@ -122,11 +122,11 @@ class Connection:
         return self.inner.hconn
 
     def clone(self) -> Connection:
-        """Another connection of the same user and application."""
+        """Return another connection of the same user and application."""
         return Connection(run(self.inner.clone()))
 
     def close(self, commit: bool = True) -> None:
-        """Leave the queue manager. As MQDISC does, it commits what is open, unless told to back out."""
+        """Disconnect. As MQDISC does, it commits the unit of work, unless `commit` is False."""
         run(self.inner.close(commit))
 
     # -- queues and messages -------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Connection:
         return Queue(self, run(self.inner.open(queue, mode, manager=manager, selector=selector, options=options)))
 
     def open_dynamic(self, model: str = MODEL, name: str = "AMQ.*", mode: str = "rw") -> Queue:
-        """Make a queue from a model and open it. An asterisk at the end of the name becomes something unique."""
+        """Create a dynamic queue from a model and open it. A trailing asterisk in the name is made unique."""
         return Queue(self, run(self.inner.open_dynamic(model, name, mode)))
 
     def put(
@@ -152,7 +152,7 @@ class Connection:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put one message on a queue that is not open, as MQPUT1 does; the message as it was stored."""
+        """Put one message on a queue that is not open, as MQPUT1 does. Returns the message as stored."""
         return run(self.inner.put(queue, body, manager=manager, syncpoint=syncpoint, options=options, **fields))
 
     def request(
@@ -165,13 +165,13 @@ class Connection:
         manager: str = "",
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put a request and wait so many seconds for its reply. MQRC_NO_MSG_AVAILABLE when none came in time.
+        """Put a request and return its reply. Raises MQRC_NO_MSG_AVAILABLE when none arrives within `wait` seconds.
 
         `wait` has to be given; None waits for ever. `timeout` is another name of it.
 
-        The request is put at once, whatever transaction there is: its reply could not come otherwise. Unless `reply_to`
-        names a queue, replies come on a temporary queue of this connection, which cannot hold persistent messages. A
-        request that does not say otherwise expires when nobody waits for its reply any more.
+        The request is put outside syncpoint, also inside a transaction: there would be no reply otherwise. Unless
+        `reply_to` names a queue, replies arrive on a temporary queue of this connection, which cannot hold persistent
+        messages. Without an `expiry` of its own, the request expires when the wait for its reply ends.
         """
         seconds = wait_or_timeout(wait, timeout)
         return run(self.inner.request(queue, body, wait=seconds, manager=manager, **fields))
@@ -184,7 +184,7 @@ class Connection:
         syncpoint: bool | None = None,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Answer a request where it asks to be answered."""
+        """Reply to a request, on its reply-to queue."""
         return run(self.inner.reply(request, body, syncpoint=syncpoint, **fields))
 
     # -- topics --------------------------------------------------------------------------------------------------------
@@ -201,34 +201,37 @@ class Connection:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Publish one message to a topic that is not open, as MQPUT1 does; the message as it was published.
+        """Publish one message to a topic that is not open, as MQPUT1 does. Returns the message as published.
 
-        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `object_name` is a
-        topic object, whose string goes before the topic. `level` is the highest level of subscriptions that may get
-        it. `options` are further MQPMO options.
+        `retain` makes it the retained publication of the topic. `object_name` is a topic object, whose topic string
+        goes before the topic. `level` is the highest level of subscriptions that receive it. `options` are further
+        MQPMO options.
         """
         return run(publish_once(self.inner, topic, body, object_name, retain, level, syncpoint, options, fields))
 
     def topic(self, topic: str = "", *, object_name: str = "", options: int = 0) -> Topic:
-        """Open a topic to publish to it often: by its string, a topic object, or both. `options` are MQOO options."""
+        """Open a topic for publishing: by its string, a topic object, or both. `options` are further MQOO options."""
         return Topic(self, run(self.inner.topic(topic, object_name=object_name, options=options)))
 
     def subscribe(self, topic: str = "", **wanted: Unpack[SubscribeOptions]) -> Subscription:
-        """Subscribe to a topic, with # for any levels and + for one. See `SubscribeOptions`."""
+        """Subscribe to a topic; # matches any levels, + one level. See `SubscribeOptions`."""
         return Subscription(self, run(self.inner.subscribe(topic, **wanted)))
 
     # -- units of work -------------------------------------------------------------------------------------------------
 
     def transaction(self, wait: float | None = WAIT_SECONDS) -> BlockTransaction:
-        """A block that is committed as a whole or backed out. `wait`: for another one on this connection to end."""
+        """Return a block that is committed or backed out as a whole.
+
+        `wait`: the seconds to wait for the end of another transaction of this connection.
+        """
         return BlockTransaction(self.inner.session, wait)
 
     def commit(self) -> None:
-        """Commit what was done under syncpoint. Inside a transaction block: so far."""
+        """Commit the unit of work. Inside a transaction block this commits what was done so far."""
         run(self.inner.commit())
 
     def back_out(self) -> None:
-        """Back out what was done under syncpoint and not committed."""
+        """Back out the unit of work."""
         run(self.inner.back_out())
 
     # -- objects -------------------------------------------------------------------------------------------------------
@@ -236,7 +239,7 @@ class Connection:
     def define(
         self, object_type: str, name: str, *, like: str | None = None, replace: bool = False, **attributes: Given
     ) -> None:
-        """Define an object by its MQSC words: `define("QLOCAL", "Q1", MAXDEPTH=1000, DEFPSIST="YES")`."""
+        """Define an object by its MQSC keywords: `define("QLOCAL", "Q1", MAXDEPTH=1000, DEFPSIST="YES")`."""
         run(self.inner.define(object_type, name, like=like, replace=replace, **attributes))
 
     def alter(self, object_type: str, name: str = "", **attributes: Given) -> None:
@@ -244,13 +247,13 @@ class Connection:
         run(self.inner.alter(object_type, name, **attributes))
 
     def delete(self, object_type: str, name: str, *, purge: bool = False) -> None:
-        """Delete an object that nobody has open. A queue that is not empty is deleted only when purged."""
+        """Delete an object that is not open. A queue that is not empty is deleted only with `purge`."""
         run(self.inner.delete(object_type, name, purge=purge))
 
     def clear(self, queue: str) -> None:
-        """Remove all messages of a local queue that nobody has open."""
+        """Remove all messages of a local queue that is not open."""
         run(self.inner.clear(queue))
 
     def display(self, object_type: str, name: str = "*", *attributes: str) -> list[dict[str, Value]]:
-        """Objects by name or generic name, each with NAME, TYPE and the attributes asked for; none asked for: all."""
+        """Return objects by name or generic name, each with NAME, TYPE and the named attributes, or all of them."""
         return run(self.inner.display(object_type, name, *attributes))

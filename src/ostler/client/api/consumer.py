@@ -1,4 +1,4 @@
-"""Threads that consume a queue. What is done with each message is told in `handling`."""
+"""Consumers: threads that hand the messages of a queue to a handler. `consumer_loop` describes the units of work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ostler.client.aio.async_connection import AsyncConnection
 from ostler.client.aio.async_queue import AsyncQueue
-from ostler.client.api.consumer_loop import Tally, log, open_own, step
+from ostler.client.api.consumer_loop import ConsumerCounts, consume_next, log, open_on_own_connection
 from ostler.client.api.message import Message
 from ostler.client.session.runtime import run
 from ostler.client.session.session import GetOptions
@@ -38,10 +38,10 @@ _ENDINGS = (
 
 
 class Consumer:
-    """Hands messages to a handler until it is stopped, or the queue manager ends. A context manager that stops it.
+    """Hands messages to a handler until it is stopped or the queue manager ends. Leaving a `with` block stops it.
 
-    Every thread has a connection of its own, which it gives to the handler: what that puts through it is committed with
-    the message. `error` is what made it end before its time.
+    Every thread has a connection of its own, which the handler receives: puts through it are committed together with
+    the message. `error` is the error that ended the consumer, if any.
     """
 
     def __init__(self, queue: Queue, handler: Handler, asked: GetOptions, threads: int = 1) -> None:
@@ -56,7 +56,7 @@ class Consumer:
         self.stop()
 
     def start(self) -> None:
-        """Open the queue on all connections, then begin. When one cannot, none does."""
+        """Open the queue on all connections, then start all threads. When one open fails, no thread starts."""
         opened: list[_Worker] = []
         try:
             for worker in self._workers:
@@ -70,13 +70,13 @@ class Consumer:
             worker.start()
 
     def stop(self) -> None:
-        """Let the messages under way be finished, and end."""
+        """Stop after the messages that are being handled."""
         for worker in self._workers:
             worker.ask_to_stop()
         self.join()
 
     def join(self, seconds: float | None = None) -> bool:
-        """Wait until it has ended. False: the time is up."""
+        """Wait until all threads have ended. Returns False when the time is up."""
         for worker in self._workers:
             worker.join(seconds)
         return not self.is_running
@@ -88,26 +88,26 @@ class Consumer:
     @property
     def handled(self) -> int:
         """Messages that were handled and committed."""
-        return sum(worker.tally.handled for worker in self._workers)
+        return sum(worker.counts.handled for worker in self._workers)
 
     @property
     def failed(self) -> int:
-        """How often a handler failed and its message was backed out."""
-        return sum(worker.tally.failed for worker in self._workers)
+        """How many times a handler failed and its message was backed out."""
+        return sum(worker.counts.failed for worker in self._workers)
 
     @property
     def moved(self) -> int:
-        """Poison messages moved out of the way."""
-        return sum(worker.tally.moved for worker in self._workers)
+        """Poison messages that were moved to the backout queue or the dead-letter queue, or dropped."""
+        return sum(worker.counts.moved for worker in self._workers)
 
     @property
     def error(self) -> BaseException | None:
-        """What ended it, when nobody asked it to end."""
+        """The error that ended the consumer; None when it runs, was stopped, or ended with the queue manager."""
         return next((worker.error for worker in self._workers if worker.error is not None), None)
 
 
 class _Worker(threading.Thread):
-    """A daemon: a program that ends does not wait for messages that never come."""
+    """A daemon thread, so that the end of the program does not wait for messages."""
 
     def __init__(self, queue: AsyncQueue, handler: Handler, asked: GetOptions, number: int) -> None:
         super().__init__(name=f"ostler-consumer-{queue.name}-{number}", daemon=True)
@@ -116,11 +116,11 @@ class _Worker(threading.Thread):
         self._asked = asked
         self._own: AsyncQueue | None = None
         self._stopping = False
-        self.tally = Tally()
+        self.counts = ConsumerCounts()
         self.error: BaseException | None = None
 
     def open(self) -> None:
-        self._own = run(open_own(self._queue))
+        self._own = run(open_on_own_connection(self._queue))
 
     def close(self) -> None:
         if self._own is not None:
@@ -138,13 +138,13 @@ class _Worker(threading.Thread):
 
         try:
             while not self._stopping:
-                run(step(own, handle, self._asked, self.tally))
+                run(consume_next(own, handle, self._asked, self.counts))
         except BaseException as error:
-            self._note(error)
+            self._record_error(error)
         finally:
             self.close()
 
-    def _note(self, error: BaseException) -> None:
+    def _record_error(self, error: BaseException) -> None:
         if isinstance(error, MQError) and error.reason in _ENDINGS:
             return
         self.error = error

@@ -1,10 +1,10 @@
-"""Handing messages to a program one by one, each in a unit of work of its own.
+"""The consumer loop: messages are handed to a handler one by one, each in a unit of work of its own.
 
-A message whose handler returns is committed together with all that the handler did through the connection it was
-given. One whose handler raises is backed out and comes again. A message that came back too often is poison: when its
-back-out count has reached the queue's BOTHRESH it is moved to the queue BOQNAME. If there is none, or it cannot take
-the message, that goes to the dead-letter queue behind a header that says why, or is dropped if it asked to be. When
-it can go nowhere, consuming ends with the error. A BOTHRESH of 0 means that messages come again for ever.
+When the handler returns, the message is committed together with all that the handler did through its connection. When
+it raises, the message is backed out and delivered again. A message whose backout count has reached BOTHRESH of the
+queue is a poison message: it is moved to the queue BOQNAME. If there is none, or the put fails, it goes to the
+dead-letter queue with a dead-letter header, or is dropped if it has MQRO_DISCARD_MSG. When there is no dead-letter
+queue, consuming ends with an error. With BOTHRESH(0) messages are delivered again for ever.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ _DOUBLINGS_MAX: Final = 10
 
 
 class HandlerFailed(Exception):
-    """The handler raised; what it raised is the cause."""
+    """The handler raised an exception, which is the cause of this one."""
 
 
 @dataclass
-class Tally:
-    """What has become of the messages so far."""
+class ConsumerCounts:
+    """The counts of a consumer."""
 
     handled: int = 0
     failed: int = 0
     moved: int = 0
-    # How many handlers in a row have failed.
+    # Consecutive failures.
     failing: int = 0
 
 
-async def open_own(queue: AsyncQueue) -> AsyncQueue:
-    """The queue once more, on a connection of its own whose unit of work is each message's."""
+async def open_on_own_connection(queue: AsyncQueue) -> AsyncQueue:
+    """Open the queue again on a connection of its own, whose units of work are those of the messages."""
     connection = await queue.connection.clone()
     try:
         selection = queue.handle.selection
@@ -72,17 +72,17 @@ async def open_own(queue: AsyncQueue) -> AsyncQueue:
 
 
 async def consume(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions) -> None:
-    """Consume until cancelled, or until something fails that is not the handler."""
-    own = await open_own(queue)
-    tally = Tally()
+    """Consume until cancelled, or until a verb fails."""
+    own = await open_on_own_connection(queue)
+    counts = ConsumerCounts()
     async with own.connection:
         while True:
-            await step(own, handler, asked, tally)
+            await consume_next(own, handler, asked, counts)
             await own.connection.session.runtime.checkpoint()
 
 
-async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tally: Tally) -> bool:
-    """Get one message, waiting for ever unless told otherwise, and have it handled. False: there was none."""
+async def consume_next(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, counts: ConsumerCounts) -> bool:
+    """Get one message, waiting for ever by default, and hand it to the handler. Returns False if there was none."""
     session = queue.connection.session
     wanted: GetOptions = {"wait": None, **asked, "syncpoint": True}
     try:
@@ -96,22 +96,22 @@ async def step(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptions, tall
             else:
                 await _handle(handler, to_message(taken, wanted), queue.connection)
     except HandlerFailed as failure:
-        tally.failed += 1
-        tally.failing += 1
+        counts.failed += 1
+        counts.failing += 1
         log.warning("A message of queue %s was backed out.", queue.name, exc_info=failure.__cause__)
-        await _pause(session, queue.handle, tally.failing)
+        await _pause(session, queue.handle, counts.failing)
         return True
     except MQError as error:
-        # Of a commit that was interrupted nobody knows whether it was done. If not, the message comes again.
+        # The result of an interrupted commit is unknown. If it failed, the message is delivered again.
         if error.reason not in (MQRC_BACKED_OUT, MQRC_CALL_INTERRUPTED):
             raise
-        tally.failed += 1
+        counts.failed += 1
         return True
-    tally.failing = 0
+    counts.failing = 0
     if poison is not None:
-        tally.moved += 1
+        counts.moved += 1
     else:
-        tally.handled += 1
+        counts.handled += 1
     return True
 
 
@@ -123,7 +123,7 @@ async def _handle(handler: AsyncHandler, message: Message, connection: AsyncConn
 
 
 async def _pause(session: Session, handle: OpenQueue, failures: int) -> None:
-    """A message that nobody ever takes away comes again at once: do not burn the processor on it."""
+    """Pause when the failed message is delivered again at once and for ever, to save the processor."""
     rules = await handle.backout_rules()
     if rules is None or rules.threshold == 0:
         doublings = min(failures, _DOUBLINGS_MAX)
@@ -134,7 +134,7 @@ async def _pause(session: Session, handle: OpenQueue, failures: int) -> None:
 
 
 async def poison_rules(handle: OpenQueue, taken: StoredMessage) -> BackoutRules | None:
-    """What to do with a message that has been backed out as often as its queue allows; None: it has not been."""
+    """Return the backout rules if a message has reached the backout threshold of its queue, else None."""
     backouts = _number(taken.md, BACKOUT_COUNT_AT)
     if backouts == 0:
         return None
@@ -143,7 +143,7 @@ async def poison_rules(handle: OpenQueue, taken: StoredMessage) -> BackoutRules 
 
 
 async def move_poison(session: Session, handle: OpenQueue, taken: StoredMessage, rules: BackoutRules) -> None:
-    """Move a message got under syncpoint out of the way, in the same unit of work."""
+    """Move a poison message to the backout queue or the dead-letter queue, in the unit of work of its get."""
     target = rules.backout_queue
     if target:
         try:
@@ -157,7 +157,7 @@ async def move_poison(session: Session, handle: OpenQueue, taken: StoredMessage,
     if not dead:
         raise MQError(
             MQRC_UNKNOWN_OBJECT_NAME,
-            f"A message of {rules.queue} was backed out {rules.threshold} times and can go nowhere. "
+            f"A message of {rules.queue} was backed out {rules.threshold} times and there is no queue to move it to. "
             "Name a queue in BOQNAME, or a dead-letter queue in DEADQ of the queue manager.",
         )
     md, body = add_header(taken.md, taken.body, rules.queue, session, MQRC_BACKOUT_THRESHOLD_REACHED)

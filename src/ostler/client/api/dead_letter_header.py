@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ostler.client.api.message import Message, put_moment
+from ostler.client.api.message import Message, parse_put_time
 from ostler.client.session.session import Session
 from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode
 from ostler.engine.message.message import (
@@ -155,7 +155,7 @@ class DeadLetterHeader:
             format=words("Format"),
             application_type=number("PutApplType"),
             application=words("PutApplName"),
-            put_time=put_moment(words("PutDate"), words("PutTime")),
+            put_time=parse_put_time(words("PutDate"), words("PutTime")),
         )
 
 

@@ -1,4 +1,4 @@
-"""From what a program asks of a get to MQ's terms and the engine's request, and from the answer to a message."""
+"""The keywords of a get: conversion to MQGET's parameters and the engine's request, and of the result to a message."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MILLISECONDS_MAX: Final = (1 << 31) - 1
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _UTF_8: Final = 1208
 _BLOCKS_KEPT: Final = 256
-# What is done here, with the message already off the queue, and not by the engine.
+# Options that are applied here, to a message that is already removed from the queue, and not by the engine.
 _DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
 
 
@@ -53,7 +53,7 @@ _CONSUME_KEYWORDS: Final = _GET_KEYWORDS | {"threads"}
 
 
 def normalize_options(asked: GetOptions, for_consumers: bool = False) -> GetOptions:
-    """What a program asks for, with `timeout` under its other name. TypeError when a keyword is not known."""
+    """Return the keywords with `timeout` renamed to `wait`. Raises TypeError for an unknown keyword."""
     if not asked.keys() <= _GET_KEYWORDS:
         check_keywords(asked.keys(), _CONSUME_KEYWORDS if for_consumers else _GET_KEYWORDS)
     if "timeout" in asked:
@@ -73,7 +73,7 @@ def wait_seconds(asked: GetOptions) -> float | None:
 
 
 class GetParameters(NamedTuple):
-    """What a get comes to in MQ's terms."""
+    """The parameters of MQGET for the keywords of a get."""
 
     options: int
     match: int
@@ -85,7 +85,7 @@ class GetParameters(NamedTuple):
 
 
 def get_parameters(session: Session, asked: GetOptions, browse: int) -> GetParameters:
-    """MQ's terms for what a program asks. `browse` is one of the MQGMO_BROWSE options, or 0 to take the message."""
+    """Return the parameters of MQGET. `browse` is an MQGMO_BROWSE option, or 0 to remove the message."""
     wait = wait_seconds(asked)
     options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
     if wait != 0:
@@ -115,7 +115,7 @@ def get_parameters(session: Session, asked: GetOptions, browse: int) -> GetParam
 def engine_request(
     session: Session, connection: Connection, handle: Handle, asked: GetOptions, browse: int = 0
 ) -> GetRequest:
-    """The engine's request."""
+    """Return the engine's request for the keywords of a get."""
     options, match, message_id, correlation_id, group_id, sequence_number, wait_ms = get_parameters(
         session, asked, browse
     )
@@ -135,13 +135,13 @@ def _truncates(asked: GetOptions) -> bool:
 
 
 def length_limit(asked: GetOptions) -> int:
-    """The longest message that will do."""
+    """Return the length of the longest message that the get accepts."""
     limit = asked.get("max_bytes")
     return _BYTES_MAX if limit is None or _truncates(asked) else limit
 
 
 def to_message(taken: StoredMessage, asked: GetOptions) -> Message:
-    """The message a program gets: properties apart from the data, converted or cut if it asked for that."""
+    """Return the message for the program: properties apart from the data, converted and truncated as asked for."""
     md, body, property_block, token, warning = taken
     values: dict[str, PropertyValue] = {}
     has_headers = starts_with_rfh2(md)
@@ -174,7 +174,7 @@ def to_message(taken: StoredMessage, asked: GetOptions) -> Message:
 
 @lru_cache(_BLOCKS_KEPT)
 def _publication(property_block: bytes) -> dict[str, PropertyValue]:
-    """What the queue manager says of a publication, which is the same for many of them."""
+    """Decode the properties of a publication, which are the same for many publications."""
     return property_values(decode_block(property_block))
 
 

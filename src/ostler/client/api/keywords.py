@@ -1,4 +1,4 @@
-"""Keywords that a verb of the API does not know: refused, with the nearest one it does."""
+"""Checks of keywords: unknown ones are refused, with a suggestion of the nearest known one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_GIVEN: Final = _NotGiven.NOT_GIVEN
 
 
 def unknown_keyword(given: Collection[str], known: Collection[str]) -> TypeError | None:
-    """What to raise when one of the keywords given is not known."""
+    """Return the TypeError for the first unknown keyword, or None."""
     for keyword in given:
         if keyword not in known:
             near = get_close_matches(keyword, known, 1)
@@ -38,7 +38,7 @@ def check_keywords(given: Collection[str], known: Collection[str]) -> None:
 
 
 def wait_or_timeout(wait: float | NotGiven | None, timeout: float | NotGiven | None) -> float | None:
-    """The seconds to wait, under whichever of its two names it was given."""
+    """Return the seconds to wait, given under either name."""
     if wait is NOT_GIVEN:
         if timeout is NOT_GIVEN:
             raise TypeError("give wait, the seconds to wait for the reply; None waits for ever")

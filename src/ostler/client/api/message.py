@@ -1,4 +1,4 @@
-"""A message as a Python program sees it, and the way to and from the packed descriptor."""
+"""Messages of the Python API, and their conversion to and from the packed descriptor (MQMD)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _TENTHS: Final = 10
 
 
 class MessageFields(TypedDict, total=False):
-    """What can be given by name when a message is put, as `Message` has it."""
+    """The keywords of a put: fields of `Message`."""
 
     message_id: bytes
     correlation_id: bytes
@@ -78,9 +78,8 @@ _FIELDS: Final = frozenset(MessageFields.__annotations__)
 class Message:
     """One message: its body, the fields of its descriptor, its properties.
 
-    To put one, give what matters; the rest is left to the queue (None), the queue manager, or plain defaults. A body
-    that is text goes out as MQSTR in UTF-8, or in the code page `ccsid`. A message that was got has everything filled
-    in; a body of format MQSTR is text again.
+    In a message to put, None leaves a field to the queue. A body of type str is put as MQSTR in UTF-8, or in the code
+    page `ccsid`. A message that was got has all fields filled in; a body of format MQSTR is a str.
     """
 
     body: bytes | str = b""
@@ -88,7 +87,7 @@ class Message:
     correlation_id: bytes = b""
     priority: int | None = None
     persistent: bool | None = None
-    # Seconds left to live; None for ever.
+    # Seconds until it expires; None: never.
     expiry: float | None = None
     reply_to: str = ""
     reply_to_manager: str = ""
@@ -96,7 +95,7 @@ class Message:
     # None: MQSTR for text, blank for bytes.
     format: str | None = None
     encoding: int = MQENC_NATIVE
-    # 0: UTF-8 for text, that of the queue manager for bytes.
+    # 0: UTF-8 for text, the queue manager's code page for bytes.
     ccsid: int = MQCCSI_Q_MGR
     report: int = 0
     feedback: int = 0
@@ -106,7 +105,7 @@ class Message:
     offset: int = 0
     flags: int = 0
     original_length: int = -1
-    # Who put it, when, and with what. The queue manager fills these in, unless the put sets the context.
+    # The message context. The queue manager fills it in, unless the put sets it.
     user: str = ""
     accounting_token: bytes = b""
     identity_data: str = ""
@@ -117,26 +116,26 @@ class Message:
     # Only of messages that were got.
     backout_count: int = 0
     token: bytes = b""
-    # Of publications that were got: the topic they were published to, whether they were retained before somebody
-    # subscribed, and what the subscription wants to come with them.
+    # Of publications that were got: the topic string, whether it is a retained publication that was published before
+    # the subscription was made, and the user data of the subscription.
     topic: str = ""
     is_retained: bool = False
     user_data: str = ""
-    # The reason of a warning the get came with: truncated, not converted. 0: none.
+    # The reason of the warning of the get, such as truncated or not converted; 0: none.
     warning: int = 0
 
     @property
     def text(self) -> str:
-        """The body as text. Bytes are decoded from the code page the message names."""
+        """The body as text. Bytes are decoded from the code page of the message."""
         if isinstance(self.body, str):
             return self.body
-        return _decoded(self.body, self.ccsid, self.encoding)
+        return _decode_text(self.body, self.ccsid, self.encoding)
 
     @property
     def data(self) -> bytes:
         """The body as bytes, as it is or would be put."""
         if isinstance(self.body, str):
-            return _encoded(self.body, self.ccsid, self.encoding)
+            return _encode_text(self.body, self.ccsid, self.encoding)
         # Other kinds of buffers are copied: the program may go on writing to them.
         return self.body if type(self.body) is bytes else bytes(memoryview(self.body))
 
@@ -153,7 +152,7 @@ class Message:
         return self.message_type == MQMT_REPORT
 
     def reply(self, body: bytes | str, **fields: Unpack[MessageFields]) -> Message:
-        """The answer to this request, with the identifiers and the expiry that its report options ask for."""
+        """Return a reply to this request, with the identifiers and the expiry that its report options ask for."""
         passes_expiry = bool(self.report & MQRO_PASS_DISCARD_AND_EXPIRY)
         answer = Message(
             body,
@@ -168,7 +167,7 @@ class Message:
         return as_message(answer, fields)
 
     def packed(self) -> bytes:
-        """The descriptor, MQMD version 2. Raises MQError when a field does not fit it."""
+        """Return the packed descriptor, MQMD version 2. Raises MQError when a value does not fit its field."""
         is_text = isinstance(self.body, str)
         form = self.format if self.format is not None else (_STRING if is_text else "")
         persistence = _AS_QUEUE_DEFINED if self.persistent is None else int(self.persistent)
@@ -208,7 +207,7 @@ class Message:
 
 
 def unpack_message(md: bytes, body: bytes, properties: dict[str, PropertyValue], warning: int = 0) -> Message:
-    """The message of a stored descriptor and body."""
+    """Return the message of a stored descriptor and body."""
     fields = _DESCRIPTOR.unpack(md)
     expiry, encoding, ccsid = fields[4], fields[6], fields[7]
     form = _text(fields[8])
@@ -244,14 +243,14 @@ def unpack_message(md: bytes, body: bytes, properties: dict[str, PropertyValue],
         warning=warning,
     )
     if form == _STRING:
-        # Data that is not what the descriptor says stays bytes.
+        # Data that does not match its descriptor stays bytes.
         with suppress(MQError):
-            message.body = _decoded(body, ccsid, encoding)
+            message.body = _decode_text(body, ccsid, encoding)
     return message
 
 
 def as_message(body: Message | bytes | str, fields: MessageFields) -> Message:
-    """A message from what a program handed over to be put. TypeError when it has no such field."""
+    """Return the message to put. Raises TypeError for an unknown field."""
     try:
         if isinstance(body, Message):
             return replace(body, **fields) if fields else body
@@ -261,7 +260,7 @@ def as_message(body: Message | bytes | str, fields: MessageFields) -> Message:
 
 
 def identifier(value: bytes) -> bytes:
-    """A message, correlation or group id in its 24 bytes."""
+    """Return a message, correlation or group identifier, padded to 24 bytes."""
     return _binary(value, 24, "identifier") if value else _NULL_ID
 
 
@@ -279,7 +278,7 @@ def _characters(value: str, length: int, name: str) -> bytes:
 
 
 def _tenths(expiry: float | None) -> int:
-    """Expiry as the descriptor has it. Too short is as short as can be; no time at all is left to be refused."""
+    """Return an expiry in tenths of a second, at least 1; 0 for no time at all, which the queue manager refuses."""
     if expiry is None:
         return MQEI_UNLIMITED
     return max(1, round(expiry * _TENTHS)) if expiry > 0 else 0
@@ -293,26 +292,26 @@ def _id(field_bytes: bytes) -> bytes:
     return b"" if field_bytes == _NULL_ID else field_bytes
 
 
-def _encoded(body: str, ccsid: int, encoding: int) -> bytes:
+def _encode_text(body: str, ccsid: int, encoding: int) -> bytes:
     if ccsid in (MQCCSI_Q_MGR, _UTF_8):
         return body.encode("utf-8", "replace")
     try:
         return encode(body, ccsid, encoding)
     except UnknownCodePageError:
-        raise MQError(MQRC_TARGET_CCSID_ERROR, f"Code page {ccsid} is not known here.") from None
+        raise MQError(MQRC_TARGET_CCSID_ERROR, f"Code page {ccsid} is not supported.") from None
 
 
-def _decoded(body: bytes, ccsid: int, encoding: int) -> str:
+def _decode_text(body: bytes, ccsid: int, encoding: int) -> str:
     try:
         if ccsid in (MQCCSI_Q_MGR, _UTF_8):
             return body.decode("utf-8")
         return decode(body, ccsid, encoding)
     except (UnknownCodePageError, MalformedTextError, UnicodeDecodeError):
-        raise MQError(MQRC_TARGET_CCSID_ERROR, f"The body is no text in code page {ccsid}.") from None
+        raise MQError(MQRC_TARGET_CCSID_ERROR, f"The body is not text in code page {ccsid}.") from None
 
 
 def _stamp(when: datetime | None) -> tuple[bytes, bytes]:
-    """PutDate and PutTime: yyyymmdd and hhmmssth, in Greenwich."""
+    """Return PutDate and PutTime: yyyymmdd and hhmmssth, in UTC."""
     if when is None:
         return b" " * 8, b" " * 8
     moment = when.astimezone(UTC)
@@ -321,8 +320,8 @@ def _stamp(when: datetime | None) -> tuple[bytes, bytes]:
     ).encode()
 
 
-def put_moment(date: str, moment: str) -> datetime | None:
-    """The moment that a PutDate and a PutTime say, in a descriptor or a header; None when they say none."""
+def parse_put_time(date: str, moment: str) -> datetime | None:
+    """Parse PutDate and PutTime of a descriptor or header; None when they are blank or invalid."""
     return _when(f"{date:8.8}{moment:8.8}".encode("ascii", "replace"))
 
 

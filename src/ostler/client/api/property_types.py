@@ -4,8 +4,8 @@
     int                         32 bits when it fits, else 64
     float                       64 bits
 
-Who needs another width says so: `Int8(5)`, `Int16(5)`, `Int64(5)`, `Float32(1.5)`. These are numbers like any other,
-and properties of such types come back as these, so that a message that is passed on keeps its types.
+Other widths are given as `Int8(5)`, `Int16(5)`, `Int64(5)`, `Float32(1.5)`. These are ordinary numbers, and properties
+of these types are returned as such, so that a message that is passed on keeps its types.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _BITS_32: Final = 1 << 31
 
 
 def property_type(value: PropertyValue) -> int:
-    """The MQTYPE of a Python value."""
+    """Return the MQTYPE of a Python value."""
     found = _EXACT.get(type(value))
     if found is not None:
         return found
@@ -81,7 +81,7 @@ def property_type(value: PropertyValue) -> int:
 
 
 def property_set(values: Mapping[str, PropertyValue]) -> PropertySet:
-    """The properties as the engine takes them; every name and value is checked."""
+    """Return the properties as a property set of the engine. Every name and value is checked."""
     made = PropertySet()
     for name, value in values.items():
         kind = property_type(value)
@@ -97,7 +97,7 @@ def _plain(value: PropertyValue) -> PropertyValue:
 
 
 def property_values(properties: Iterable[Property]) -> dict[str, PropertyValue]:
-    """The properties as Python values, by name. The first of several with one name counts."""
+    """Return the properties as Python values, by name. The first of several with the same name counts."""
     values: dict[str, PropertyValue] = {}
     for each in properties:
         values.setdefault(each.name, _typed(each.type, each.value))

@@ -1,4 +1,4 @@
-"""An open queue, as threads use it: the verbs of `async_queue`, blocking."""
+"""Open queues for threads: the verbs of `async_queue`, blocking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Queue:
-    """A queue that is open. Close it, or use it in a `with` block. Threads may share it."""
+    """An open queue. Close it, or use it in a `with` block. Threads may share it."""
 
     def __init__(self, connection: Connection, inner: AsyncQueue) -> None:
         self.connection = connection
@@ -38,7 +38,7 @@ class Queue:
 
     @property
     def name(self) -> str:
-        """The name it was opened by; that of a dynamic queue is the one it got."""
+        """The name it was opened by; for a dynamic queue the name it was created with."""
         return self.inner.name
 
     @property
@@ -52,7 +52,7 @@ class Queue:
         return run(self.inner.depth())
 
     def inquire(self, name: str) -> Value | None:
-        """An attribute by its MQSC name: numbers as numbers, words as words."""
+        """Return an attribute by its MQSC name: an integer, or MQSC's keyword for it."""
         return run(self.inner.inquire(name))
 
     def put(
@@ -63,21 +63,21 @@ class Queue:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Put a message; the message as it was stored, with its identifier.
+        """Put a message. Returns the message as stored, with its message identifier.
 
-        A persistent message outside syncpoint is safe on disk when this returns. `options` are further MQPMO options.
+        Outside syncpoint a persistent message is durable on return. `options` are further MQPMO options.
         """
         return run(self.inner.put(body, syncpoint=syncpoint, options=options, **fields))
 
     def get(self, **asked: Unpack[GetOptions]) -> Message | None:
-        """Take a message off the queue; None when there is none, or none came in time. See `GetOptions`.
+        """Get a message; None when there is none, or none arrived in time. See `GetOptions`.
 
-        Waiting holds up no other thread, not even one that uses the same queue. Closing the queue ends the wait.
+        A waiting get blocks no other thread, not even one that uses the same queue. Closing the queue ends the wait.
         """
         return run(self.inner.get(**asked))
 
     def messages(self, **asked: Unpack[GetOptions]) -> Iterator[Message]:
-        """Take messages off the queue until there are no more, or none comes within the wait."""
+        """Get messages until there are no more, or none arrives within the wait."""
         return self._messages(normalize_options(asked))
 
     def _messages(self, asked: GetOptions) -> Iterator[Message]:
@@ -90,11 +90,11 @@ class Queue:
         return self.messages()
 
     def browse(self, **asked: Unpack[GetOptions]) -> Browser:
-        """Look at the messages, from the first on, and leave them on the queue."""
+        """Browse the messages, from the first on."""
         return Browser(self.inner.browse(**asked))
 
     def consume(self, handler: Handler, *, threads: int = 1, **asked: Unpack[GetOptions]) -> Consumer:
-        """Hand every message to `handler(message, connection)` on other threads, until stopped. See `handling`."""
+        """Call `handler(message, connection)` for every message, on other threads. See `consumer_loop`."""
         from ostler.client.api.consumer import Consumer
 
         consumer = Consumer(self, handler, normalize_options(asked, for_consumers=True), threads)
@@ -102,18 +102,18 @@ class Queue:
         return consumer
 
     def close(self, delete: bool = False, purge: bool = False) -> None:
-        """Close the queue. A temporary dynamic queue goes with it; a permanent one if told so, purged if not empty."""
+        """Close the queue. This deletes a temporary dynamic queue, and a permanent one with `delete` or `purge`."""
         run(self.inner.close(delete, purge))
 
 
 class Browser:
-    """Goes over the messages of a queue with a cursor of its own."""
+    """Iterates over the messages of a queue with a browse cursor of its own."""
 
     def __init__(self, inner: AsyncBrowser) -> None:
         self._inner = inner
 
     def next(self) -> Message | None:
-        """The next message, or None behind the last one."""
+        """Return the next message; None after the last one."""
         return run(self._inner.next())
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""From what a program asks of a subscription to MQ's terms."""
+"""The keywords of a subscription, and their conversion to the arguments of MQSUB."""
 
 from __future__ import annotations
 
@@ -44,24 +44,24 @@ _NUMBER_MAX: Final = (1 << 31) - 1
 
 
 class SubscribeOptions(TypedDict, total=False):
-    """What can be asked of a subscription.
+    """The keywords of `subscribe`.
 
-    durable          it outlives the connection, and publications are kept for it meanwhile; it needs a name
-    name             of a durable subscription, or another one; one that is there already is resumed
+    durable          it outlives the connection and keeps receiving publications; it needs a name
+    name             the name of the subscription; an existing one is resumed
     selector         only publications that meet this SQL-92 condition
-    queue            where publications are to come: a queue that is open, or the name of one, which is opened to get;
-                     unless given the queue manager makes one, and deletes it with the subscription
-    object_name      a topic object; its string goes before the topic
+    queue            the destination: an open queue, or the name of one, which is opened for input; by default a
+                     managed queue, which is deleted with the subscription
+    object_name      a topic object; its topic string goes before the topic
     wildcards        "levels": # and + for levels of the topic; "characters": * and ? for characters
-    new_only         nothing that was published, and retained, before
-    on_request       nothing but retained publications, and these when `request` asks for them
-    user_data        comes with every publication
-    correlation_id   of every publication; unless given one of the queue manager's choice
-    priority         of every publication; unless given that which it was published with
+    new_only         no retained publications
+    on_request       only retained publications, and these when `request` is called
+    user_data        delivered with every publication
+    correlation_id   of every publication; by default the queue manager assigns one
+    priority         of every publication; by default that of the publication
     level            0 to 9: publications go to the highest level first, see SUBLEVEL
-    expiry           seconds until the subscription ends by itself
+    expiry           seconds until the subscription ends
     any_user         other users may resume it, too
-    alter            one that is there already is changed to what is asked now
+    alter            an existing subscription is altered to these keywords
     options          further MQSO options, such as MQSO_READ_AHEAD
     """
 
@@ -87,14 +87,14 @@ _KEYWORDS: Final = frozenset(SubscribeOptions.__annotations__)
 
 
 def subscribe_arguments(topic: str, wanted: SubscribeOptions) -> SubscribeArguments:
-    """What MQSUB is asked for. TypeError when a keyword is not known."""
+    """Return the arguments of MQSUB. Raises TypeError for an unknown keyword."""
     check_keywords(wanted.keys(), _KEYWORDS)
     asked = SubscribeArguments(_options(wanted))
-    asked.object_name = checked_name(wanted.get("object_name", ""))
-    asked.topic_string = checked_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
-    asked.name = checked_text(wanted.get("name") or "", TOPIC_BYTES_MAX, MQRC_SUB_NAME_ERROR, "name")
-    asked.user_data = checked_text(wanted.get("user_data", ""), TOPIC_BYTES_MAX, MQRC_SUB_USER_DATA_ERROR, "user data")
-    asked.selection = checked_text(
+    asked.object_name = check_name(wanted.get("object_name", ""))
+    asked.topic_string = check_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
+    asked.name = check_text(wanted.get("name") or "", TOPIC_BYTES_MAX, MQRC_SUB_NAME_ERROR, "name")
+    asked.user_data = check_text(wanted.get("user_data", ""), TOPIC_BYTES_MAX, MQRC_SUB_USER_DATA_ERROR, "user data")
+    asked.selection = check_text(
         wanted.get("selector") or "", SELECTION_BYTES_MAX, MQRC_SELECTION_STRING_ERROR, "selector"
     )
     asked.correlation_id = identifier(wanted.get("correlation_id", b""))
@@ -132,19 +132,19 @@ def _options(wanted: SubscribeOptions) -> int:
     return options
 
 
-def checked_name(name: str) -> str:
-    """The name of a topic object, which is not cut off when it is too long to be one."""
+def check_name(name: str) -> str:
+    """Return the name of a topic object. Raises MQError when it is too long."""
     if len(name.encode("utf-8", "replace")) > NAME_BYTES:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
     return name
 
 
-def checked_text(text: str, bytes_max: int, reason: int, what: str) -> str:
-    """A text that can be told to a queue manager anywhere."""
+def check_text(text: str, bytes_max: int, reason: int, what: str) -> str:
+    """Return a text. Raises MQError when it cannot be encoded or is too long."""
     try:
         length = len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise MQError(reason, f"The {what} has characters that are none.") from None
+        raise MQError(reason, f"The {what} has characters that UTF-8 cannot encode.") from None
     if length > bytes_max:
         raise MQError(reason, f"The {what} has {length} bytes; it takes {bytes_max}.")
     return text
@@ -152,10 +152,10 @@ def checked_text(text: str, bytes_max: int, reason: int, what: str) -> str:
 
 def _number(value: int) -> int:
     if not -_NUMBER_MAX <= value <= _NUMBER_MAX:
-        raise MQError(MQRC_OPTIONS_ERROR, f"{value} is no number of 32 bits.")
+        raise MQError(MQRC_OPTIONS_ERROR, f"{value} does not fit into 32 bits.")
     return value
 
 
 def _tenths(expiry: float) -> int:
-    """Too short is as short as can be; no time at all is left to be refused."""
+    """Return an expiry in tenths of a second, at least 1; 0 for no time at all, which the queue manager refuses."""
     return min(max(1, round(expiry * _TENTHS)), _NUMBER_MAX) if expiry > 0 else 0

@@ -1,4 +1,4 @@
-"""Topics to publish to, and subscriptions, as threads use them: the verbs of `async_topic`, blocking."""
+"""Open topics and subscriptions for threads: the verbs of `async_topic`, blocking."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Topic:
-    """A topic that is open to publish to. Close it, or use it in a `with` block. Threads may share it."""
+    """A topic that is open for publishing. Close it, or use it in a `with` block. Threads may share it."""
 
     def __init__(self, connection: Connection, inner: AsyncTopic) -> None:
         self.connection = connection
@@ -38,7 +38,7 @@ class Topic:
 
     @property
     def topic(self) -> str:
-        """The whole topic: the string of the object, and what was given beside it."""
+        """The full topic string: that of the topic object, and the string given to `topic`."""
         return self.inner.topic
 
     @property
@@ -56,10 +56,10 @@ class Topic:
         options: int = 0,
         **fields: Unpack[MessageFields],
     ) -> Message:
-        """Publish a message to all who have subscribed; the message as it was published.
+        """Publish a message. Returns the message as published.
 
-        `retain` keeps it for those who subscribe later, in place of the one that was kept before. `level` is the
-        highest level of subscriptions that may get it. `options` are further MQPMO options.
+        `retain` makes it the retained publication of the topic. `level` is the highest level of subscriptions that
+        receive it. `options` are further MQPMO options.
         """
         return run(self.inner.publish(body, retain=retain, level=level, syncpoint=syncpoint, options=options, **fields))
 
@@ -68,7 +68,7 @@ class Topic:
 
 
 class Subscription:
-    """A subscription. Close it, or use it in a `with` block: a durable one stays, and can be resumed.
+    """A subscription. Close it, or use it in a `with` block; a durable one remains and can be resumed.
 
     Threads may share it: each publication goes to one of them.
     """
@@ -90,7 +90,7 @@ class Subscription:
 
     @property
     def topic(self) -> str:
-        """The whole topic, with its wildcards."""
+        """The full topic string, with its wildcards."""
         return self.inner.topic
 
     @property
@@ -103,7 +103,7 @@ class Subscription:
 
     @property
     def correlation_id(self) -> bytes:
-        """That of all publications it gets."""
+        """The correlation identifier of all publications of the subscription."""
         return self.inner.correlation_id
 
     @property
@@ -112,34 +112,34 @@ class Subscription:
 
     @property
     def hsub(self) -> int:
-        """The subscription's handle, for the raw verbs of `ostler.mqi`."""
+        """The subscription handle, for the raw verbs of `ostler.mqi`."""
         return self.inner.hsub
 
     @property
     def queue(self) -> Queue:
-        """Where publications come. MQError when that is a queue that only the subscription knows."""
+        """The destination queue. Raises MQError when it is not open on this connection."""
         return Queue(self.connection, self.inner.queue)
 
     def get(self, **asked: Unpack[GetOptions]) -> Message | None:
-        """Take a publication; None when there is none, or none came in time. See `GetOptions`."""
+        """Get a publication; None when there is none, or none arrived in time. See `GetOptions`."""
         return run(self.inner.get(**asked))
 
     def messages(self, **asked: Unpack[GetOptions]) -> Iterator[Message]:
-        """Take publications until there are no more, or none comes within the wait."""
+        """Get publications until there are no more, or none arrives within the wait."""
         return self.queue.messages(**asked)
 
     def __iter__(self) -> Iterator[Message]:
-        """Take publications as they come, for ever."""
+        """Get publications as they arrive, for ever."""
         return self.queue.messages(wait=None)
 
     def consume(self, handler: Handler, *, threads: int = 1, **asked: Unpack[GetOptions]) -> Consumer:
-        """Hand every publication to `handler(message, connection)` on other threads, until stopped. See `handling`."""
+        """Call `handler(message, connection)` for every publication, on other threads. See `consumer_loop`."""
         return self.queue.consume(handler, threads=threads, **asked)
 
     def request(self) -> int:
-        """Have the retained publications sent that the subscription is for; how many there were."""
+        """Request the retained publications of the subscription (MQSUBRQ). Returns their number."""
         return run(self.inner.request())
 
     def close(self, remove: bool = False) -> None:
-        """Close the subscription. One that is not durable ends; a durable one does so if told to."""
+        """Close the subscription. This ends a nondurable subscription, and a durable one with `remove`."""
         run(self.inner.close(remove))

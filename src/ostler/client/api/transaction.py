@@ -1,8 +1,8 @@
 """Transactions: a unit of work as a block of the program.
 
-A connection has one unit of work. A transaction block owns it: verbs inside the block take part, and those that other
-threads or tasks issue on the same connection meanwhile do not. Tasks that are begun inside the block belong to it
-while it lasts.
+A connection has one unit of work. A transaction block owns it: verbs inside the block are part of it, and verbs of
+other threads or tasks on the same connection are not. Tasks that are created inside the block belong to it while it
+lasts.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ostler.model.constants import MQRC_CALL_IN_PROGRESS, MQRC_UOW_IN_PROGRESS
 from ostler.model.errors import MQError
 
 WAIT_SECONDS: Final = 30.0
-"""How long a transaction waits, unless told, for that of another thread or task on the same connection."""
+"""The default wait for the end of another transaction of the same connection."""
 
 
 class Transaction:
-    """One block. `begin` it, then `end` it."""
+    """One transaction block, from `begin` to `end`."""
 
     def __init__(self, session: Session, wait: float | None) -> None:
         self._session = session
@@ -48,7 +48,7 @@ class Transaction:
         _current.set(self)
 
     async def end(self, is_good: bool) -> None:
-        """Commit, or back out. Backing out raises nothing: the exception that led here is the one that matters."""
+        """Commit or back out. Backing out raises no MQError, so that the exception of the block is seen."""
         session = self._session
         try:
             if is_good:
@@ -74,13 +74,13 @@ _current: Final[ContextVar[Transaction | None]] = ContextVar("ostler_transaction
 
 
 async def _back_out(session: Session) -> None:
-    # A connection that is gone was backed out by the queue manager.
+    # The queue manager backs out the unit of work of a broken connection.
     with suppress(MQError):
         await session.back_out()
 
 
 def in_transaction(session: Session) -> bool:
-    """Whether the caller is inside a transaction block of this connection."""
+    """Return whether the caller is inside a transaction block of this connection."""
     transaction = _current.get()
     while transaction is not None:
         if transaction.belongs_to(session):
@@ -90,7 +90,7 @@ def in_transaction(session: Session) -> bool:
 
 
 def is_in_unit(session: Session, syncpoint: bool | None) -> bool:
-    """Whether a verb is part of the unit of work: as it says, else when the caller is inside a transaction block."""
+    """Return whether a verb is part of the unit of work: `syncpoint` if given, else inside a transaction block."""
     inside = in_transaction(session)
     if syncpoint is None:
         return inside
@@ -100,7 +100,7 @@ def is_in_unit(session: Session, syncpoint: bool | None) -> bool:
 
 
 def check_unit_owner(session: Session) -> None:
-    """Refuse to touch the unit of work of somebody else's transaction block."""
+    """Raise MQError when the unit of work belongs to a transaction block of another thread or task."""
     if session.transaction is not None and not in_transaction(session):
         raise MQError(
             MQRC_UOW_IN_PROGRESS,

@@ -1,14 +1,14 @@
-"""A trigger monitor: waits on an initiation queue and starts the programs that trigger messages ask for.
+"""A trigger monitor: waits on an initiation queue and starts the programs that trigger messages name.
 
-What is started is told by APPLICID of the process definition:
+APPLICID of the process definition names the program:
 
     a name in `programs`      that function is called with the `Trigger`, on a thread of its own
     shell:COMMAND             the shell runs the command; in it, "$1" is the MQTMC2 structure
     anything else             the program and its arguments, quoted as in a shell but without one; the MQTMC2 structure
                               is the next argument, and the words of ENVRDATA are the last ones
 
-A program is started and not waited for; the `&` that trigger monitors elsewhere want in ENVRDATA is left out. Nothing
-in a trigger message ever reaches a shell unquoted.
+The monitor does not wait for programs; a trailing `&` in ENVRDATA, which other trigger monitors need for that, is
+ignored. Text of a trigger message never reaches a shell unquoted.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _ENDINGS: Final = (
     MQRC_Q_MGR_QUIESCING,
     MQRC_Q_MGR_STOPPING,
 )
-# While programs run, the monitor looks after them as often as this.
-_LOOK_SECONDS: Final = 0.5
+# While programs run, the monitor checks for their end so often.
+_REAP_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """What a trigger message says: what is to be started, and for which queue."""
+    """The contents of a trigger message: the program to start and the queue to start it for."""
 
     queue: str
     process: str
@@ -70,7 +70,7 @@ class Trigger:
     manager: str
 
     def packed(self) -> bytes:
-        """MQTMC2: the same in characters only, as programs get it. The application type is always blank in it."""
+        """Return the MQTMC2 structure for the program. It has characters only; its application type is blank."""
         structure = MQTMC2.default()
         for name, value in (
             ("QName", self.queue),
@@ -86,7 +86,7 @@ class Trigger:
 
 
 def read_trigger(message: Message, manager: str) -> Trigger:
-    """The trigger in a trigger message. Raises MQError for anything else."""
+    """Decode a trigger message. Raises MQError for any other message."""
     data = message.data
     if message.format == _TRIGGER:
         MQTM.validate_header(data)
@@ -109,7 +109,7 @@ def read_trigger(message: Message, manager: str) -> Trigger:
 
 
 def command_of(trigger: Trigger) -> list[str]:
-    """The arguments of the process to start. Raises ValueError when there is nothing to start."""
+    """Return the arguments of the process to start. Raises ValueError when APPLICID names none."""
     structure = os.fsdecode(trigger.packed())
     if trigger.application.startswith(_SHELL):
         return ["/bin/sh", "-c", trigger.application.removeprefix(_SHELL), "sh", structure]
@@ -125,8 +125,8 @@ class TriggerMonitor:
 
     started    programs and functions that were started
     finished   those that have ended, of them `unsuccessful` with an exit status other than 0 or an exception
-    failed     trigger messages for which nothing could be started
-    error      what ended the monitor before its time, if anything did
+    failed     trigger messages whose program could not be started
+    error      the error that ended the monitor, if any
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class TriggerMonitor:
         self.stop()
 
     def start(self) -> None:
-        """Open the initiation queue and begin. Raises MQError when that cannot be."""
+        """Open the initiation queue and start the thread. Raises MQError when the open fails."""
         connection = connect(self._manager, application="trigger-monitor")
         try:
             self._queue = connection.open(self._initiation, "s")
@@ -185,7 +185,7 @@ class TriggerMonitor:
         return self._thread is not None and self._thread.is_alive()
 
     def wait_for_programs(self, seconds: float | None = None) -> bool:
-        """Wait until all that was started has ended. False: the time is up."""
+        """Wait until all started programs have ended. Returns False when the time is up."""
         deadline = None if seconds is None else time.monotonic() + seconds
         with self._state:
             children = list(self._children)
@@ -194,7 +194,7 @@ class TriggerMonitor:
                 child.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 return False
-        self._look_after_children()
+        self._reap_children()
         with self._state:
             return self._state.wait_for(
                 lambda: self._calls == 0, None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -207,19 +207,19 @@ class TriggerMonitor:
         assert queue is not None
         try:
             while not self._stopping:
-                message = queue.get(wait=_LOOK_SECONDS if self._children else None, convert=True, syncpoint=False)
-                self._look_after_children()
+                message = queue.get(wait=_REAP_SECONDS if self._children else None, convert=True, syncpoint=False)
+                self._reap_children()
                 if message is not None:
                     self._serve(message)
         except MQError as error:
             if error.reason not in _ENDINGS:
-                self._note(error)
+                self._record_error(error)
         except Exception as error:
-            self._note(error)
+            self._record_error(error)
         finally:
             queue.connection.close()
 
-    def _note(self, error: Exception) -> None:
+    def _record_error(self, error: Exception) -> None:
         self.error = error
         log.error("The trigger monitor of %s has ended: %s", self._initiation, error)
 
@@ -234,7 +234,7 @@ class TriggerMonitor:
                 self._start_process(trigger)
         except (MQError, OSError, ValueError) as error:
             self.failed += 1
-            log.error("Nothing was started for a message on %s: %s", self._initiation, error)
+            log.error("No program was started for a message on %s: %s", self._initiation, error)
             return
         self.started += 1
         log.info("%s was started for queue %s.", trigger.application, trigger.queue)
@@ -250,10 +250,10 @@ class TriggerMonitor:
         with self._state:
             self._calls += 1
         threading.Thread(
-            target=self._called, args=(trigger, function), name=f"ostler-triggered-{trigger.queue}", daemon=True
+            target=self._run_function, args=(trigger, function), name=f"ostler-triggered-{trigger.queue}", daemon=True
         ).start()
 
-    def _called(self, trigger: Trigger, function: Callable[[Trigger], object]) -> None:
+    def _run_function(self, trigger: Trigger, function: Callable[[Trigger], object]) -> None:
         is_good = False
         try:
             function(trigger)
@@ -267,7 +267,7 @@ class TriggerMonitor:
                 self.unsuccessful += int(not is_good)
                 self._state.notify_all()
 
-    def _look_after_children(self) -> None:
+    def _reap_children(self) -> None:
         with self._state:
             running: list[tuple[Trigger, subprocess.Popen[bytes]]] = []
             for trigger, child in self._children:

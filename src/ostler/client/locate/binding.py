@@ -1,4 +1,4 @@
-"""Any connection, from what a program says about it: within the process, over the Unix socket, or over the network."""
+"""The choice of the binding in MQCONN and MQCONNX: within the process, over the Unix socket, or over the network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.locate.embedded import application_name, queue_manager_for, user_name
 from ostler.client.locate.endpoints import endpoints
@@ -34,10 +34,10 @@ _EVERY_NAME: Final = "*"
 
 
 def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str] = os.environ) -> int:
-    """Connect; the connection handle. Raises MQError.
+    """Connect and return the connection handle. Raises MQError.
 
-    embedded: a queue manager of this process; one that does not run yet is started. local: the Unix socket of one that
-    runs, in whatever process. client, or a connection name: what the parameters and the environment say of the network.
+    embedded: a queue manager of this process, which is started if it does not run. local: the Unix socket of a running
+    queue manager, in any process. client, or a connection name: the network, as parameters and environment name it.
     auto: a queue manager of this process if there is one of that name, else its Unix socket, else the network.
     """
     name = parameters.queue_manager.strip()
@@ -47,7 +47,7 @@ def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str]
         return _connect(Destination(replace(parameters, binding="client"), environment))
     here = _in_process(name, parameters)
     if parameters.binding == "local":
-        # One that is embedded in this process without a socket is local, too.
+        # A queue manager that is embedded in this process without a socket is local, too.
         if here is not None and not socket_path(here.directory).exists():
             return _bind(here, parameters)
         directory = here.directory if here is not None else _directory(name, parameters, environment)
@@ -63,11 +63,11 @@ def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str]
 
 
 def _in_process(name: str, parameters: ConnectParameters) -> QueueManager | None:
-    """The queue manager of this process that a name means; in the place that the program says, if it says one."""
+    """Return the queue manager of this process with this name, and in this data directory if one is given."""
     if name.startswith(_EVERY_NAME):
         return None
     try:
-        found = running.find(name)
+        found = registry.find(name)
     except MQError:
         return None
     if parameters.data is not None and found.directory.root.absolute() != Path(parameters.data).absolute():
@@ -91,7 +91,7 @@ def _connect(destination: Destination) -> int:
 def _directory(
     name: str, parameters: ConnectParameters, environment: Mapping[str, str]
 ) -> QueueManagerDirectory | None:
-    """Where the queue manager of a name lives; a blank one is the default, or the only one that runs."""
+    """Return the directory of a queue manager; a blank name means the default one, or the only one that runs."""
     root = _root(parameters, environment)
     if not name:
         try:
@@ -108,7 +108,7 @@ def _directory(
         return None
     except PermissionError as error:
         if endpoints(parameters, environment):
-            return None  # it is said where to go instead
+            return None  # there is an address to try instead
         raise not_the_owner(name, error) from error
 
 

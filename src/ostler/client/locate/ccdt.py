@@ -1,9 +1,9 @@
-"""The client channel definition table in JSON, as MQ has had it since 9.1.2: where it is, and what it says.
+"""The client channel definition table (CCDT) in JSON, the format of MQ 9.1.2 and later.
 
     {"channel": [{"name": "APP.SVRCONN", "type": "clientConnection",
                   "clientConnection": {"connection": [{"host": "h", "port": 1414}], "queueManager": "QM1"}}]}
 
-Keys that are not known are ignored, as MQ does: people keep remarks in them. Values that are known are checked.
+Unknown keys are ignored, as in MQ, so they can hold comments. Values of known keys are checked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ assert set(_RECONNECTS.values()) == set(RECONNECTS)
 
 @dataclass(frozen=True)
 class ClientChannel:
-    """One definition of the table. None: the table does not say."""
+    """One client channel definition. None: not set in the table."""
 
     name: str
     addresses: tuple[Address, ...]
@@ -57,16 +57,16 @@ class ClientChannel:
     local_address: str = ""
     reconnect: Reconnect = "no"
     exits: tuple[str, ...] = ()
-    """Names of exits. A channel that has some is not used: they cannot be loaded here."""
+    """Names of exits. A channel that has exits is refused, as none can be loaded."""
 
 
-# -- where it is -------------------------------------------------------------------------------------------------------
+# -- location ----------------------------------------------------------------------------------------------------------
 
 
 def location(ccdt_url: str, environment: Mapping[str, str]) -> Path | None:
-    """The file of the table: what the program says, else MQCCDTURL, else MQCHLTAB in MQCHLLIB; None when none is named.
+    """Return the file of the table: `ccdt_url`, else MQCCDTURL, else MQCHLTAB in MQCHLLIB; None when none is set.
 
-    MQRC_CCDT_URL_ERROR for addresses that are not of files: tables are not fetched over the network.
+    Raises MQRC_CCDT_URL_ERROR for a URL that is not a file: tables are not fetched over the network.
     """
     if ccdt_url.strip():
         return _file(ccdt_url.strip())
@@ -93,44 +93,44 @@ def _file(url: str) -> Path:
 
 
 def read(path: Path) -> list[ClientChannel]:
-    """The definitions of a table in a file."""
+    """Read the definitions of a table in a file."""
     try:
         with path.open("rb") as file:
             data = file.read(BYTES_MAX + 1)
     except OSError as error:
         raise MQError(MQRC_CCDT_URL_ERROR, f"{path} cannot be read: {error.strerror}.") from None
     if len(data) > BYTES_MAX:
-        raise _refused(str(path), f"it is longer than {BYTES_MAX} bytes")
+        raise _unusable(str(path), f"it is longer than {BYTES_MAX} bytes")
     return parse(data, str(path))
 
 
-# -- what it says ------------------------------------------------------------------------------------------------------
+# -- contents ----------------------------------------------------------------------------------------------------------
 
 
 def parse(data: bytes, source: str = "the CCDT") -> list[ClientChannel]:
-    """The client channels of a table in JSON. MQRC_CHANNEL_CONFIG_ERROR says what is wrong with it, and where."""
+    """Parse the client channels of a table in JSON. Raises MQRC_CHANNEL_CONFIG_ERROR with the path of the error."""
     if data.startswith(b"AMQR"):
-        raise _refused(source, "it is a binary table; write it as JSON")
+        raise _unusable(source, "it is a binary table; write it as JSON")
     try:
         table = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise _refused(source, f"it is no JSON: {str(error)[:100]}") from None
+        raise _unusable(source, f"it is no JSON: {str(error)[:100]}") from None
     if not isinstance(table, dict) or not isinstance(table.get("channel"), list):
-        raise _refused(source, 'it has no list "channel"')
+        raise _unusable(source, 'it has no list "channel"')
     channels: list[ClientChannel] = []
     for number, entry in enumerate(table["channel"]):
         if not isinstance(entry, dict):
-            raise _refused(source, f"channel[{number}] is no object")
-        reader = _Reader(entry, f"channel[{number}]", source)
+            raise _unusable(source, f"channel[{number}] is no object")
+        reader = _JsonObject(entry, f"channel[{number}]", source)
         if reader.text("type") == _CLIENT:
             channels.append(_channel(reader))
     return channels
 
 
-def _channel(entry: _Reader) -> ClientChannel:
+def _channel(entry: _JsonObject) -> ClientChannel:
     name = entry.text("name")
     if not name or len(name) > _NAME_LENGTH_MAX:
-        raise entry.refused("name", f"is no name of 1 to {_NAME_LENGTH_MAX} characters")
+        raise entry.invalid("name", f"is no name of 1 to {_NAME_LENGTH_MAX} characters")
     connection = entry.part(_CLIENT)
     managing = entry.part("connectionManagement")
     security = entry.part("transmissionSecurity")
@@ -154,21 +154,21 @@ def _channel(entry: _Reader) -> ClientChannel:
     )
 
 
-def _exits(entry: _Reader) -> tuple[str, ...]:
+def _exits(entry: _JsonObject) -> tuple[str, ...]:
     named = [each.text("name") for kind in ("security", "send", "receive") for each in entry.parts(kind)]
     return tuple(name for name in named if name)
 
 
-def _address(entry: _Reader) -> Address:
+def _address(entry: _JsonObject) -> Address:
     host = entry.text("host")
     if not host:
-        raise entry.refused("host", "is missing")
+        raise entry.invalid("host", "is missing")
     port = entry.number("port", PORT_MAX)
     return Address(host, PORT if port is None else port)
 
 
-def _local_addresses(managing: _Reader) -> str:
-    """The list of local addresses, written as LOCLADDR has it."""
+def _local_addresses(managing: _JsonObject) -> str:
+    """Return the list of local addresses in the format of LOCLADDR."""
     written: list[str] = []
     for entry in managing.parts("localAddress"):
         host, port = entry.text("host"), entry.number("port", PORT_MAX)
@@ -176,19 +176,19 @@ def _local_addresses(managing: _Reader) -> str:
             ports = entry.part("portRange")
             low, high = ports.number("low", PORT_MAX), ports.number("high", PORT_MAX)
             if low is None or high is None:
-                raise entry.refused("portRange", "needs low and high")
+                raise entry.invalid("portRange", "needs low and high")
             written.append(f"{host}({low},{high})")
         else:
             written.append(host if port is None else f"{host}({port})")
     return ",".join(written)
 
 
-class _Reader:
-    """Values of one JSON object; complaints name the place."""
+class _JsonObject:
+    """The values of one JSON object. Errors name its path in the table."""
 
-    def __init__(self, values: Mapping[str, object], place: str, source: str) -> None:
+    def __init__(self, values: Mapping[str, object], path_in_table: str, source: str) -> None:
         self._values = values
-        self._place = place
+        self._path = path_in_table
         self._source = source
 
     def has(self, key: str) -> bool:
@@ -199,13 +199,13 @@ class _Reader:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise self.refused(key, "is no text")
+            raise self.invalid(key, "is no text")
         return value.strip()
 
     def word(self, key: str, words: tuple[str, ...]) -> str:
         word = self.text(key).lower()
         if word and word not in words:
-            raise self.refused(key, f"is {word[:40]!r}, not one of {', '.join(words)}")
+            raise self.invalid(key, f"is {word[:40]!r}, not one of {', '.join(words)}")
         return word
 
     def number(self, key: str, most: int) -> int | None:
@@ -213,29 +213,29 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= most:
-            raise self.refused(key, f"is no number from 0 to {most}")
+            raise self.invalid(key, f"is no number from 0 to {most}")
         return value
 
-    def part(self, key: str) -> _Reader:
+    def part(self, key: str) -> _JsonObject:
         value = self._values.get(key)
         if value is not None and not isinstance(value, dict):
-            raise self.refused(key, "is no object")
-        return _Reader(value or {}, f"{self._place}.{key}", self._source)
+            raise self.invalid(key, "is no object")
+        return _JsonObject(value or {}, f"{self._path}.{key}", self._source)
 
-    def parts(self, key: str) -> list[_Reader]:
-        """A list of objects. One that stands alone is a list of one."""
+    def parts(self, key: str) -> list[_JsonObject]:
+        """Return a list of objects. A single object counts as a list of one."""
         value = self._values.get(key)
         entries = value if isinstance(value, list) else [] if value is None else [value]
-        readers: list[_Reader] = []
+        readers: list[_JsonObject] = []
         for number, entry in enumerate(entries):
             if not isinstance(entry, dict):
-                raise self.refused(f"{key}[{number}]", "is no object")
-            readers.append(_Reader(entry, f"{self._place}.{key}[{number}]", self._source))
+                raise self.invalid(f"{key}[{number}]", "is no object")
+            readers.append(_JsonObject(entry, f"{self._path}.{key}[{number}]", self._source))
         return readers
 
-    def refused(self, key: str, why: str) -> MQError:
-        return _refused(self._source, f"{self._place}.{key} {why}")
+    def invalid(self, key: str, why: str) -> MQError:
+        return _unusable(self._source, f"{self._path}.{key} {why}")
 
 
-def _refused(source: str, why: str) -> MQError:
+def _unusable(source: str, why: str) -> MQError:
     return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{source} cannot be used: {why}.")

@@ -1,4 +1,4 @@
-"""What a program says when it connects, and where that leads: the settings that every binding understands."""
+"""Connection parameters of all bindings, and the endpoints that they lead to."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ostler.model.constants import MQRC_OPTIONS_ERROR
 from ostler.model.errors import MQError
 
 Binding = Literal["auto", "local", "client", "embedded"]
-"""local: over the Unix socket; client: over the network; embedded: in this process; auto: whichever leads there."""
+"""local: over the Unix socket; client: over the network; embedded: in this process; auto: the first that applies."""
 
 Reconnect = Literal["no", "yes", "qmgr", "disabled"]
-"""What happens when the link breaks. qmgr: only to the same queue manager; disabled: even if the channel says yes."""
+"""Reconnection. qmgr: only to the same queue manager; disabled: not even if the channel definition asks for it."""
 
 BINDINGS: Final = ("auto", "local", "client", "embedded")
 RECONNECTS: Final = ("no", "yes", "qmgr", "disabled")
@@ -29,10 +29,10 @@ _SHARING_CONVERSATIONS_MAX: Final = 999_999_999
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """How a client secures a connection.
+    """The TLS settings of a client.
 
-    `cipher_spec` is MQ's name of it, such as ANY_TLS12_OR_HIGHER. Certificates come from a key repository with a label,
-    as MQ has it, or from PEM files. `peer_name` is a pattern for the server's distinguished name.
+    `cipher_spec` is a CipherSpec such as ANY_TLS12_OR_HIGHER. Certificates come from a key repository with a label, or
+    from PEM files. `peer_name` is a pattern for the server's distinguished name (SSLPEER).
     """
 
     cipher_spec: str = ""
@@ -47,10 +47,10 @@ class TlsSettings:
 
 @dataclass(frozen=True)
 class ConnectParameters:
-    """All that can be said about a connection. Raises MQError when it makes no sense.
+    """The parameters of a connection. Raises MQError for values out of range and for contradictions.
 
-    `connection_name` is a list such as "host(1414),host2(1415)". Without it MQSERVER and the CCDT say where the queue
-    manager is; see `endpoints`. `data` is the directory of the queue managers, for the local and embedded bindings.
+    `connection_name` is a list such as "host(1414),host2(1415)". Without it MQSERVER and the CCDT name the address; see
+    `endpoints`. `data` is the directory of the queue managers, for the local and embedded bindings.
     """
 
     queue_manager: str = ""
@@ -78,15 +78,15 @@ class ConnectParameters:
         _check_number("sharing_conversations", self.sharing_conversations, _SHARING_CONVERSATIONS_MAX)
         _check_number("message_bytes_max", self.message_bytes_max, MESSAGE_BYTES_MAX)
         if self.connection_name and self.binding in ("local", "embedded"):
-            raise MQError(MQRC_OPTIONS_ERROR, f"A connection name leads over the network, not to a {self.binding} one.")
+            raise MQError(MQRC_OPTIONS_ERROR, f"A connection name needs the client binding, not {self.binding}.")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One address to try, with the channel to ask for there and what that channel's definition says.
+    """One address to try, with the channel name and the attributes of the client channel definition.
 
-    `queue_manager` is whom to find there; an empty name takes anyone. `reconnect` is what the channel's definition says
-    for programs that say nothing themselves.
+    `queue_manager` is the name that the queue manager must have; empty accepts any. `reconnect` is the default of the
+    channel definition for programs that do not set it.
     """
 
     host: str
@@ -105,7 +105,7 @@ class Endpoint:
 
     @property
     def is_this_machine(self) -> bool:
-        """Whether what is sent there stays on this machine, so that nobody on the network can read it."""
+        """True for loopback addresses: data sent there does not cross the network."""
         if self.host.lower() in ("localhost", "localhost."):
             return True
         try:

@@ -1,9 +1,9 @@
-"""Which way `connect` takes to a queue manager.
+"""The choice of the binding in `connect` of the Python API.
 
-A connection name leads over the network. Without one, in this order: a queue manager that runs in this process; one
-that runs on this machine, over its own socket; one that MQSERVER or a CCDT names. A program never becomes the queue
-manager unless it says so: with `create` one that none of these leads to is started in this process, and with the
-binding "embedded" one that runs elsewhere is refused.
+A connection name means the network. Without one, the first of these is used: a queue manager that runs in this process;
+one that runs on this machine, over its local socket; one that MQSERVER or a CCDT names. A queue manager is started in
+this process only on request: with `create`, if none of these exists, and with the binding "embedded", which refuses a
+queue manager that runs in another process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from ostler.client.link.dialler import Dialler
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.locate.connect_parameters import Binding, ConnectParameters, Reconnect, TlsSettings
 from ostler.client.locate.embedded import application_name, queue_manager_for, user_name
 from ostler.client.session.in_process import LocalSession
@@ -30,10 +30,10 @@ from ostler.server.net.local_socket import socket_path
 from ostler.server.queue_manager import QueueManager
 
 Tls = TlsSettings | str | None
-"""How to secure a connection: all settings, or only the CipherSpec."""
+"""TLS of a connection: all settings, or only the CipherSpec."""
 
 
-def parameters_of(
+def connect_parameters(
     queue_manager: str,
     connection_name: str | None,
     binding: Binding,
@@ -46,7 +46,7 @@ def parameters_of(
     ccdt: str | Path | None,
     data: str | Path | None,
 ) -> ConnectParameters:
-    """What a program says to `connect`, in the terms of all bindings."""
+    """Convert the arguments of `connect` to the parameters of all bindings."""
     if reconnect is None:
         reconnect = "no"
     elif isinstance(reconnect, bool):
@@ -69,40 +69,40 @@ def parameters_of(
 async def open_session(
     dialler: Dialler, queue_manager: str | QueueManager, parameters: ConnectParameters, create: bool
 ) -> Session:
-    """Connect, whichever way leads there."""
+    """Connect over the binding that the parameters select."""
     if isinstance(queue_manager, QueueManager):
         if parameters.binding == "local":
-            return await _linked(dialler, parameters, queue_manager.directory)
+            return await _connect_over_link(dialler, parameters, queue_manager.directory)
         if parameters.connection_name or parameters.binding == "client":
-            return await _linked(dialler, parameters)
-        return _embedded(dialler, queue_manager, parameters, create)
+            return await _connect_over_link(dialler, parameters)
+        return _connect_in_process(dialler, queue_manager, parameters, create)
     if parameters.binding == "client" or parameters.connection_name or parameters.ccdt_url:
-        return await _linked(dialler, parameters)
+        return await _connect_over_link(dialler, parameters)
     if parameters.binding == "embedded":
-        return _embedded(dialler, queue_manager, parameters, create)
+        return _connect_in_process(dialler, queue_manager, parameters, create)
     if parameters.binding == "local":
-        return await _linked(dialler, parameters, _existing(parameters))
-    if any(each.name == queue_manager for each in running.running()):
-        return _embedded(dialler, queue_manager, parameters, create)
+        return await _connect_over_link(dialler, parameters, _existing_directory(parameters))
+    if any(each.name == queue_manager for each in registry.running_managers()):
+        return _connect_in_process(dialler, queue_manager, parameters, create)
     directory = _directory(parameters)
     if directory is not None and socket_path(directory).exists():
         try:
-            return await _linked(dialler, parameters, directory)
+            return await _connect_over_link(dialler, parameters, directory)
         except MQError as error:
-            # A socket without anybody behind it was left by a process that crashed.
+            # A socket that no process listens on was left by a crash.
             if error.reason != MQRC_Q_MGR_NOT_AVAILABLE:
                 raise
     if _is_elsewhere(parameters):
-        return await _linked(dialler, parameters)
+        return await _connect_over_link(dialler, parameters)
     if create:
-        return _embedded(dialler, queue_manager, parameters, create)
-    raise _not_available(directory or _existing(parameters))
+        return _connect_in_process(dialler, queue_manager, parameters, create)
+    raise _not_available(directory or _existing_directory(parameters))
 
 
-async def _linked(
+async def _connect_over_link(
     dialler: Dialler, parameters: ConnectParameters, directory: QueueManagerDirectory | None = None
 ) -> Session:
-    """Connect over a link: over the local socket when the directory is given."""
+    """Connect over a link: over the local socket if a directory is given, else over the network."""
     from ostler.client.locate.routes import Route
     from ostler.client.session.remote_session import connect_session
 
@@ -110,13 +110,13 @@ async def _linked(
 
 
 def _is_elsewhere(parameters: ConnectParameters) -> bool:
-    """Whether the environment says where the queue manager is."""
+    """Return whether the environment names an address of the queue manager."""
     from ostler.client.locate.endpoints import endpoints
 
     return bool(endpoints(parameters, os.environ))
 
 
-def _embedded(
+def _connect_in_process(
     dialler: Dialler, queue_manager: str | QueueManager, parameters: ConnectParameters, create: bool
 ) -> LocalSession:
     if parameters.password is not None:
@@ -127,7 +127,7 @@ def _embedded(
 
 
 def _directory(parameters: ConnectParameters) -> QueueManagerDirectory | None:
-    """Where the queue manager is on this machine; None when it is not."""
+    """Return the directory of the queue manager on this machine; None when there is none."""
     root = data_root(os.environ) if parameters.data is None else Path(parameters.data).absolute()
     directory = QueueManagerDirectory(root, parameters.queue_manager)
     try:
@@ -141,11 +141,13 @@ def _directory(parameters: ConnectParameters) -> QueueManagerDirectory | None:
 
 
 def _not_available(directory: QueueManagerDirectory) -> MQError:
-    """Why a queue manager of this machine cannot be connected to, and what to do about it."""
+    """Return the error for a queue manager of this machine that cannot be connected to."""
     name = directory.name
     is_running, process = running_process(directory)
     if is_running:
-        text = f"Queue manager {name} runs within {describe_process(process)}, and takes no other connections there."
+        text = (
+            f"Queue manager {name} runs within {describe_process(process)}, and is not reachable from other processes."
+        )
         return MQError(MQRC_Q_MGR_NOT_AVAILABLE, text)
     return MQError(
         MQRC_Q_MGR_NOT_AVAILABLE,
@@ -154,7 +156,7 @@ def _not_available(directory: QueueManagerDirectory) -> MQError:
     )
 
 
-def _existing(parameters: ConnectParameters) -> QueueManagerDirectory:
+def _existing_directory(parameters: ConnectParameters) -> QueueManagerDirectory:
     directory = _directory(parameters)
     if directory is None:
         raise MQError(

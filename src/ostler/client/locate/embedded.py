@@ -1,4 +1,4 @@
-"""Queue managers embedded in this process: started by name, found by name, ended with the process."""
+"""Queue managers embedded in this process: start, lookup by name, and end with the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from ostler._version import __version__
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
 from ostler.server.config.directories import (
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 Progress = Callable[[int, int], None]
-"""Told how many bytes of how many are replayed."""
+"""Receives the bytes replayed so far and in total."""
 
-# A start that is done sooner needs no progress bar.
+# A start that takes less time shows no progress bar.
 _PATIENCE_SECONDS: Final = 1.5
 
 
@@ -47,17 +47,17 @@ def start(
     log: LogSection | None = None,
     progress: Progress | bool | None = None,
 ) -> QueueManager:
-    """Start a queue manager in this process. It ends when its `end` is called, or in good order with the process.
+    """Start a queue manager in this process. It ends when its `end` is called, or orderly with the process.
 
-    `data` is the directory that holds queue managers; without it OSTLER_DATA says, else it is `ostler` below
-    XDG_DATA_HOME, else `.ostler` in the home directory. With `create` a queue manager that is not there is made first;
-    `log` is its log, as the Log stanza of qm.ini would say it. `progress` is told how far a restart has come; without
-    it, a restart that takes long shows a bar on a terminal, unless it is False.
+    `data` is the directory of the queue managers; the default is OSTLER_DATA, else `ostler` below XDG_DATA_HOME, else
+    `.ostler` in the home directory. With `create` a queue manager that does not exist is created first; `log` is the
+    Log stanza of its qm.ini. `progress` receives the progress of a restart; by default a restart that takes long shows
+    a bar on a terminal, unless it is False.
 
-    Raises QueueManagerNotFoundError, QueueManagerRunningError when it runs already, here or elsewhere, and what refuses
-    a damaged log or qm.ini.
+    Raises QueueManagerNotFoundError, QueueManagerRunningError when it runs already, in this process or another, and the
+    errors of a damaged log or qm.ini.
     """
-    directory = QueueManagerDirectory(_root(data), _checked(name))
+    directory = QueueManagerDirectory(_root(data), _check_name(name))
     if create and not directory.exists():
         create_queue_manager(directory.root, name, log)
     if not directory.exists():
@@ -70,17 +70,17 @@ def start(
     else:
         with ReplayBar(name) as bar:
             manager.start(bar)
-    running.announce(manager)
+    registry.register(manager)
     _end_with_process(manager)
-    _note_process(manager)
+    _record_process(manager)
     return manager
 
 
 def queue_manager_for(queue_manager: str | QueueManager, data: str | Path | None, create: bool) -> QueueManager:
-    """The queue manager to connect to: it runs here, or is started."""
+    """Return the queue manager to connect to. It is started if it does not run in this process."""
     if isinstance(queue_manager, QueueManager):
         return queue_manager
-    found = next((each for each in running.running() if each.name == queue_manager), None)
+    found = next((each for each in registry.running_managers() if each.name == queue_manager), None)
     if found is None:
         try:
             return start(queue_manager, data, create)
@@ -100,7 +100,7 @@ def _root(data: str | Path | None) -> Path:
     return data_root(os.environ) if data is None else Path(data).absolute()
 
 
-def _checked(name: str) -> str:
+def _check_name(name: str) -> str:
     try:
         QueueManagerDirectory(Path("/"), name).path  # noqa: B018 - a name that is none raises here
     except ValueError as error:
@@ -108,7 +108,7 @@ def _checked(name: str) -> str:
     return name
 
 
-# -- for others to see -------------------------------------------------------------------------------------------------
+# -- the process record ------------------------------------------------------------------------------------------------
 
 _ENDED: Final = {
     "immediate": ManagerState.ENDED_IMMEDIATELY,
@@ -116,20 +116,20 @@ _ENDED: Final = {
 }
 
 
-def _note_process(manager: QueueManager) -> None:
-    """Say in the queue manager's directory that a program runs it: `dspmq` shows that."""
+def _record_process(manager: QueueManager) -> None:
+    """Record in the queue manager's directory that this process runs it, for `dspmq`."""
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(manager.started_at))
     record = ProcessRecord(os.getpid(), started, __version__, "", ManagerState.RUNNING, is_embedded=True)
     _write(manager, record)
-    manager.on_end.append(partial(_note_end, manager, record))
+    manager.on_end.append(partial(_record_end, manager, record))
 
 
-def _note_end(manager: QueueManager, record: ProcessRecord) -> None:
+def _record_end(manager: QueueManager, record: ProcessRecord) -> None:
     _write(manager, replace(record, state=_ENDED.get(manager.end_mode, ManagerState.ENDED_NORMALLY)))
 
 
 def _write(manager: QueueManager, record: ProcessRecord) -> None:
-    # A full disk does not keep a queue manager from starting, nor from ending.
+    # A full disk must not keep a queue manager from starting or ending.
     with suppress(OSError):
         write_record(manager.directory, record)
 
@@ -142,7 +142,7 @@ _started: Final[dict[QueueManager, int]] = {}
 def _end_with_process(manager: QueueManager) -> None:
     if not _started:
         atexit.register(_end_all)
-    # A child that was forked has the files, too; they are not its to close.
+    # A forked child has the open files, too, but must not close them.
     _started[manager] = os.getpid()
     manager.on_end.append(partial(_forget, manager))
 
@@ -154,7 +154,7 @@ def _forget(manager: QueueManager) -> None:
 def _end_all() -> None:
     for manager, process in list(_started.items()):
         if process == os.getpid() and manager.running:
-            # Nobody is left who would finish anything: what daemon threads have not committed is backed out.
+            # No thread is left to finish its work: units of work of daemon threads are backed out.
             manager.end("quiesce")
 
 
@@ -162,7 +162,7 @@ def _end_all() -> None:
 
 
 class ReplayBar:
-    """A progress bar for the restart of a queue manager, which appears only when it takes long."""
+    """A progress bar for the restart of a queue manager. It appears only when the restart takes long."""
 
     def __init__(self, name: str, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._name = name
@@ -203,7 +203,7 @@ class ReplayBar:
         return bar
 
 
-# -- who connects ------------------------------------------------------------------------------------------------------
+# -- user and application ----------------------------------------------------------------------------------------------
 
 
 def user_name() -> str:

@@ -1,11 +1,11 @@
-"""Where a client connects to: the addresses to try, in order.
+"""The endpoints of a client connection: the addresses to try, in order.
 
-What the program says comes first: a connection name, then a CCDT. Then the environment: MQSERVER, then the CCDT of
-MQCCDTURL or MQCHLLIB and MQCHLTAB. The first that says something is used alone.
+The parameters of the program come first: a connection name, then a CCDT. Then the environment: MQSERVER, then the CCDT
+of MQCCDTURL or MQCHLLIB and MQCHLTAB. Only the first source that is set is used.
 
-Names of queue managers. "QM1": whoever answers must be QM1; of a CCDT, the channels for QM1 are tried. "*GROUP": the
-channels for GROUP are tried, and whoever answers will do. Blank, or only an asterisk: the channels for no queue manager
-in particular, and whoever answers will do.
+Queue manager names. "QM1": the queue manager must be QM1; of a CCDT, the channels for QM1 are tried. "*GROUP": the
+channels for GROUP are tried, and any queue manager is accepted. Blank, or an asterisk alone: the channels with a blank
+queue manager name are tried, and any queue manager is accepted.
 """
 
 from __future__ import annotations
@@ -39,35 +39,36 @@ def endpoints(
     chance: random.Random | None = None,
     host_name: str | None = None,
 ) -> list[Endpoint]:
-    """The addresses to try, in order. Empty when nothing names any, unless the binding is to be "client".
+    """Return the addresses to try, in order; none when no source names any and the binding is not "client".
 
-    `chance` draws the order of channels that have weights and no affinity; that of channels with affinity depends on
-    the host's name alone, so that all programs of a host agree on it. Raises MQError for what makes no sense.
+    `chance` draws the order of channels that have weights (CLNTWGHT) and no affinity; the order of channels with
+    affinity depends on the host name alone, so that all programs of a host agree on it. Raises MQError for invalid
+    settings.
     """
     if parameters.binding in ("local", "embedded"):
         return []
     if parameters.connection_name.strip():
         channel = _channel_name(parameters.channel or CHANNEL)
-        return _listed(parameters, channel, parse_connection_names(parameters.connection_name))
+        return _from_names(parameters, channel, parse_connection_names(parameters.connection_name))
     server = environment.get("MQSERVER", "").strip()
     if server and not parameters.ccdt_url:
         channel, addresses = parse_mqserver(server)
-        return _listed(parameters, channel, addresses)
+        return _from_names(parameters, channel, addresses)
     path = ccdt.location(parameters.ccdt_url, environment)
     if path is not None:
         seed = socket.gethostname() if host_name is None else host_name
-        return _of_table(parameters, path, chance or random.Random(), seed)
+        return _from_ccdt(parameters, path, chance or random.Random(), seed)
     if parameters.binding == "client" or parameters.channel:
         raise MQError(
             MQRC_Q_MGR_NAME_ERROR,
-            "Nothing says where the queue manager is. Give a connection name such as host(1414), or set MQSERVER "
+            "No address of the queue manager is known. Give a connection name such as host(1414), or set MQSERVER "
             "or MQCCDTURL.",
         )
     return []
 
 
 def parse_mqserver(text: str) -> tuple[str, list[Address]]:
-    """The channel and the addresses of MQSERVER: CHANNEL/TCP/host(port),host2(port)."""
+    """Parse channel and addresses of MQSERVER: CHANNEL/TCP/host(port),host2(port)."""
     parts = text.split("/", 2)
     if len(parts) != 3 or not all(part.strip() for part in parts):
         raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"MQSERVER is {text[:100]!r}; it is written CHANNEL/TCP/host(port).")
@@ -80,9 +81,9 @@ def parse_mqserver(text: str) -> tuple[str, list[Address]]:
 def tls_settings(
     parameters: ConnectParameters, endpoint: Endpoint, environment: Mapping[str, str]
 ) -> TlsSettings | None:
-    """How to secure the connection to an endpoint; None: not at all.
+    """Return the TLS settings for an endpoint; None for no TLS.
 
-    What the program says comes before what the channel's definition says, and that before MQSSLKEYR and MQCERTLABL.
+    Settings of the program override the channel definition, which overrides MQSSLKEYR and MQCERTLABL.
     """
     own = parameters.tls or TlsSettings()
     cipher_spec = own.cipher_spec or endpoint.cipher_spec
@@ -97,25 +98,25 @@ def tls_settings(
     )
 
 
-def wanted_name(queue_manager: str) -> str:
-    """Whom a name asks for; an empty one: whoever answers will do."""
+def required_name(queue_manager: str) -> str:
+    """Return the name that the queue manager must have; empty when any is accepted."""
     name = queue_manager.strip()
     return "" if name.startswith(_GROUP) else name
 
 
 def _channel_name(name: str) -> str:
     if len(name) > _CHANNEL_LENGTH_MAX:
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{name[:100]!r} is no name of a channel: it is too long.")
+        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{name[:100]!r} is not a valid channel name: it is too long.")
     return name
 
 
-def _listed(parameters: ConnectParameters, channel: str, addresses: list[Address]) -> list[Endpoint]:
+def _from_names(parameters: ConnectParameters, channel: str, addresses: list[Address]) -> list[Endpoint]:
     return [
         Endpoint(
             host=address.host,
             port=address.port,
             channel=channel,
-            queue_manager=wanted_name(parameters.queue_manager),
+            queue_manager=required_name(parameters.queue_manager),
             heartbeat_seconds=parameters.heartbeat_seconds,
             sharing_conversations=parameters.sharing_conversations,
             message_bytes_max=parameters.message_bytes_max,
@@ -128,7 +129,7 @@ def _listed(parameters: ConnectParameters, channel: str, addresses: list[Address
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def _of_table(parameters: ConnectParameters, path: Path, chance: random.Random, seed: str) -> list[Endpoint]:
+def _from_ccdt(parameters: ConnectParameters, path: Path, chance: random.Random, seed: str) -> list[Endpoint]:
     group = parameters.queue_manager.strip().removeprefix(_GROUP)
     matching = [each for each in ccdt.read(path) if each.queue_manager == group]
     if not matching:
@@ -146,17 +147,17 @@ def _of_table(parameters: ConnectParameters, path: Path, chance: random.Random, 
             MQRC_CLIENT_EXIT_LOAD_ERROR, f"{path}: {first.name} has exits ({names}); none can be loaded here."
         )
     return [
-        _defined(parameters, channel, address)
-        for channel in in_order(matching, chance, f"{seed}/{group}")
+        _from_channel(parameters, channel, address)
+        for channel in order_channels(matching, chance, f"{seed}/{group}")
         for address in channel.addresses or (Address("localhost", PORT),)
     ]
 
 
-def in_order(channels: Sequence[ClientChannel], chance: random.Random, seed: str) -> list[ClientChannel]:
-    """Channels in the order to try them: those without weight by name, then the others drawn by their weights.
+def order_channels(channels: Sequence[ClientChannel], chance: random.Random, seed: str) -> list[ClientChannel]:
+    """Return channels in the order to try them: those without weight by name, then the others drawn by weight.
 
-    Channels of one name stay in the order of the table. The draw is the seed's if all channels prefer to stay with the
-    one they had, otherwise that of `chance`.
+    Channels of one name stay in the order of the table. The seed determines the draw if all channels have
+    AFFINITY(PREFERRED), otherwise `chance` does.
     """
     ordered = sorted((each for each in channels if not each.weight), key=lambda each: each.name)
     weighted = [each for each in channels if each.weight]
@@ -167,12 +168,12 @@ def in_order(channels: Sequence[ClientChannel], chance: random.Random, seed: str
     return ordered
 
 
-def _defined(parameters: ConnectParameters, channel: ClientChannel, address: Address) -> Endpoint:
+def _from_channel(parameters: ConnectParameters, channel: ClientChannel, address: Address) -> Endpoint:
     return Endpoint(
         host=address.host,
         port=address.port,
         channel=channel.name,
-        queue_manager=wanted_name(parameters.queue_manager),
+        queue_manager=required_name(parameters.queue_manager),
         cipher_spec=channel.cipher_spec,
         peer_name=channel.peer_name,
         certificate_label=channel.certificate_label,

@@ -1,4 +1,4 @@
-"""The queue managers that run in this process, by name: what MQCONN looks a name up in."""
+"""The registry of queue managers that run in this process, by name, for MQCONN."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from ostler.server.queue_manager import QueueManager
 
 _lock: Final = threading.Lock()
 _running: Final[dict[str, QueueManager]] = {}
-_known: Final[set[str]] = set()  # names that ran here once, so that "ended" and "never heard of" are told apart
+_known: Final[set[str]] = set()  # names that ran in this process, to tell "ended" from "unknown"
 _default: Final[list[str]] = [""]
 
 
-def announce(manager: QueueManager) -> None:
-    """Let applications in this process connect to a started queue manager by its name, until it ends."""
+def register(manager: QueueManager) -> None:
+    """Register a started queue manager under its name, until it ends."""
     with _lock:
         _running[manager.name] = manager
         _known.add(manager.name)
-    manager.on_end.append(partial(withdraw, manager))
+    manager.on_end.append(partial(unregister, manager))
 
 
-def choose_default(name: str) -> None:
-    """Say which queue manager a blank name means; an empty one: the only one that runs."""
+def set_default(name: str) -> None:
+    """Set the queue manager that a blank name means; empty: the only one that runs."""
     with _lock:
         _default[0] = name
 
 
-def withdraw(manager: QueueManager) -> None:
-    """Take a queue manager out of the registry; happens by itself when it ends."""
+def unregister(manager: QueueManager) -> None:
+    """Remove a queue manager from the registry. This happens by itself when it ends."""
     with _lock:
         if _running.get(manager.name) is manager:
             del _running[manager.name]
 
 
-def running() -> list[QueueManager]:
-    """All queue managers that applications can connect to."""
+def running_managers() -> list[QueueManager]:
+    """Return all registered queue managers."""
     with _lock:
         return list(_running.values())
 
 
 def find(name: str) -> QueueManager:
-    """The queue manager of a name; a blank one means the default, or the only one. MQError when there is none."""
+    """Return the queue manager of a name; blank means the default, or the only one. Raises MQError if there is none."""
     with _lock:
         if not name:
             return _default_manager()

@@ -1,7 +1,7 @@
-"""How a remote connection comes about: whom to call, in which order, and what to say there.
+"""The connector of remote sessions: the endpoints to try, their order, and the arguments of CONNECT.
 
-A route remembers what a program said when it connected, so that the connection can be made once more: for a clone, or
-when the link broke.
+A route keeps the connection parameters of the program, so that it can connect again: for a clone, or after the link
+broke.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _JOIN_TRIES: Final = 3
 
 
 class JoinedLink(NamedTuple):
-    """A conversation that is a connection now."""
+    """A link with a connected conversation."""
 
     link: Link
     conversation: int
@@ -39,7 +39,7 @@ class JoinedLink(NamedTuple):
 
 
 class Route:
-    """The way to a queue manager. `directory` is given when it leads over the local socket."""
+    """The route to a queue manager. With a `directory` it goes over the local socket."""
 
     def __init__(
         self, dialler: Dialler, parameters: ConnectParameters, directory: QueueManagerDirectory | None = None
@@ -51,7 +51,7 @@ class Route:
         self.reconnect = parameters.reconnect
 
     async def connect(self, listener: LinkListener) -> JoinedLink:
-        """Connect to the first of the addresses that lets us. MQError says why none does."""
+        """Connect to the first endpoint that accepts. Raises MQError when none does."""
         if self._directory is not None:
             directory = self._directory
             return await self._join_link(partial(self.dialler.local, directory), listener, is_private=True)
@@ -83,7 +83,7 @@ class Route:
             except MQError as error:
                 if not is_shared or not _is_failure(error, link):
                     raise
-                # Nobody had noticed that a link in use is dead. What comes of a fresh one is the truth.
+                # A shared link can be broken without being noticed yet. A fresh link gives the true result.
                 continue
             if joined is not None:
                 return JoinedLink(link, *joined)
@@ -108,13 +108,13 @@ class Route:
 
 
 def _is_failure(error: MQError, link: Link) -> bool:
-    """Whether an error says that the link broke, rather than that the queue manager refused."""
+    """Return whether an error means that the link broke, rather than that the queue manager refused."""
     failure = link.failure
     return failure is not None and (error.reason, error.detail) == (failure.reason, failure.detail)
 
 
 def _most_specific(failures: list[MQError]) -> MQError:
-    """One that somebody answered with is worth more than those of hosts that do not answer."""
+    """Return the error to report: one that a queue manager answered with, before those of hosts that do not answer."""
     if not failures:
         return MQError(MQRC_HOST_NOT_AVAILABLE, "There is no address to connect to.")
     answered = [each for each in failures if each.reason != MQRC_HOST_NOT_AVAILABLE]

@@ -11,7 +11,7 @@ from operator import or_
 from pathlib import Path
 from typing import Final
 
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.mqi import message_handles
 from ostler.client.mqi import put_get as mqi
 from ostler.client.mqi.connection_state import (
@@ -122,7 +122,7 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
         _check_options(options)
         user = _user(cno, version)
         application = _application(cno, version)
-        manager = running.find(manager_name(name))
+        manager = registry.find(manager_name(name))
         _drop_dead_threads()
         is_shared = bool(options & _SHARED)
         if not is_shared:

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from ostler.client.locate import registry as running
+from ostler.client.locate import registry
 from ostler.client.locate.binding import connect_handle
 from ostler.client.locate.connect_parameters import SHARING_CONVERSATIONS, Binding, ConnectParameters, Reconnect
 from ostler.client.mqi import connect as mqi_connect
@@ -80,7 +80,7 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
             hconn = connect_handle(parameters)
         else:
             try:
-                running.find(manager_name)
+                registry.find(manager_name)
                 return mqi_connect.MQCONNX(name, cno)
             except MQError as unknown:
                 hconn = _connect_elsewhere(parameters, unknown)

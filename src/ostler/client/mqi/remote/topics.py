@@ -64,7 +64,7 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         answer = _exchange(remote, asked, provided)
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
-        found = _decoded(remote, answer)
+        found = _decode_text(remote, answer)
     except MQError as error:
         return hobj, MQHO_UNUSABLE_HOBJ, *failed(error)
     handle = _remember(remote, asked, found)
@@ -92,7 +92,7 @@ def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: Rem
                 asked.options = resubscribe_options(asked, True)
 
 
-def _decoded(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply:
+def _decode_text(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply:
     try:
         return decode_subscribe_reply(answer.reader)
     except MalformedFrame as error:

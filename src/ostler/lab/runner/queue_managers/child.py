@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler import __version__
-from ostler.client.locate.registry import announce
+from ostler.client.locate.registry import register
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.peers.broker_process import free_port
 from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
@@ -103,7 +103,7 @@ class _ChildProcess:
             _admit_clients(manager)
         run_commands(manager, commands)
         self._manager = manager
-        announce(manager)
+        register(manager)
         server = self._server = Server(manager)
         server.actions.update(control_actions(manager, daemon))
         return server
