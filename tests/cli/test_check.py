@@ -140,7 +140,7 @@ def test_what_does_no_harm_is_a_remark(directory: QueueManagerDirectory, capsys:
     check = Check(directory, capsys)
     assert (check.status, check.damages) == (0, [])
     told = dict(check.remarks)
-    assert told["log/amqhlctl.lfh"].startswith("one of two notes of the log's end does not read back")
+    assert told["log/amqhlctl.lfh"].startswith("one of two notes of the log's end cannot be read")
     assert told["log/active/S0000001.LOG"] == "4 bytes behind the end of the extent (offset 262144)"
     assert {"objects.new", "log/active/NEXT.TMP", "queues/STRAY.99"} <= set(told)
 

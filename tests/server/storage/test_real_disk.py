@@ -141,7 +141,7 @@ def test_a_closed_file_refuses_everything(disk: RealDisk) -> None:
         file.write_at(0, [b"x"])
     with pytest.raises(DiskFailed, match="cannot set its size"):
         file.truncate(0)
-    with pytest.raises(DiskFailed, match="cannot tell its size"):
+    with pytest.raises(DiskFailed, match="cannot get its size"):
         file.size_bytes()
 
 

@@ -1,8 +1,8 @@
-"""How the descriptors of a process are shared out: one place that everybody who opens many of something asks.
+"""The shares of a process's file descriptors.
 
-    other        streams, locks, the error log, listeners, directories that are forced, pipes of services and commands
+    other        streams, locks, the error log, listeners, directories being forced, pipes of services and commands
     log          the control file and extents of the recovery log
-    local        places for the owner on the local socket, so that runmqsc and endmqm always come in
+    local        connections of the owner on the local socket, so that runmqsc and endmqm can always connect
     queue_files  open queue files; the least recently used ones are closed beyond that
     links        connections of clients and channels
 
@@ -20,7 +20,7 @@ _LIMIT_MAX: Final = 1 << 20
 _OTHER: Final = 64
 _LOCAL: Final = 16
 _LOG_MAX: Final = 64
-# Beside the extents: the control file, one that is prepared, one that is read.
+# Beside the extents: the control file, one being prepared, one being read.
 _LOG_BESIDE_EXTENTS: Final = 4
 _QUEUE_FILES_MIN: Final = 4
 _QUEUE_FILES_MAX: Final = 8192
@@ -40,9 +40,9 @@ class DescriptorBudget:
 
 
 def descriptor_budget(limit: int, log_files: int = 5) -> DescriptorBudget:
-    """Share out `limit` descriptors of a queue manager whose log may have `log_files` extents.
+    """Divide `limit` descriptors for a queue manager whose log may have `log_files` extents.
 
-    Fixed shares shrink in proportion when the limit is small. A quarter of what is left is for queue files, three
+    Fixed shares shrink in proportion when the limit is small. A quarter of the rest is for queue files, three
     quarters are for links.
     """
     other = min(_OTHER, limit // 4)
@@ -54,14 +54,14 @@ def descriptor_budget(limit: int, log_files: int = 5) -> DescriptorBudget:
 
 
 def process_budget(log_files: int = 5) -> DescriptorBudget:
-    """The budget of this process as it is now. A server raises its limit before (`raise_limit`)."""
+    """Return the budget for this process's current limit. A server raises the limit first (`raise_limit`)."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = _LIMIT_MAX if soft == resource.RLIM_INFINITY else min(soft, _LIMIT_MAX)
     return descriptor_budget(limit, log_files)
 
 
 def raise_limit() -> int:
-    """Let this process have as many descriptors as it may have; how many that are."""
+    """Raise the limit of this process to its hard limit, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _LIMIT_MAX if hard == resource.RLIM_INFINITY else min(hard, _LIMIT_MAX)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,8 +1,8 @@
-"""Looking through all files of a queue manager that does not run: `ostler check`.
+"""The check of all files of a queue manager that is not running: `ostler check`.
 
-Reads everything that a restart would, and every stored message besides, and changes nothing: files are opened for
-reading only, and the state is built in memory, without the bodies of messages. What a start would refuse is damage
-here; what it would pass over or clean up is a remark.
+It reads everything that a restart would read, and every stored message, and changes nothing: files are opened for
+reading only, and the state is built in memory without message bodies. A problem that would make a start fail is damage;
+one that a start would ignore or clean up is a remark.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ostler.server.storage.real_disk import ReadOnlyDisk
 
 DAMAGE: Final = "damage"
 REMARK: Final = "remark"
-# Nothing is spilled while the log is replayed: there is nowhere to spill to.
+# So large that nothing is spilled during the replay: nothing may be written.
 _BUFFER_BYTES: Final = 1 << 62
 _NEW: Final = ".new"
 _EXPECTED: Final = (
@@ -57,13 +57,13 @@ _EXPECTED: Final = (
     DiskFailed,
 )
 
-Tell = Callable[[str, int, int], None]
-"""Told what is being read, and how many bytes of how many."""
+ReportProgress = Callable[[str, int, int], None]
+"""Called with the name of what is read, the bytes read so far and the bytes in total."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it should be: damage, or a remark on what does no harm."""
+    """A problem in a file: damage, or a remark on something harmless."""
 
     severity: str
     file: str
@@ -72,7 +72,7 @@ class Finding:
 
 @dataclass
 class FileReport:
-    """All that was found. `facts` describe the files that could be read."""
+    """The result of a check. `facts` describe the files that could be read."""
 
     name: str
     path: str
@@ -91,16 +91,16 @@ class FileReport:
 
 
 class _Visitor(LogVisitor):
-    def __init__(self, replay: Replay | None, tell: Tell) -> None:
+    def __init__(self, replay: Replay | None, report_progress: ReportProgress) -> None:
         self._replay = replay
-        self._tell = tell
+        self._report_progress = report_progress
 
     def record(self, kind: int, lsn: int, payload: bytes) -> None:
         if self._replay is not None:
             self._replay.record(kind, lsn, payload)
 
     def progress(self, done_bytes: int, total_bytes: int) -> None:
-        self._tell("log", done_bytes, total_bytes)
+        self._report_progress("log", done_bytes, total_bytes)
 
     def ended(self, end_lsn: int) -> None:
         if self._replay is not None:
@@ -108,10 +108,10 @@ class _Visitor(LogVisitor):
 
 
 class FileCheck:
-    """One look through the files of one queue manager. Hold a ReadingLock meanwhile."""
+    """One check of the files of one queue manager. Hold a ReadingLock meanwhile."""
 
-    def __init__(self, directory: QueueManagerDirectory, tell: Tell) -> None:
-        """Raises ConfigurationError when qm.ini does not say where the log is."""
+    def __init__(self, directory: QueueManagerDirectory, report_progress: ReportProgress) -> None:
+        """Raises ConfigurationError when qm.ini cannot be read."""
         self._settings: QueueManagerSettings = QueueManagerIni.read(directory.ini).settings
         self._disk: Disk = ReadOnlyDisk(directory.path)
         self._log_disk: Disk = self._disk
@@ -119,28 +119,28 @@ class FileCheck:
         if self._settings.log.path:
             self._log_disk = ReadOnlyDisk(Path(self._settings.log.path))
             self._log_directory = directory.path.name
-        self._tell = tell
+        self._report_progress = report_progress
         manager = new_definition(ObjectType.QMGR, directory.name, {})
         self._engine = Engine(directory.name, self._disk, NoJournal(), manager)
         self._engine.buffer_bytes_persistent = _BUFFER_BYTES
         self._engine.buffer_bytes_nonpersistent = _BUFFER_BYTES
-        self._is_read = False
+        self._is_log_read = False
         self.report = FileReport(directory.name, str(directory.path))
 
     def run(self) -> FileReport:
-        self._look_at_control_file()
+        self._check_control_file()
         replay = self._load()
         if self._log_disk.exists(f"{self._log_directory}/{CONTROL_NAME}"):
             self._read_log(replay)
         for queue in list(self._engine.queues_by_id.values()):
             self._read_queue(queue)
         self._count()
-        self._look_for_leftovers(replay)
+        self._find_leftovers(replay)
         return self.report
 
     # -- the log -----------------------------------------------------------------------------------------------------
 
-    def _look_at_control_file(self) -> None:
+    def _check_control_file(self) -> None:
         path = f"{self._log_directory}/{CONTROL_NAME}"
         if not self._log_disk.exists(path):
             self.report.damage(path, "the file is missing")
@@ -151,18 +151,18 @@ class FileCheck:
             good = [state for state in states if state is not None]
             if len(good) == 1:
                 offset = states.index(None) * PAGE_BYTES
-                self.report.remark(path, f"one of two slots does not read back (offset {offset}): torn, or damaged")
+                self.report.remark(path, f"one of two slots cannot be read (offset {offset}): torn, or damaged")
             if good:
                 newest = max(good, key=lambda state: state.sequence)
-                self._tell_state(newest)
+                self._report_state(newest)
                 if newest.version > 1 and len(read_notes(file, newest.identity)) == 1:
-                    self.report.remark(path, "one of two notes of the log's end does not read back: torn, or damaged")
+                    self.report.remark(path, "one of two notes of the log's end cannot be read: torn, or damaged")
         except LogNewer as newer:
             self.report.damage(path, newer)
         finally:
             file.close()
 
-    def _tell_state(self, state: ControlState) -> None:
+    def _report_state(self, state: ControlState) -> None:
         facts = self.report.facts
         facts["control file format"] = state.version
         facts["log identity"] = state.identity.hex()
@@ -184,11 +184,11 @@ class FileCheck:
         return open_log(self._log_disk, self._log_directory, log_settings(self._settings.log))
 
     def _read_log(self, replay: Replay | None) -> None:
-        """Read every block. Without a state to begin with, the records are only looked at."""
+        """Read every block. Without a `replay` the records are checked but not applied."""
         log: RestartableLog | None = None
         try:
             log = self._open_log()
-            found = log.examine(_Visitor(replay, self._tell))
+            found = log.examine(_Visitor(replay, self._report_progress))
         except LogDamaged as damaged:
             self.report.damage(damaged.file, f"damaged at offset {damaged.offset}: {damaged.what}")
             return
@@ -207,7 +207,7 @@ class FileCheck:
             if log is not None:
                 log.close()
         facts = self.report.facts
-        self._is_read = True
+        self._is_log_read = True
         facts["log records"] = found.records
         facts["log end LSN"] = found.end_lsn
         facts["log ends in"] = f"{found.end_file}, offset {found.end_offset}"
@@ -218,15 +218,15 @@ class FileCheck:
                 "start drops them",
             )
 
-    # -- what a restart begins with ----------------------------------------------------------------------------------
+    # -- checkpoint --------------------------------------------------------------------------------------------------
 
     def _load(self) -> Replay | None:
-        """Manifest, catalogue and snapshots, as a start loads them; None when that is not possible."""
+        """Load manifest, catalogue and snapshots as a start does; None when that is not possible."""
         is_whole = True
         for path, look in (
-            (INSTANCE_PATH, self._look_at_instance),
-            (MANIFEST_PATH, self._look_at_manifest),
-            (CATALOGUE_PATH, self._look_at_catalogue),
+            (INSTANCE_PATH, self._check_instance),
+            (MANIFEST_PATH, self._check_manifest),
+            (CATALOGUE_PATH, self._check_catalogue),
         ):
             try:
                 look()
@@ -251,18 +251,18 @@ class FileCheck:
                 log.close()
         return replay
 
-    def _look_at_instance(self) -> None:
+    def _check_instance(self) -> None:
         if read_instance(self._disk):
             self.report.facts["instance"] = "there"
 
-    def _look_at_manifest(self) -> None:
+    def _check_manifest(self) -> None:
         manifest = read_manifest(self._disk)
         if manifest.number:
             self.report.facts["checkpoint"] = manifest.number
             self.report.facts["checkpoint format"] = manifest.version
             self.report.facts["ended in order"] = "yes" if manifest.orderly else "no"
 
-    def _look_at_catalogue(self) -> None:
+    def _check_catalogue(self) -> None:
         if self._disk.exists(CATALOGUE_PATH):
             catalogue = read_catalogue(self._disk)
             self.report.facts["objects"] = len(catalogue.definitions)
@@ -291,19 +291,19 @@ class FileCheck:
             except (QueueFileDamaged, DiskFailed) as damage:
                 self.report.damage(path, damage)
             done += extent_length(slots.extents[slot])
-            self._tell(queue.name, done, total)
+            self._report_progress(queue.name, done, total)
         queue.file.close()
 
     def _count(self) -> None:
-        if not self._is_read:
-            return  # what there is, only log and snapshots together tell
+        if not self._is_log_read:
+            return  # only log and snapshots together give the counts
         queues = [queue for queue in self._engine.queues_by_id.values() if not queue.is_temporary]
         self.report.facts["queues"] = len(queues)
         self.report.facts["messages"] = sum(queue.depth for queue in queues if not queue.damaged)
 
-    # -- what is left over -------------------------------------------------------------------------------------------
+    # -- leftovers ---------------------------------------------------------------------------------------------------
 
-    def _look_for_leftovers(self, replay: Replay | None) -> None:
+    def _find_leftovers(self, replay: Replay | None) -> None:
         for path in (MANIFEST_PATH, CATALOGUE_PATH, INSTANCE_PATH):
             if self._disk.exists(path + _NEW):
                 self.report.remark(path + _NEW, "left by an interrupted write; the next one replaces it")
@@ -324,5 +324,5 @@ class FileCheck:
 
 
 def _first_word(error: Exception) -> str:
-    """The file that such an error begins with."""
+    """Return the file name that the error's text begins with."""
     return str(error).split(" ", 1)[0].rstrip(":")

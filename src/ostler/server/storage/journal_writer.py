@@ -1,8 +1,8 @@
-"""Forcing the recovery log: one force for everybody who waits.
+"""Group commit: one force of the recovery log for all threads that wait for it.
 
-Whoever needs a record durable first becomes the leader: it takes all that was appended so far, writes and forces it
-while the engine goes on, and the others find their records durable when they get their turn. A background thread
-leads for those who do not wait themselves. A failed force is never tried again: the queue manager is finished.
+The first thread that needs a record durable becomes the leader: it takes all that was appended so far, and writes and
+forces it while the engine goes on. The others find their records durable when they get the turn. A background thread
+leads for callers that do not wait. A failed force is never retried: the queue manager ends.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ostler.model.counters import ForceCounters
 from ostler.model.errors import MQError
 from ostler.server.thread_names import show_thread_name
 
-# Bounded, so that one force never waits behind many steps of extent keeping.
+# Bounded, so that a force never waits behind many steps of extent preparation.
 _STEPS_AHEAD_MAX = 4
-# A batch that finds no space is tried again for half a minute: a checkpoint may give extents back.
+# A batch that finds no space is retried for half a minute: a checkpoint may free extents.
 _SPACE_TRIES = 600
 _SPACE_PAUSE_SECONDS = 0.05
-# How far the log is durable is noted in its control file so often at most while the log is busy.
+# The durable end of the log is noted in the control file at most this often while the log is busy.
 _NOTE_PERIOD_SECONDS = 1.0
 _NOTE_IDLE_SECONDS = 0.25
-_NO_MEMORY = "there is no memory to write it with. Let the queue manager have more"
+_NO_MEMORY = "there is no memory to write it. Give the queue manager more"
 
 
 @final
 class DurabilityWaiter:
-    """Somebody to be told when the log is durable up to an LSN."""
+    """A callback for the time when the log is durable up to an LSN."""
 
     def __init__(self, lsn: i64, notify: Callable[[], None]) -> None:
         self.lsn: i64 = lsn
@@ -45,6 +45,8 @@ class DurabilityWaiter:
 
 @final
 class JournalWriter:
+    """Writes and forces the recovery log for all threads of a queue manager."""
+
     def __init__(
         self,
         log: RecoveryLog,
@@ -61,8 +63,8 @@ class JournalWriter:
         self.failure: str = ""
         self.counters = ForceCounters()
         self._turn = threading.Lock()
-        self._kept: Batch | None = None  # a batch that found no space, or no memory
-        self._shortage = ""  # which of them
+        self._kept: Batch | None = None  # a batch that found no disk space or no memory
+        self._shortage = ""  # what it lacked
         self._waiting: list[DurabilityWaiter] = []
         self._kick = threading.Event()
         self._stopping = False
@@ -75,7 +77,7 @@ class JournalWriter:
     # -- waiting ---------------------------------------------------------------
 
     def wait_durable(self, lsn: i64) -> None:
-        """Return when the log is durable up to here. Call without the engine's lock."""
+        """Return when the log is durable up to an LSN. Call it without the engine's lock. Raises MQError on failure."""
         tries_left: i64 = _SPACE_TRIES
         while self.log.durable_lsn() < lsn:
             with self._turn:
@@ -91,7 +93,7 @@ class JournalWriter:
                 sleep(_SPACE_PAUSE_SECONDS)
 
     def wait_durable_throttled(self, lsn: i64) -> None:
-        """As `wait_durable`, for applications: who writes to a log that fills helps to make room before going on."""
+        """As `wait_durable`, with back-pressure: the caller helps to make room in a log that is filling."""
         self.wait_durable(lsn)
         log = self.log
         if log.needs_checkpoint():
@@ -101,7 +103,7 @@ class JournalWriter:
                 self.ask_for_checkpoint()
 
     def call_when_durable(self, lsn: i64, notify: Callable[[], None]) -> None:
-        """Have somebody told, from another thread, when the log is durable up to here. Call with the engine's lock."""
+        """Call `notify`, on another thread, when the log is durable up to an LSN. Call this with the engine's lock."""
         self._waiting.append(DurabilityWaiter(lsn, notify))
         if not self._kick.is_set():
             self._kick.set()
@@ -126,9 +128,9 @@ class JournalWriter:
         raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
 
     def _force(self) -> bool:
-        """Write and force all that was appended. The turn is held, the engine's lock is not.
+        """Write and force all that was appended, with the turn held and without the engine's lock.
 
-        False when there is no space for it: the batch is kept, and written when a checkpoint or somebody made room.
+        Returns False when there is no space: the batch is kept, and written when a checkpoint has made room.
         """
         if self._kept is None:
             self.engine_lock.acquire()
@@ -146,7 +148,7 @@ class JournalWriter:
             self._shortage = "there is no space for it on the disk"
             return False
         except MemoryError:
-            # Nothing was forced: the same blocks are written again to the same places.
+            # Nothing was forced: the same blocks are written again to the same offsets.
             self._shortage = _NO_MEMORY
             return False
         except Exception as error:
@@ -160,7 +162,7 @@ class JournalWriter:
         finally:
             self.engine_lock.release()
         if self.log.writer.wants_extent() and not self._kick.is_set():
-            self._kick.set()  # before the one that is there is full
+            self._kick.set()  # prepare one before the current extent is full
         return True
 
     def note_checkpoint(self, restart_lsn: i64, checkpoint_lsn: i64, number: i64) -> None:
@@ -176,7 +178,7 @@ class JournalWriter:
             self.log.writer.set_archived(extent)
 
     def allocate_ahead(self) -> None:
-        """Some steps of extent keeping, between forces."""
+        """Prepare extents in a few steps, between forces."""
         for _ in range(_STEPS_AHEAD_MAX):
             with self._turn:
                 if self.failure or not self.log.writer.allocate_ahead():
@@ -198,10 +200,10 @@ class JournalWriter:
                     self._notify_durable()
                 self.allocate_ahead()
             except MQError:
-                pass  # told below
+                pass  # reported below
             except MemoryError:
                 sleep(_SPACE_PAUSE_SECONDS)
-                self._kick.set()  # nothing has changed: it is tried again
+                self._kick.set()  # nothing has changed: try again
             except Exception as error:
                 self.failure = f"The log's thread cannot go on: {error}"
                 self.on_failure(self.failure)
@@ -209,9 +211,9 @@ class JournalWriter:
                 self._notify_all()
 
     def _run_end_notes(self) -> None:
-        """Have the control file know how far the log must reach: once a second while busy, and when it falls idle.
+        """Note in the control file how far the log is durable: once a second while busy, and when it falls idle.
 
-        A thread of its own, and without the turn: nobody who forces the log waits for this, and no reply does.
+        On a thread of its own and without the turn, so that no force and no reply waits for it.
         """
         show_thread_name()
         writer = self.log.writer
@@ -229,14 +231,14 @@ class JournalWriter:
             try:
                 writer.note_end()
             except MemoryError:
-                continue  # the next note says it all
+                continue  # the next note includes this one
             except Exception as error:
                 self.failure = f"The end of the log cannot be noted: {error}"
                 self.on_failure(self.failure)
                 self._kick.set()
 
     def _wanted_lsn(self) -> i64:
-        """The LSN that somebody who does not wait himself wants durable."""
+        """Return the LSN that the newest callback waits for."""
         self.engine_lock.acquire()
         try:
             return self._waiting[-1].lsn if self._waiting else 0
@@ -252,11 +254,11 @@ class JournalWriter:
             try:
                 each.notify()
             except Exception as error:
-                # The others wait too, and would wait for ever.
-                self.on_failure(f"{self.failure}; a program that waits could not be told: {error}")
+                # The other callbacks must be called all the same.
+                self.on_failure(f"{self.failure}; a waiting application could not be notified: {error}")
 
     def stop(self) -> None:
-        """End the background thread. What was appended and not waited for is not forced here."""
+        """End the background threads. Records that nothing waited for are not forced here."""
         self._stopping = True
         self._stopped.set()
         self._kick.set()

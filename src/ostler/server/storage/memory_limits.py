@@ -1,4 +1,4 @@
-"""Memory that this process may have, and the shares of it for messages on links and long messages on queues."""
+"""The memory limit of this process, and its shares for messages on links and long messages on queues."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import resource
 from pathlib import Path
 from typing import Final
 
-# Messages on their way in and out, of all links together: never more than this.
+# The most that all links together may hold of messages on their way.
 LINK_BYTES_MAX: Final = 1 << 30
-# Never less, however little memory there is: one message of usual size must be able to pass.
+# The least, however little memory there is: one message of usual size must pass.
 LINK_BYTES_MIN: Final = 16 << 20
-# Long messages on queues: more are in the queue files.
+# The most for long messages on queues; the others are in the queue files only.
 LONG_MESSAGE_BYTES_MAX: Final = 1 << 30
 _LONG_MESSAGES_SHARE: Final = 8
 # The rest is for the program itself, queue buffers, the log, and copies while a message is put together.
 _LINK_SHARE: Final = 4
 _UNLIMITED: Final = 1 << 62
 _KIBIBYTE: Final = 1024
-# Of glibc's mallopt. Each arena reserves 64 MB of address space, and may keep what its threads have freed.
+# For glibc's mallopt. Each arena reserves 64 MB of address space, and may keep memory that its threads have freed.
 _M_ARENA_MAX: Final = -8
 _ARENAS: Final = 2
 
 
 def long_message_bytes_max(allowed: int | None = None) -> int:
-    """The bytes of long messages on queues that may stay in memory, out of what the process may have."""
+    """Return the bytes of long messages on queues that may stay in memory."""
     share = (allowed_bytes() if allowed is None else allowed) // _LONG_MESSAGES_SHARE
     return min(LONG_MESSAGE_BYTES_MAX, share)
 
 
 def link_bytes_max(allowed: int | None = None) -> int:
-    """The bytes of messages on their way that all links may hold together, out of what the process may have."""
+    """Return the bytes of messages on their way that all links may hold together."""
     share = (allowed_bytes() if allowed is None else allowed) // _LINK_SHARE
     return max(LINK_BYTES_MIN, min(LINK_BYTES_MAX, share))
 
 
 def allowed_bytes(root: Path = Path("/")) -> int:
-    """The least of what RLIMIT_AS, RLIMIT_DATA, the control groups (version 1 and 2) and the machine leave a process.
+    """Return the lowest of RLIMIT_AS, RLIMIT_DATA, the limits of control groups (version 1 and 2) and physical memory.
 
-    `root` is where /proc and /sys are found. Limits that cannot be read are none.
+    `root` is the parent of /proc and /sys. Limits that cannot be read are ignored.
     """
     limits = [_physical_bytes(root), *_group_limits(root)]
     for each in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
@@ -58,7 +58,7 @@ def _physical_bytes(root: Path) -> int:
 
 
 def _group_limits(root: Path) -> list[int]:
-    """The limits of the control groups that the process is in, and of those around them."""
+    """Return the limits of the control groups of this process and of their ancestors."""
     found: list[int] = []
     for line in _lines(root / "proc/self/cgroup"):
         number, _, rest = line.partition(":")
@@ -71,12 +71,12 @@ def _group_limits(root: Path) -> list[int]:
 
 
 def _limits_above(mounted: Path, path: str, name: str) -> list[int]:
-    """Limits of a group and of all above it. In a container the path may be the host's, and only the top is there."""
+    """Return the limits of a group and its ancestors. In a container only the top group may be visible."""
     found: list[int] = []
     at = mounted
     for part in ["", *(each for each in path.split("/") if each not in ("", "."))]:
         at = at / part
-        found += [int(line) for line in _lines(at / name)[:1] if line.isdigit()]  # "max" says that there is none
+        found += [int(line) for line in _lines(at / name)[:1] if line.isdigit()]  # "max" means no limit
     return found
 
 
@@ -88,7 +88,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def bound_malloc_arenas() -> None:
-    """Let all threads share two arenas of the C library. Call it before threads are started.
+    """Limit the C library to two malloc arenas. Call it before threads are started.
 
     By default glibc gives each thread an arena of its own, which a process with RLIMIT_AS soon cannot afford.
     """
@@ -99,7 +99,7 @@ def bound_malloc_arenas() -> None:
 
 
 def give_memory_back() -> None:
-    """Have the C library return what it keeps of freed memory. Where it cannot, nothing happens."""
+    """Have the C library return freed memory to the system (malloc_trim), where it can."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError):

@@ -1,8 +1,8 @@
 """The disk port over a directory of the operating system.
 
 All paths stay below the directory the disk was made for. A full file system, quota or file size limit is DiskFull, too
-many open files are DescriptorsExhausted; anything else the operating system refuses is DiskFailed, with the path and
-its words.
+many open files are DescriptorsExhausted; any other error of the operating system is DiskFailed, with the path and its
+text.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _FILE_MODE: Final = 0o600
 _DIRECTORY_MODE: Final = 0o700
-# What one gathering write takes; POSIX promises 16, Linux has 1,024.
+# The parts that one gathering write takes; POSIX guarantees 16, Linux takes 1,024.
 _PARTS_MAX: Final = max(16, os.sysconf("SC_IOV_MAX")) if "SC_IOV_MAX" in os.sysconf_names else 16
 
 
-# Linux: make a hole in a file. Python's own os.posix_fallocate cannot.
+# Linux: punch a hole into a file. Python's os.posix_fallocate cannot.
 _KEEP_SIZE: Final = 1
 _PUNCH_HOLE: Final = 2
 
@@ -53,7 +53,7 @@ def _refuse(path: str, doing: str, error: OSError) -> NoReturn:
 
 
 class RealFile(File):
-    """One open file. Not to be shared by threads that close it under one another."""
+    """One open file. A thread must not close it while another uses it."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor = descriptor
@@ -65,7 +65,7 @@ class RealFile(File):
             data = os.pread(self._descriptor, length, offset)
             if len(data) == length or not data:
                 return data
-            # The end of the file, a signal, or more than one read can return: only an empty read is the end.
+            # A read may return less than asked for; only an empty read is the end of the file.
             parts = [data]
             total = len(data)
             while total < length:
@@ -89,7 +89,7 @@ class RealFile(File):
             _refuse(self._path, f"write at {offset}", error)
 
     def _gather(self, offset: int, parts: Sequence[bytes]) -> int:
-        """Write parts with one call; finish part by part what one call could not."""
+        """Write the parts with one call, and the rest part by part if the call was short."""
         length = sum([len(part) for part in parts])
         written = os.pwritev(self._descriptor, parts, offset) if length else 0
         if written < length:
@@ -119,14 +119,14 @@ class RealFile(File):
             self.write_at(offset, [bytes(length)])
 
     def discard(self, offset: int, length: int) -> None:
-        # A file system that cannot do it keeps the space, which the file will use again.
+        # A file system that cannot do it keeps the space, and the file uses it again.
         if _fallocate is not None:
             _fallocate(self._descriptor, _PUNCH_HOLE | _KEEP_SIZE, offset, length)
 
     def force(self) -> None:
-        # The kernel forgets what it could not write and the next force would succeed: once failed is failed for good.
+        # After a failed fsync the kernel drops the dirty pages and the next fsync succeeds: a failure is final.
         if self._force_failed:
-            raise DiskFailed(f"{self._path}: an earlier force failed; what was written since is not certain")
+            raise DiskFailed(f"{self._path}: an earlier force failed; later writes may not be on the disk")
         try:
             os.fdatasync(self._descriptor)
         except OSError as error:
@@ -137,7 +137,7 @@ class RealFile(File):
         try:
             return os.fstat(self._descriptor).st_size
         except OSError as error:
-            _refuse(self._path, "tell its size", error)
+            _refuse(self._path, "get its size", error)
 
     def truncate(self, size_bytes: int) -> None:
         try:
@@ -146,7 +146,7 @@ class RealFile(File):
             _refuse(self._path, f"set its size to {size_bytes}", error)
 
     def close(self) -> None:
-        """Close it; closing again does nothing."""
+        """Close the file; closing it again does nothing."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
             return
@@ -157,7 +157,7 @@ class RealFile(File):
 
 
 class RealDisk(Disk):
-    """The tree below `base`. Nothing is made until it is asked for; `make_directory("")` makes the base itself."""
+    """The tree below `base`, which is not created until `make_directory("")`."""
 
     def __init__(self, base: str | Path) -> None:
         self._base = os.path.abspath(base)
@@ -234,15 +234,15 @@ class RealDisk(Disk):
             raise DiskFailed(f"{full}: cannot force the directory to disk: {error.strerror or error}") from error
 
     def free_bytes(self) -> int:
-        """What an ordinary user may still write, not counting the reserve of the super user."""
+        """Return the bytes that an ordinary user may still write, without the reserve of the super user."""
         try:
             state = os.statvfs(self._base)
         except OSError as error:
-            _refuse(self._base, "tell the free space", error)
+            _refuse(self._base, "get the free space", error)
         return state.f_bavail * state.f_frsize
 
     def open_to_read(self, path: str) -> File:
-        """As `open`, for whoever must not change anything: needs no right to write, and the file must be there."""
+        """Open an existing file for reading only."""
         full = self._full(path)
         try:
             return RealFile(os.open(full, os.O_RDONLY | os.O_CLOEXEC), full)
@@ -253,7 +253,7 @@ class RealDisk(Disk):
         return os.path.join(self._base, *self._parts(path)) if path else self._base
 
     def _parts(self, path: str) -> list[str]:
-        """The parts of a path that stays below the base. Anything else is a mistake of the caller."""
+        """Split a path that stays below the base. Raises ValueError for any other."""
         if not path:
             return []
         parts = path.split("/")
@@ -263,7 +263,7 @@ class RealDisk(Disk):
 
 
 class ReadOnlyDisk(Disk):
-    """The tree below `base`, to be looked at. Whatever would change it is refused; forcing does nothing."""
+    """The tree below `base`, for reading only. Changes raise DiskFailed; forcing does nothing."""
 
     def __init__(self, base: str | Path) -> None:
         self._real = RealDisk(base)
