@@ -79,7 +79,7 @@ class Life:
         return self.reporter.manager
 
     def end(self, mode: str, wait_seconds: float = 0.0) -> None:
-        self.daemon.ask_end(EndRequest(mode, wait_seconds, "a test"))
+        self.daemon.request_end(EndRequest(mode, wait_seconds, "a test"))
 
     def join(self) -> None:
         self.thread.join(60)
@@ -244,7 +244,7 @@ def test_what_is_to_happen_when_it_is_ready_happens(directory: QueueManagerDirec
     thread = threading.Thread(target=daemon.run)
     thread.start()
     assert called.wait(60)
-    daemon.ask_end(EndRequest(QUIESCE, 0.0, "a test"))
+    daemon.request_end(EndRequest(QUIESCE, 0.0, "a test"))
     thread.join(60)
     assert not thread.is_alive()
 
@@ -260,6 +260,6 @@ def test_a_thread_that_fails_is_in_the_error_log(tmp_path: Path) -> None:
     failing.start()
     failing.join()
     assert [line for line in life.echo if line.startswith("AMQ6109E: Thread ostler-failing") and "a fault of" in line]
-    life.daemon.ask_end(EndRequest(IMMEDIATE, 0, "a test"))
+    life.daemon.request_end(EndRequest(IMMEDIATE, 0, "a test"))
     life.thread.join(60)
     assert life.status == 0

@@ -19,7 +19,7 @@ from ostler.server.admin.command_context import ServerCommandContext
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.services import Services, read_variables, replaced
+from ostler.server.services import Services, read_variables, substitute_inserts
 
 WAIT_SECONDS = 60
 SLEEPING = "import sys,time; sys.stdout.write('up '+' '.join(sys.argv[1:])); sys.stdout.flush(); time.sleep(600)"
@@ -195,7 +195,7 @@ def test_an_end_in_a_hurry_does_not_wait_for_services(
 
 
 def test_variables_and_inserts() -> None:
-    assert replaced("+A+ + A+B+A+", {"A": "1"}) == "1 + A+B1"
+    assert substitute_inserts("+A+ + A+B+A+", {"A": "1"}) == "1 + A+B1"
     assert read_variables(Path("there is no such file")) == {}
 
 

@@ -67,7 +67,7 @@ def test_work_begins_again_and_the_error_log_tells(failure: BaseException | None
     bench.thread.start()
     assert bench.works.wait(WAIT), "the work did not begin again"
     assert len(bench.notes) == bench.thread.restarts == 1
-    assert bench.notes[0].startswith("AMQ5010W: The bench begins again after an error: ")
+    assert bench.notes[0].startswith("AMQ5010W: The bench restarts after an error: ")
     bench.end()
     assert len(bench.notes) == 1, "an end that was wanted is none to tell of"
 

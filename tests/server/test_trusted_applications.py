@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.server.trusted_applications import Application, ApplicationRefused
+from ostler.server.trusted_applications import ApplicationRefused, TrustedApplication
 
 MODULE = """
 seen = []
@@ -49,32 +49,32 @@ def place(tmp_path: Path) -> Iterator[str]:
     ],
 )
 def test_what_it_returns_becomes_its_status(place: str, target: str, status: int) -> None:
-    application = Application(f"trusted_one:{target}", [place])
+    application = TrustedApplication(f"trusted_one:{target}", [place])
     assert application.run() == status
     assert ("it broke" in application.failure) == (target == "fail")
 
 
 def test_it_is_called_with_texts(place: str) -> None:
-    assert Application("trusted_one:Kind.method", [place], ["a", "b"]).run() == 2
+    assert TrustedApplication("trusted_one:Kind.method", [place], ["a", "b"]).run() == 2
 
 
 def test_in_a_thread_it_tells_how_it_ended(place: str) -> None:
     heard: list[str] = []
     ended: list[bool] = []
-    application = Application("trusted_one:seven", [place])
+    application = TrustedApplication("trusted_one:seven", [place])
     application.start(heard.append, lambda: ended.append(True))
     assert application.wait(60)
     assert not application.is_alive
     assert application.status == 7
-    assert heard == ["AMQ8026I: Application trusted_one:seven ended with status 7."]
+    assert heard == ["AMQ8026I: TrustedApplication trusted_one:seven ended with status 7."]
 
 
 def test_a_failure_is_told(place: str) -> None:
     heard: list[str] = []
-    application = Application("trusted_one:fail", [place])
+    application = TrustedApplication("trusted_one:fail", [place])
     application.start(heard.append)
     assert application.wait(60)
-    assert heard[0].startswith("AMQ8026E: Application trusted_one:fail failed: ")
+    assert heard[0].startswith("AMQ8026E: TrustedApplication trusted_one:fail failed: ")
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_a_failure_is_told(place: str) -> None:
 )
 def test_what_cannot_be_loaded_is_refused(place: str, target: str, words: str) -> None:
     with pytest.raises(ApplicationRefused, match=words):
-        Application(target, [place])
+        TrustedApplication(target, [place])
 
 
 def test_paths_have_to_be_directories(place: str) -> None:
     for path in (["relative"], [f"{place}/nothing"], [place] * 33):
         with pytest.raises(ApplicationRefused):
-            Application("trusted_one:plain", path)
+            TrustedApplication("trusted_one:plain", path)

@@ -77,10 +77,10 @@ def _run_here(directory: QueueManagerDirectory, path: list[str], arguments: argp
     from ostler.cli.strmqm import run_in_foreground
     from ostler.server.daemon import QUIESCE, Daemon, EndRequest
     from ostler.server.queue_manager import QueueManager
-    from ostler.server.trusted_applications import Application, ApplicationRefused
+    from ostler.server.trusted_applications import ApplicationRefused, TrustedApplication
 
     try:
-        application = Application(arguments.target, path, arguments.arguments)
+        application = TrustedApplication(arguments.target, path, arguments.arguments)
     except ApplicationRefused as refused:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=refused) from refused
 
@@ -91,7 +91,7 @@ def _run_here(directory: QueueManagerDirectory, path: list[str], arguments: argp
 
         def when_done() -> None:
             daemon.exit_status = application.status
-            daemon.ask_end(EndRequest(QUIESCE, 5.0, f"application {application.target}, which has ended"))
+            daemon.request_end(EndRequest(QUIESCE, 5.0, f"application {application.target}, which has ended"))
 
         daemon.when_ready.append(begin)
 

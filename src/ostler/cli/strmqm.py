@@ -377,9 +377,9 @@ def make_daemon(
     from ostler.client.locate import registry
     from ostler.server.admin.authority_actions import authority_actions
     from ostler.server.admin.control_actions import control_actions
-    from ostler.server.daemon import Daemon, ServerPart
+    from ostler.server.daemon import Daemon, ServerProtocol
 
-    def make_server(manager: QueueManager, daemon: Daemon) -> ServerPart:
+    def make_server(manager: QueueManager, daemon: Daemon) -> ServerProtocol:
         from ostler.server.assembly import Server
 
         registry.register(manager)

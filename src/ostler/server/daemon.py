@@ -1,7 +1,7 @@
-"""A queue manager as a process of its own: start, wait until somebody wants it to end, end.
+"""A queue manager as a process of its own: start, wait for a request to end, end.
 
-The main thread waits here. Requests to end come from signals and from the control action "end"; a second, sharper one
-hurries on what a first one began.
+The main thread waits here. Requests to end come from signals and from the control action "end"; a second, more urgent
+request speeds up the end that has begun.
 
     SIGTERM   quiesce; after a while, immediate
     SIGINT    immediate; again: preemptive
@@ -43,18 +43,18 @@ QUIESCE: Final = "quiesce"
 IMMEDIATE: Final = "immediate"
 PREEMPTIVE: Final = "preemptive"
 MODES: Final = (QUIESCE, IMMEDIATE, PREEMPTIVE)
-"""The ways to end, each sharper than the one before."""
+"""The modes of ending, each more urgent than the one before."""
 
 FOR_EVER: Final = float("inf")
 
-# MQ's exit statuses of strmqm, for what can go wrong on the way.
+# MQ's exit statuses of strmqm.
 _RUNNING: Final = 5
 _LOG_NOT_AVAILABLE: Final = 23
 _STORAGE_NOT_AVAILABLE: Final = 69
 _UNEXPECTED: Final = 71
 _NAME_ERROR: Final = 72
 
-_LOOK_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 _ENDING: Final = {
     QUIESCE: (ManagerState.QUIESCING, ManagerState.ENDED_NORMALLY),
     IMMEDIATE: (ManagerState.ENDING_IMMEDIATELY, ManagerState.ENDED_IMMEDIATELY),
@@ -62,20 +62,20 @@ _ENDING: Final = {
 }
 
 
-class ServerPart(Protocol):
-    """What the process needs of the part with the sockets."""
+class ServerProtocol(Protocol):
+    """The part of the server that the process uses."""
 
     def start(self, with_listeners: bool = True) -> None: ...
 
     def end(self, mode: str = "quiesce", wait_seconds: float = 0.0) -> None: ...
 
 
-MakeServer = Callable[[QueueManager, "Daemon"], ServerPart]
+MakeServer = Callable[[QueueManager, "Daemon"], ServerProtocol]
 
 
 @dataclass(frozen=True)
 class EndRequest:
-    """Somebody wants the queue manager to end. A quiesce that has not succeeded in time becomes immediate."""
+    """A request to end the queue manager. A quiesce that takes too long becomes immediate."""
 
     mode: str
     wait_seconds: float
@@ -85,20 +85,20 @@ class EndRequest:
 
 @dataclass(frozen=True)
 class StartFailure:
-    """Why it did not start: a message with its number, and the status to exit with."""
+    """Why the queue manager did not start: a message with its number, and the exit status."""
 
     text: str
     status: int
     is_foreseen: bool = True
-    """Whether the message says it all. Otherwise the error log gets a traceback as well."""
+    """The message is sufficient. Otherwise a traceback is written to the error log as well."""
 
 
 class StartInterrupted(Exception):
-    """It was told to end before it had started."""
+    """A request to end came before the start was complete."""
 
 
 class Reporter(Protocol):
-    """Whoever waits for the start: strmqm at the other end of a pipe, or a console."""
+    """Receives the progress of the start: strmqm at the other end of a pipe, or a console."""
 
     def progress(self, done_bytes: int, total_bytes: int) -> None: ...
 
@@ -108,7 +108,7 @@ class Reporter(Protocol):
 
 
 class Daemon:
-    """The life of the process. `run` returns the status to exit with."""
+    """The life of the process. `run` returns the exit status."""
 
     def __init__(
         self,
@@ -136,33 +136,33 @@ class Daemon:
         self.started = time.time()
         self.error_log: ErrorLog | None = None
         self.when_ready: list[Callable[[], None]] = []
-        """Called once messages can flow."""
+        """Called when the start is complete and applications can connect."""
         self.exit_status = 0
         self.is_ending = threading.Event()
-        """Set when a request to end has been taken, and the state says so."""
+        """Set when a request to end has been taken and is shown in the state."""
 
     @property
     def record(self) -> ProcessRecord:
         return self._record
 
-    def ask_end(self, request: EndRequest) -> None:
-        """Have the queue manager end. Returns at once; any thread may ask, and a signal handler may."""
+    def request_end(self, request: EndRequest) -> None:
+        """Request the end of the queue manager. Returns at once. For any thread, and for signal handlers."""
         if request.mode not in MODES:
-            raise ValueError(f"{request.mode!r} is no way to end; there are {', '.join(MODES)}")
+            raise ValueError(f"{request.mode!r} is not a mode of ending; use one of {', '.join(MODES)}")
         self._requests.put(request)
 
     # -- start -----------------------------------------------------------------------
 
     def run(self) -> int:
-        """Start, serve and end; the status to exit with. Threads that fail meanwhile are told of in the error log."""
+        """Start, serve and end; return the exit status. Failures of threads are written to the error log."""
         before = threading.excepthook
-        threading.excepthook = self._on_thread_failure
+        threading.excepthook = self._log_thread_failure
         try:
             return self._run()
         finally:
             threading.excepthook = before
 
-    def _on_thread_failure(self, failed: threading.ExceptHookArgs) -> None:
+    def _log_thread_failure(self, failed: threading.ExceptHookArgs) -> None:
         name = failed.thread.name if failed.thread is not None else "of unknown name"
         words = "".join(traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback))
         self._log(f"AMQ6109E: Thread {name} ended with an error: {words}")
@@ -175,15 +175,15 @@ class Daemon:
             manager, server = self._start()
         except Exception as error:
             failure = start_failure(self._directory.name, error)
-            self._tell_start_failure(failure, error)
+            self._log_start_failure(failure, error)
             self._reporter.failed(failure)
             return failure.status
-        # What is there now lives as long as the process; the collector need not look at it again.
+        # Objects that exist now live as long as the process: the collector need not scan them again.
         gc.collect()
         gc.freeze()
-        # What applications do makes few cycles: looking for them seldom is enough.
+        # The work of applications makes few reference cycles: rare collections are enough.
         gc.set_threshold(50_000, 20, 100)
-        # A long command must not keep the reactor waiting five milliseconds each time it wants to go on.
+        # A long command must not delay the reactor by five milliseconds each time.
         sys.setswitchinterval(_TURN_SECONDS)
         self._reporter.ready(manager)
         notify_service_manager("READY=1")
@@ -191,10 +191,10 @@ class Daemon:
             call()
         return self._wait(manager, server)
 
-    def _start(self) -> tuple[QueueManager, ServerPart]:
+    def _start(self) -> tuple[QueueManager, ServerProtocol]:
         manager = QueueManager(self._directory)
         manager.start(self._progress)
-        # Only who has the instance lock may write to the files of the queue manager.
+        # Only the holder of the instance lock may write to the files of the queue manager.
         try:
             self.error_log = open_error_log(self._directory, self._echo)
             manager.notices = Notices(self.error_log, manager.notices)
@@ -203,8 +203,8 @@ class Daemon:
             self._note_state(ManagerState.STARTING)
             summary = manager.restart
             self.error_log.write(
-                f"AMQ7230I: {summary.records} log records were replayed; {summary.messages} messages came back with "
-                f"them, {summary.units_backed_out} units of work were backed out. It took {summary.seconds:.3f} s."
+                f"AMQ7230I: {summary.records} log records were replayed; {summary.messages} messages were recovered "
+                f"with them, {summary.units_backed_out} units of work were backed out. It took {summary.seconds:.3f} s."
             )
             server = self._make_server(manager, self)
             server.start(self._with_listeners)
@@ -218,12 +218,12 @@ class Daemon:
 
     def _progress(self, done_bytes: int, total_bytes: int) -> None:
         if self._is_interrupted:
-            raise StartInterrupted("it was told to end while it was starting")
+            raise StartInterrupted("a request to end came while it was starting")
         self._reporter.progress(done_bytes, total_bytes)
 
-    def _tell_start_failure(self, failure: StartFailure, error: BaseException) -> None:
+    def _log_start_failure(self, failure: StartFailure, error: BaseException) -> None:
         if isinstance(error, (QueueManagerRunningError, QueueManagerNotFoundError)):
-            return  # the error log belongs to somebody else, or there is none
+            return  # the error log belongs to another process, or there is none
         log = self.error_log or open_error_log(self._directory, self._echo)
         if not failure.is_foreseen:
             log.write(f"AMQ6109E: {''.join(traceback.format_exception(error))}")
@@ -232,14 +232,14 @@ class Daemon:
 
     # -- the end -----------------------------------------------------------------------
 
-    def _wait(self, manager: QueueManager, server: ServerPart) -> int:
-        """Until it has ended. The ending is another thread's work, so that it can be hurried from here."""
+    def _wait(self, manager: QueueManager, server: ServerProtocol) -> int:
+        """Wait until it has ended. Another thread ends it, so that more urgent requests can be taken here."""
         ender: threading.Thread | None = None
         failures: list[BaseException] = []
         while ender is None or ender.is_alive():
             request = self._next_request(ender)
             if manager.writer.failure and ender is None:
-                return self._died(manager)
+                return self._log_storage_failure(manager)
             if request is None:
                 continue
             if ender is None:
@@ -252,17 +252,17 @@ class Daemon:
                 self._begin_end(request)
                 if request.mode == PREEMPTIVE:
                     self._note_end()
-                    return self._leave([])
+                    return self._exit_status_after([])
                 manager.limit_end_wait()
             elif request.mode == QUIESCE and self._mode == QUIESCE and request.wait_seconds < FOR_EVER:
-                # As gentle as the one that waits, but with a limit of time: endmqm -t.
+                # A quiesce as well, but with a time limit: endmqm -t.
                 self._log_end(request)
                 manager.limit_end_wait(request.wait_seconds)
-        return self._leave(failures)
+        return self._exit_status_after(failures)
 
     def _next_request(self, ender: threading.Thread | None) -> EndRequest | None:
         try:
-            return self._requests.get(timeout=_LOOK_SECONDS if ender is None else 0.02)
+            return self._requests.get(timeout=_POLL_SECONDS if ender is None else 0.02)
         except queue.Empty:
             return None
 
@@ -281,7 +281,7 @@ class Daemon:
         self._log(f"AMQ5049I: Queue manager {name} is ending ({request.mode}), asked by {request.who}.{limit}")
 
     def _escalate(self) -> None:
-        """Applications have not disconnected in time: from here on it is an immediate end."""
+        """Turn a quiesce into an immediate end, when applications have not disconnected in time."""
         if self._mode != QUIESCE:
             return
         self._mode = IMMEDIATE
@@ -292,21 +292,21 @@ class Daemon:
         )
 
     def _note_end(self) -> None:
-        """All is done but the instance lock: nobody else can have begun to write to these files."""
+        """Record the end. The instance lock is still held, so no other process writes to these files yet."""
         self._note_state(_ENDING[self._mode][1])
         self._log(f"AMQ8004I: Queue manager {self._directory.name} ended ({self._mode}).")
 
-    def _leave(self, failures: list[BaseException]) -> int:
+    def _exit_status_after(self, failures: list[BaseException]) -> int:
         if failures:
             self._log(f"AMQ6109E: {''.join(traceback.format_exception(failures[0]))}")
             return _UNEXPECTED
         if self._mode == PREEMPTIVE:
-            # Whatever still runs in this process is not waited for.
+            # Threads that still run in this process are not waited for.
             os._exit(self.exit_status)
         return self.exit_status
 
-    def _died(self, manager: QueueManager) -> int:
-        """Stable storage has failed. Nothing may be written any more; the reason was noted."""
+    def _log_storage_failure(self, manager: QueueManager) -> int:
+        """Log a failure of stable storage. Nothing may be written to it any more."""
         self._log(f"AMQ7017S: Queue manager {manager.name} ends at once: {manager.writer.failure}.")
         os._exit(_UNEXPECTED)
 
@@ -319,7 +319,7 @@ class Daemon:
         try:
             write_record(self._directory, self._record)
         except OSError as error:
-            # A full disk does not keep a queue manager from starting, nor from ending.
+            # A full disk must not keep a queue manager from starting or ending.
             self._log(f"AMQ6119S: {self._directory.path / 'run'} cannot be written: {error}")
 
     # -- signals -----------------------------------------------------------------------
@@ -337,10 +337,10 @@ class Daemon:
         if number == signal.SIGINT or self._is_interrupted:
             mode = PREEMPTIVE if self._is_interrupted and number == signal.SIGINT else IMMEDIATE
         self._is_interrupted = True
-        self.ask_end(EndRequest(mode, self._stop_seconds, who))
+        self.request_end(EndRequest(mode, self._stop_seconds, who))
 
 
-def _end(manager: QueueManager, server: ServerPart, request: EndRequest, failures: list[BaseException]) -> None:
+def _end(manager: QueueManager, server: ServerProtocol, request: EndRequest, failures: list[BaseException]) -> None:
     try:
         server.end(request.mode, request.wait_seconds)
     except BaseException as error:
@@ -348,7 +348,7 @@ def _end(manager: QueueManager, server: ServerPart, request: EndRequest, failure
 
 
 def open_error_log(directory: QueueManagerDirectory, echo: Echo | None = None) -> ErrorLog:
-    """The error log of a queue manager, with the size that qm.ini gives it."""
+    """Open the error log of a queue manager, with the size in its qm.ini."""
     try:
         size = QueueManagerIni.read(directory.ini).get("QMErrorLog", "ErrorLogSize")
     except ConfigurationError:
@@ -357,7 +357,7 @@ def open_error_log(directory: QueueManagerDirectory, echo: Echo | None = None) -
 
 
 def start_failure(name: str, error: BaseException) -> StartFailure:
-    """In words and with MQ's exit status: why a queue manager did not start."""
+    """Return the message and MQ's exit status for an error that kept a queue manager from starting."""
     if isinstance(error, QueueManagerRunningError):
         return StartFailure(f"AMQ7005E: Queue manager {name} is running already. {_sentence(error)}", _RUNNING)
     if isinstance(error, QueueManagerNotFoundError):
@@ -396,7 +396,7 @@ def start_failure(name: str, error: BaseException) -> StartFailure:
 
 
 def _check_hint(name: str) -> str:
-    return f"`ostler check {name}` looks at all of its files."
+    return f"`ostler check {name}` checks all of its files."
 
 
 def _sentence(error: BaseException) -> str:
@@ -406,7 +406,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def notify_service_manager(state: str) -> None:
-    """Tell systemd, if it started us with Type=notify, how far we are."""
+    """Report the state to systemd, if it started this process with Type=notify."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
@@ -417,7 +417,7 @@ def notify_service_manager(state: str) -> None:
             sender.connect(address)
             sender.send(state.encode())
     except OSError:
-        return  # nobody listens; the queue manager works all the same
+        return  # no service manager listens
 
 
 __all__ = [
@@ -431,7 +431,7 @@ __all__ = [
     "MakeServer",
     "Progress",
     "Reporter",
-    "ServerPart",
+    "ServerProtocol",
     "StartFailure",
     "StartInterrupted",
     "notify_service_manager",

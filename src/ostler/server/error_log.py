@@ -1,7 +1,7 @@
 """The error log of a queue manager: `errors/AMQERR01.LOG`, and its older parts in 02 and 03.
 
-One line is one message: when, which process, which queue manager, and an AMQ number with its sentence. When 01 has
-reached its size it becomes 02, 02 becomes 03, and what was 03 is gone.
+One line is one message: time, process, queue manager, and an AMQ number with its text. When 01 has reached its size it
+becomes 02, 02 becomes 03, and the old 03 is removed.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ SIZE_BYTES_MIN: Final = 32_768
 SIZE_BYTES_MAX: Final = 2_147_483_648
 _PARTS: Final = ("AMQERR01.LOG", "AMQERR02.LOG", "AMQERR03.LOG")
 _NUMBERED: Final = re.compile(r"AMQ\d{4}[A-Z]?: ")
-# For sentences that came without a number of their own.
+# The number of messages that come without one.
 _PLAIN: Final = "AMQ6109I: "
 _NOTICES_MAX: Final = 1000
 
 Echo = Callable[[str], None]
-"""Told each line that is written: a console, or the journal of a service manager."""
+"""Called with each line that is written: for a console, or the journal of a service manager."""
 
 
 class ErrorLog:
-    """Threads may write at the same time. A disk that cannot take a line does not stop the queue manager."""
+    """Thread-safe. A line that cannot be written is counted as lost and does not stop the queue manager."""
 
     def __init__(
         self, directory: Path, name: str, size_bytes_max: int = SIZE_BYTES_DEFAULT, echo: Echo | None = None
@@ -46,7 +46,7 @@ class ErrorLog:
 
     def write(self, text: str) -> None:
         """Add one message. Without an AMQ number it gets a general one; line breaks become blanks."""
-        message = numbered(text)
+        message = with_number(text)
         now = time.time()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03d}Z"
         line = f"{stamp} - Process({os.getpid()}) QMgr({self._name}) {message}\n".encode(errors="replace")
@@ -64,7 +64,7 @@ class ErrorLog:
         elif self._size_bytes and self._size_bytes + len(line) > self._size_bytes_max:
             self._rotate()
         if os.write(self._descriptor, line) < len(line):
-            # The disk has become full: half a line would spoil the next one.
+            # The disk is full: half a line would spoil the next one.
             os.ftruncate(self._descriptor, self._size_bytes)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size_bytes += len(line)
@@ -94,7 +94,7 @@ class ErrorLog:
 
 
 class Notices(list[str]):
-    """A queue manager's notices that are also written to its error log. Only the newest ones are kept here."""
+    """The notices of a queue manager, each written to its error log. Only the newest ones are kept here."""
 
     def __init__(self, log: ErrorLog, before: Iterable[str] = ()) -> None:
         super().__init__()
@@ -112,17 +112,17 @@ class Notices(list[str]):
             self.append(text)
 
     def insert(self, at: SupportsIndex, text: str) -> None:
-        raise TypeError("notices come in the order in which things happen")
+        raise TypeError("notices can only be appended")
 
 
-def numbered(text: str) -> str:
-    """A message on one line that begins with an AMQ number."""
+def with_number(text: str) -> str:
+    """Return the message on one line, with a general AMQ number if it has none."""
     line = " ".join(text.split())
     return line if _NUMBERED.match(line) else _PLAIN + line
 
 
 def size_setting(text: str | None) -> int:
-    """ErrorLogSize of the QMErrorLog stanza, held within MQ's range; the default for what is no number."""
+    """Return ErrorLogSize of the QMErrorLog stanza, within MQ's range; the default when it is not a number."""
     if text is None or not (text.isascii() and text.isdigit()):
         return SIZE_BYTES_DEFAULT
     return max(SIZE_BYTES_MIN, min(SIZE_BYTES_MAX, int(text)))

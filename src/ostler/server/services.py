@@ -1,8 +1,8 @@
-"""The programs of SERVICE objects: started and ended by command, or with the queue manager.
+"""The programs of SERVICE objects: started and stopped by command, or with the queue manager.
 
-A program is run as it is named, never through a shell. It gets a session of its own, so that it can be ended with all
-that it has started. Its environment is a few variables of the queue manager's, without passwords, and what service.env
-adds. Servers run one at a time and have a status; commands run as often as they are asked for.
+A program is executed directly, never through a shell. It gets a session of its own, so that it can be ended with all
+its child processes. Its environment consists of a few variables of the queue manager, without passwords, and those in
+service.env. A server runs once and has a status; a command runs as often as it is started.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from ostler.server.config.environment import for_service
 ENVIRONMENT_FILE: Final = "service.env"
 _VARIABLE: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")
 _STOP_SECONDS_MAX: Final = 10.0
-_LOOK_SECONDS: Final = 0.1
+_POLL_SECONDS: Final = 0.1
 _TERMINATE_SECONDS_MAX: Final = 5.0
 _COMMAND_SECONDS_MAX: Final = 60.0
 
 
 @dataclass
-class _Running:
-    """A server that runs."""
+class _RunningServer:
+    """A running server."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -55,7 +55,7 @@ class _Running:
 
 
 class Services:
-    """All services of one queue manager. Threads may call at the same time."""
+    """All services of one queue manager. Thread-safe."""
 
     def __init__(self, name: str, data_path: Path, root: Path, note: Callable[[str], None]) -> None:
         self._name = name
@@ -63,12 +63,12 @@ class Services:
         self._root = root
         self._note = note
         self._lock = threading.Lock()
-        self._servers: dict[str, _Running] = {}
+        self._servers: dict[str, _RunningServer] = {}
 
-    # -- what commands ask for -----------------------------------------------------------------------------------------
+    # -- commands ------------------------------------------------------------------------------------------------------
 
     def start(self, definition: Definition) -> None:
-        """START SERVICE. CommandRefused when it runs already, has no program, or the program cannot be run."""
+        """START SERVICE. Raises CommandRefused when it runs already, has no program, or the program cannot be run."""
         name = definition.name
         is_server = definition.attributes.get("SERVTYPE") == MQSVC_TYPE_SERVER
         if not _text(definition, "STARTCMD"):
@@ -77,7 +77,7 @@ class Services:
             if is_server and name in self._servers:
                 raise CommandRefused(SERVICE_ACTIVE, f"Service {name} is active already.")
             process = self._run(definition, "STARTCMD", "STARTARG", 0)
-            running = _Running(name, process, int(time.time() * 1000))
+            running = _RunningServer(name, process, int(time.time() * 1000))
             if is_server:
                 self._servers[name] = running
         what = "AMQ5028I: The server" if is_server else "AMQ5030I: The command"
@@ -86,15 +86,15 @@ class Services:
         try:
             watcher.start()
         except RuntimeError as error:
-            # Nobody would notice its end.
+            # Its end would not be noticed.
             _signal(process, signal.SIGKILL)
             process.wait()
             with self._lock:
                 self._servers.pop(name, None)
-            raise CommandRefused("AMQ8734E", f"Service {name} cannot be watched, and was ended: {error}.") from None
+            raise CommandRefused("AMQ8734E", f"Service {name} cannot be monitored, and was ended: {error}.") from None
 
     def stop(self, definition: Definition) -> None:
-        """STOP SERVICE: run what the definition has for that. It comes back before the service has ended."""
+        """STOP SERVICE: run STOPCMD. Returns before the service has ended. Raises CommandRefused."""
         name = definition.name
         with self._lock:
             running = self._servers.get(name)
@@ -109,7 +109,7 @@ class Services:
         _reap_later(process, name)
 
     def status(self) -> list[ServiceStatus]:
-        """The servers that run. Commands come and go and have none."""
+        """Return the status of running servers. Commands have none."""
         with self._lock:
             return [
                 ServiceStatus(
@@ -121,7 +121,7 @@ class Services:
     # -- with the queue manager ----------------------------------------------------------------------------------------
 
     def start_all(self, definitions: Iterable[Definition]) -> None:
-        """Start what starts with the queue manager. One that cannot start is noted, and the others go on."""
+        """Start the services that start with the queue manager. One that cannot start is logged."""
         for definition in definitions:
             if definition.attributes.get("CONTROL") in (MQSVC_CONTROL_Q_MGR, MQSVC_CONTROL_Q_MGR_START):
                 try:
@@ -130,11 +130,11 @@ class Services:
                     self._note(f"{refusal.number}: {refusal.text}")
 
     def stop_all(self, definitions: Iterable[Definition], seconds_left: Callable[[], float] | None = None) -> None:
-        """End what ends with the queue manager: by its STOPCMD, and a server that does not heed that by signals.
+        """Stop the services that stop with the queue manager: by STOPCMD, and a server that still runs by signals.
 
-        `seconds_left` says how long they have; that may become less on the way.
+        `seconds_left` returns the time they have, which may shrink meanwhile.
         """
-        stopping: list[_Running] = []
+        stopping: list[_RunningServer] = []
         for definition in definitions:
             if definition.attributes.get("CONTROL") != MQSVC_CONTROL_Q_MGR:
                 continue
@@ -153,14 +153,14 @@ class Services:
         deadline = time.monotonic() + _STOP_SECONDS_MAX
         for running in stopping:
             left = deadline - time.monotonic()
-            while left > 0 and not running.ended.wait(min(left, _LOOK_SECONDS)):
+            while left > 0 and not running.ended.wait(min(left, _POLL_SECONDS)):
                 left = deadline - time.monotonic()
                 if seconds_left is not None:
                     left = min(left, seconds_left())
             if not running.ended.is_set():
                 self._end(running)
 
-    def _end(self, running: _Running) -> None:
+    def _end(self, running: _RunningServer) -> None:
         for number, seconds in ((signal.SIGTERM, _TERMINATE_SECONDS_MAX), (signal.SIGKILL, _TERMINATE_SECONDS_MAX)):
             _signal(running.process, number)
             if running.ended.wait(seconds):
@@ -172,15 +172,15 @@ class Services:
         variables = self._variables()
         inserts = {**variables, **self._inserts(definition.name, server)}
         try:
-            # Taken apart before the inserts are put in: a path with blanks in it stays one argument.
-            words = [replaced(word, inserts) for word in shlex.split(_text(definition, arguments))]
+            # Split before inserts are substituted: a path with blanks stays one argument.
+            words = [substitute_inserts(word, inserts) for word in shlex.split(_text(definition, arguments))]
         except ValueError as error:
             raise CommandRefused("AMQ8734E", f"{arguments} of service {definition.name}: {error}.") from None
-        program = replaced(_text(definition, command), inserts)
+        program = substitute_inserts(_text(definition, command), inserts)
         with contextlib.ExitStack() as files:
             try:
-                out = self._output(files, replaced(_text(definition, "STDOUT"), inserts))
-                errors = self._output(files, replaced(_text(definition, "STDERR"), inserts))
+                out = self._output(files, substitute_inserts(_text(definition, "STDOUT"), inserts))
+                errors = self._output(files, substitute_inserts(_text(definition, "STDERR"), inserts))
                 return subprocess.Popen(
                     [program, *words],
                     stdin=subprocess.DEVNULL,
@@ -197,7 +197,7 @@ class Services:
                 ) from None
 
     def _output(self, files: contextlib.ExitStack, name: str) -> IO[bytes] | int:
-        """Where output goes: to the end of a file that is made when needed, or nowhere."""
+        """Return where output is appended: a file that is created when needed, or nowhere."""
         if not name:
             return subprocess.DEVNULL
         descriptor = os.open(self._data_path / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -216,10 +216,10 @@ class Services:
         }
 
     def _variables(self) -> dict[str, str]:
-        """The variables of service.env: those of all queue managers, and over them those of this one."""
+        """Return the variables of service.env: those of all queue managers, overridden by those of this one."""
         return {**read_variables(self._root / ENVIRONMENT_FILE), **read_variables(self._data_path / ENVIRONMENT_FILE)}
 
-    def _watch(self, running: _Running, is_server: bool) -> None:
+    def _watch(self, running: _RunningServer, is_server: bool) -> None:
         code = running.process.wait()
         with self._lock:
             if self._servers.get(running.name) is running:
@@ -229,14 +229,14 @@ class Services:
         self._note(f"{what} {running.name} has ended with code {code}. Process {running.process.pid}.")
 
 
-def replaced(text: str, inserts: Mapping[str, str]) -> str:
-    """A text with what stands between plus signs replaced; what is not known stays as it is."""
+def substitute_inserts(text: str, inserts: Mapping[str, str]) -> str:
+    """Replace the inserts between plus signs (+MQ_...+); unknown ones stay as they are."""
     known = "|".join(re.escape(name) for name in inserts)
     return re.sub(rf"\+({known})\+", lambda match: inserts[match.group(1)], text) if known else text
 
 
 def read_variables(path: Path) -> dict[str, str]:
-    """The variables of an environment file, NAME=value on each line; none when there is no such file."""
+    """Return the variables of an environment file, NAME=value on each line; none when there is no file."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -251,14 +251,14 @@ def _text(definition: Definition, name: str) -> str:
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send a signal to a program and to all that it has started. It has a session, and so a group, of its own."""
+    """Send a signal to a program and its child processes, by the process group of its session."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)
 
 
 def _reap_later(process: subprocess.Popen[bytes], name: str) -> None:
-    """Wait for a program to end, elsewhere; one that does not end in good time is ended."""
+    """Wait for a program's end on another thread, and kill it if it takes too long."""
     threading.Thread(target=_reap, args=(process,), name=f"stop of service {name}", daemon=True).start()
 
 

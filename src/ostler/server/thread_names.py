@@ -1,4 +1,4 @@
-"""Names of threads where the kernel shows them, as in `top -H` and `ps -L`: Python tells it only from 3.14 on."""
+"""Names of threads in the kernel, for `top -H` and `ps -L`. Python sets them itself from 3.14 on."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _BYTES_MAX: Final = 15
 
 
 def show_thread_name() -> None:
-    """Let the kernel know this thread by the name that Python has for it, cut to what it keeps."""
+    """Set the kernel's name of this thread to its Python name, cut to 15 bytes."""
     name = threading.current_thread().name.encode()[:_BYTES_MAX]
-    # Elsewhere than on Linux, and where /proc is hidden, threads just have no names.
+    # Without Linux's /proc, threads have no names in the kernel.
     with suppress(OSError), open(f"/proc/self/task/{threading.get_native_id()}/comm", "wb") as comm:
         comm.write(name)

@@ -1,7 +1,8 @@
-"""Applications loaded into the queue manager's process, which trusts them as it trusts itself.
+"""Trusted applications: programs that run inside the queue manager's process.
 
-An application is a function, `module:function`, that is called with texts. It connects as any other program does,
-`ostler.connect(...)`, and finds the queue manager in its own process. What it returns becomes an exit status.
+An application is a function, `module:function`, that is called with text arguments. It connects with
+`ostler.connect(...)` as any other program does, and finds the queue manager in its own process. Its result becomes an
+exit status.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ _TARGET: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _PATHS_MAX: Final = 32
 _FAILED: Final = 1
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 class ApplicationRefused(Exception):
-    """The application cannot be loaded; the words say why."""
+    """The application cannot be loaded; the text is the reason."""
 
 
-class Application:
-    """One application: loaded when it is made, run by `start` in a thread of its own, or by `run` in this one."""
+class TrustedApplication:
+    """One application: loaded at construction, run by `start` on a thread of its own or by `run` on the caller's."""
 
     def __init__(self, target: str, path: Sequence[str] = (), arguments: Sequence[str] = ()) -> None:
-        """Raises ApplicationRefused. `path` are directories to look for modules in, before all others."""
+        """Raises ApplicationRefused. The directories in `path` are searched for modules before all others."""
         self.target = target
         self.status = 0
         self.failure = ""
         self._arguments = list(arguments)
         self._function = _load(target, path)
         self._done = threading.Event()
-        self._tell: Tell | None = None
+        self._report: Report | None = None
         self._thread: threading.Thread | None = None
 
     @property
     def is_alive(self) -> bool:
         return self._thread is not None and not self._done.is_set()
 
-    def start(self, tell: Tell | None = None, when_done: Callable[[], None] | None = None) -> None:
-        """Run it in a thread. `tell` hears in a line how it ended; `when_done` is called after that."""
-        self._tell = tell
+    def start(self, report: Report | None = None, when_done: Callable[[], None] | None = None) -> None:
+        """Run it in a thread. `report` hears in a line how it ended; `when_done` is called after that."""
+        self._report = report
 
         def work() -> None:
             try:
@@ -61,7 +62,7 @@ class Application:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it has ended, after waiting that long at most."""
+        """Wait for its end for that long at most; return True when it has ended."""
         return self._done.wait(seconds)
 
     def run(self) -> int:
@@ -73,17 +74,17 @@ class Application:
         except BaseException:
             self.failure = traceback.format_exc()
             self.status = _FAILED
-        if self._tell is not None:
+        if self._report is not None:
             how = f"failed: {self.failure}" if self.failure else f"ended with status {self.status}."
-            self._tell(f"AMQ8026{'E' if self.failure else 'I'}: Application {self.target} {how}")
+            self._report(f"AMQ8026{'E' if self.failure else 'I'}: Application {self.target} {how}")
         return self.status
 
 
 def _load(target: str, path: Sequence[str]) -> Callable[..., object]:
     if not _TARGET.fullmatch(target):
-        raise ApplicationRefused(f"{target[:200]!r} does not name a function: module:function is what it looks like.")
+        raise ApplicationRefused(f"{target[:200]!r} does not name a function: write module:function.")
     if len(path) > _PATHS_MAX:
-        raise ApplicationRefused(f"{len(path)} directories to look for modules in are too many; {_PATHS_MAX} may be.")
+        raise ApplicationRefused(f"{len(path)} module directories are too many; {_PATHS_MAX} are allowed.")
     for directory in reversed(path):
         if not os.path.isabs(directory) or not Path(directory).is_dir():
             raise ApplicationRefused(f"{directory!r} is not the absolute path of a directory.")

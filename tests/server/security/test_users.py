@@ -344,7 +344,7 @@ def test_pam_hands_over_the_password(tmp_path: Path) -> None:
     rules = f"auth required pam_exec.so quiet expose_authtok {program}\naccount required pam_permit.so\n"
     (tmp_path / "ostler").write_text(rules)
     assert operating_system.check_pam(ME, "sec ret", "ostler", tmp_path) == ""
-    assert "PAM service ostler says" in operating_system.check_pam(ME, "secret", "ostler", tmp_path)
+    assert "PAM service ostler reports" in operating_system.check_pam(ME, "secret", "ostler", tmp_path)
     (tmp_path / "closed").write_text(rules.replace("pam_permit", "pam_deny"))
     assert operating_system.check_pam(ME, "sec ret", "closed", tmp_path) != ""
 

@@ -26,7 +26,7 @@ from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text
 from ostler.server.daemon import FOR_EVER, MODES, QUIESCE, Daemon, EndRequest
 from ostler.server.queue_manager import QueueManager
 from ostler.server.storage.media_recovery import record_all_images, record_image, recover_queue
-from ostler.server.trusted_applications import Application, ApplicationRefused
+from ostler.server.trusted_applications import ApplicationRefused, TrustedApplication
 
 # By then the main thread has taken the request to end, so that the next status shows it.
 _END_TAKEN_SECONDS: Final = 2.0
@@ -58,7 +58,7 @@ class ControlActions:
     def __init__(self, manager: QueueManager, daemon: Daemon) -> None:
         self._manager = manager
         self._daemon = daemon
-        self._applications: list[Application] = []
+        self._applications: list[TrustedApplication] = []
 
     # -- life ------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ class ControlActions:
         if mode not in MODES:
             raise MQError(MQRC_OPTIONS_ERROR, f"{mode!r} is not a mode of ending; use one of {', '.join(MODES)}.")
         wait_seconds = _seconds(arguments)
-        self._daemon.ask_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
+        self._daemon.request_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
         self._daemon.is_ending.wait(_END_TAKEN_SECONDS)
         yield {"line": f"The end ({mode}) of queue manager {self._manager.name} has begun."}
         yield {"accepted": True}
@@ -184,7 +184,7 @@ class ControlActions:
         """Load a trusted application into this process, and wait for its end unless asked not to."""
         _check_owner(caller, "load applications into the queue manager's process")
         try:
-            application = Application(
+            application = TrustedApplication(
                 text_argument(arguments, "target", ""),
                 texts_argument(arguments, "path"),
                 texts_argument(arguments, "arguments"),

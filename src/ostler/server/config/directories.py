@@ -38,7 +38,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 _DIRECTORY: Final = re.compile(r"[A-Za-z0-9!_&%]{1,48}")
 _TO_DIRECTORY: Final = str.maketrans("./", "!&")
 _TO_NAME: Final = str.maketrans("!&", "./")
-_OURS: Final = "+"
+_INTERNAL_PREFIX: Final = "+"
 _SUBDIRECTORIES: Final = ("queues", "log", "errors")
 _LOCK_FILE: Final = "qm.lock"
 _DIRECTORY_MODE: Final = 0o700
@@ -159,7 +159,7 @@ class InstanceLock:
         try:
             fcntl.fcntl(self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         except OSError as error:
-            process = _process_in(self._descriptor)
+            process = _read_process_id(self._descriptor)
             self.release()
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise QueueManagerRunningError(directory.name, process) from None
@@ -167,9 +167,9 @@ class InstanceLock:
         if not self._is_at(directory.lock):
             self.release()
             raise QueueManagerNotFoundError(f"queue manager {directory.name} was removed a moment ago")
-        self._leave_process_id()
+        self._write_process_id()
 
-    def _leave_process_id(self) -> None:
+    def _write_process_id(self) -> None:
         """Over the old one, which needs no space. On a full disk a file that never had one stays empty."""
         process = f"{os.getpid()}\n".encode()
         try:
@@ -213,7 +213,7 @@ class ReadingLock:
         try:
             fcntl.fcntl(self._descriptor, fcntl.F_OFD_SETLK, _FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
         except OSError as error:
-            process = _process_in(self._descriptor)
+            process = _read_process_id(self._descriptor)
             self.release()
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 raise QueueManagerRunningError(directory.name, process) from None
@@ -236,11 +236,11 @@ def create_queue_manager(root: Path, name: str, ini: QueueManagerIni) -> QueueMa
 
     Raises MQError for a name that is none, QueueManagerExistsError, and OSError.
     """
-    directory = _checked(root, name)
-    with _changing(root):
+    directory = _valid_directory(root, name)
+    with _exclusive_change(root):
         if directory.path.exists():
-            raise QueueManagerExistsError(_taken_by(directory))
-        building = directory.path.with_name(f"{_OURS}creating {directory.path.name}")
+            raise QueueManagerExistsError(_conflict_text(directory))
+        building = directory.path.with_name(f"{_INTERNAL_PREFIX}creating {directory.path.name}")
         building.mkdir(_DIRECTORY_MODE)
         try:
             for sub in _SUBDIRECTORIES:
@@ -260,11 +260,11 @@ def remove_queue_manager(root: Path, name: str) -> None:
 
     Raises MQError for a name that is none, QueueManagerNotFoundError, QueueManagerRunningError, and OSError.
     """
-    directory = _checked(root, name)
+    directory = _valid_directory(root, name)
     if not directory.path.is_dir():
         raise QueueManagerNotFoundError(f"there is no queue manager {name}")
-    with _changing(root), InstanceLock(directory):
-        removing = directory.path.with_name(f"{_OURS}removing {directory.path.name}")
+    with _exclusive_change(root), InstanceLock(directory):
+        removing = directory.path.with_name(f"{_INTERNAL_PREFIX}removing {directory.path.name}")
         os.rename(directory.path, removing)
         force_directory(removing.parent)
         shutil.rmtree(removing)
@@ -297,7 +297,7 @@ def running_process(directory: QueueManagerDirectory) -> tuple[bool, int]:
         question = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         answer = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, question)
         running = _FLOCK.unpack(answer)[0] != fcntl.F_UNLCK
-        return running, _process_in(descriptor) if running else 0
+        return running, _read_process_id(descriptor) if running else 0
     finally:
         os.close(descriptor)
 
@@ -322,13 +322,13 @@ def program_name(process: int) -> str:
         return ""
 
 
-def _checked(root: Path, name: str) -> QueueManagerDirectory:
+def _valid_directory(root: Path, name: str) -> QueueManagerDirectory:
     if not _NAME.fullmatch(name):
         raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{name!r} is no name: 1 to 48 letters, digits, '.', '/', '_' and '%'.")
     return QueueManagerDirectory(root, name)
 
 
-def _taken_by(directory: QueueManagerDirectory) -> str:
+def _conflict_text(directory: QueueManagerDirectory) -> str:
     """Where capitals and small letters are the same to the file system, the other's name is not ours."""
     wanted = directory.path.name
     names = os.listdir(directory.path.parent)
@@ -339,7 +339,7 @@ def _taken_by(directory: QueueManagerDirectory) -> str:
 
 
 @contextmanager
-def _changing(root: Path) -> Iterator[None]:
+def _exclusive_change(root: Path) -> Iterator[None]:
     """One at a time makes or removes queue managers. What an earlier one left unfinished is cleared away first.
 
     The data root is made if it is not there.
@@ -347,17 +347,17 @@ def _changing(root: Path) -> Iterator[None]:
     parent = root / "qmgrs"
     os.makedirs(root, _DIRECTORY_MODE, exist_ok=True)
     parent.mkdir(_DIRECTORY_MODE, exist_ok=True)
-    descriptor = os.open(parent / f"{_OURS}lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(parent / f"{_INTERNAL_PREFIX}lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        for left in parent.glob(f"{_OURS}* *"):
+        for left in parent.glob(f"{_INTERNAL_PREFIX}* *"):
             shutil.rmtree(left)
         yield
     finally:
         os.close(descriptor)
 
 
-def _process_in(descriptor: int) -> int:
+def _read_process_id(descriptor: int) -> int:
     """The process id that the holder of the lock wrote; 0 if there is none, or not yet."""
     written = os.pread(descriptor, 20, 0).strip()
     return int(written) if written.isdigit() else 0

@@ -39,7 +39,7 @@ class ConfigurationError(Exception):
         return type(self), (self.file, self.line, self.problem)
 
 
-class Attribute:
+class IniAttribute:
     """One attribute as it stands in the file. Lines are counted from 1."""
 
     def __init__(self, name: str, value: str, line: int) -> None:
@@ -52,9 +52,9 @@ class Stanza:
     def __init__(self, name: str, line: int) -> None:
         self.name = name
         self.line = line
-        self.attributes: list[Attribute] = []
+        self.attributes: list[IniAttribute] = []
 
-    def find(self, name: str) -> Attribute | None:
+    def find(self, name: str) -> IniAttribute | None:
         wanted = name.lower()
         for attribute in self.attributes:
             if attribute.name.lower() == wanted:
@@ -72,7 +72,7 @@ class IniFile:
         self.name = name
         self._lines = text.split("\n")
         self.stanzas: list[Stanza] = []
-        self._understand()
+        self._parse()
 
     @staticmethod
     def read(path: Path) -> IniFile:
@@ -131,7 +131,7 @@ class IniFile:
                 comment = _split_comment(match[3])[1]
                 gap = " " if comment.startswith(("#", ";")) else ""
                 self._lines[entry.line - 1] = f"{match[1]}{value}{gap}{comment}"
-        self._understand()
+        self._parse()
 
     def delete_value(self, stanza: str, attribute: str) -> bool:
         """Take one attribute out; whether it was there. The stanza stays."""
@@ -140,7 +140,7 @@ class IniFile:
         if entry is None:
             return False
         del self._lines[entry.line - 1]
-        self._understand()
+        self._parse()
         return True
 
     def _append(self, lines: list[str]) -> None:
@@ -148,7 +148,7 @@ class IniFile:
             self._lines.append("")
         self._lines[-1:] = [*lines, ""]
 
-    def _understand(self) -> None:
+    def _parse(self) -> None:
         self.stanzas = []
         for number, line in enumerate(self._lines, 1):
             if "\0" in line:
@@ -166,7 +166,7 @@ class IniFile:
                 raise ConfigurationError(self.name, number, problem)
             if not self.stanzas:
                 raise ConfigurationError(self.name, number, f'{attribute[2]} stands before the first stanza ("Name:")')
-            self.stanzas[-1].attributes.append(Attribute(attribute[2], _split_comment(attribute[3])[0], number))
+            self.stanzas[-1].attributes.append(IniAttribute(attribute[2], _split_comment(attribute[3])[0], number))
 
 
 def write_atomically(path: Path, data: bytes) -> None:

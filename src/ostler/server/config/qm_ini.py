@@ -13,11 +13,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from ostler.server.config.ini_file import Attribute, ConfigurationError, IniFile
+from ostler.server.config.ini_file import ConfigurationError, IniAttribute, IniFile
 
 PAGE_BYTES: Final = 4096
 _LOG_FILES_MAX: Final = 511
-_BUFFER_PAGES_BY_DEFAULT: Final = 512
+_BUFFER_PAGES_DEFAULT: Final = 512
 _BUFFER_BYTES_MAX: Final = 1 << 30
 _MANY: Final = 999_999_999
 
@@ -69,7 +69,7 @@ class LogSection:
 
     def buffer_bytes(self) -> int:
         """The buffer that 0 pages leave to the queue manager has a size, too."""
-        return (self.buffer_pages or _BUFFER_PAGES_BY_DEFAULT) * PAGE_BYTES
+        return (self.buffer_pages or _BUFFER_PAGES_DEFAULT) * PAGE_BYTES
 
 
 @dataclass(frozen=True)
@@ -344,7 +344,7 @@ def _settings(file: IniFile) -> QueueManagerSettings:
             raise ConfigurationError(file.name, stanza.line, problem)
         lines[name] = stanza.line
         for attribute in stanza.attributes:
-            _take(file, stanza.name, attribute, values[name], notices)
+            _add_value(file, stanza.name, attribute, values[name], notices)
     _check_total(file, values["log"])
     return QueueManagerSettings(
         _log_section(values["log"]),
@@ -355,10 +355,10 @@ def _settings(file: IniFile) -> QueueManagerSettings:
     )
 
 
-def _take(file: IniFile, stanza: str, attribute: Attribute, values: _Values, notices: list[str]) -> None:
+def _add_value(file: IniFile, stanza: str, attribute: IniAttribute, values: _Values, notices: list[str]) -> None:
     rule = _BY_NAME.get((stanza.lower(), attribute.name.lower()))
     if rule is None:
-        notices.append(f"{file.name}:{attribute.line}: {_unknown(stanza, attribute.name)}")
+        notices.append(f"{file.name}:{attribute.line}: {_unknown_text(stanza, attribute.name)}")
         return
     if rule.name.lower() in values.found:
         raise ConfigurationError(file.name, attribute.line, f"{rule.name} is here for the second time in {stanza}")
@@ -371,7 +371,7 @@ def _take(file: IniFile, stanza: str, attribute: Attribute, values: _Values, not
     values.found[rule.name.lower()] = value
 
 
-def _unknown(stanza: str, name: str) -> str:
+def _unknown_text(stanza: str, name: str) -> str:
     known = [rule.name for rule in RULES if rule.stanza.lower() == stanza.lower()]
     close = difflib.get_close_matches(name.lower(), [other.lower() for other in known], 1)
     meant = next((other for other in known if close and other.lower() == close[0]), "")

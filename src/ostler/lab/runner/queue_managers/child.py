@@ -35,7 +35,7 @@ from ostler.server.admin.control_actions import control_actions
 from ostler.server.assembly import Server
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import QueueManagerIni
-from ostler.server.daemon import IMMEDIATE, Daemon, EndRequest, ServerPart, StartFailure, start_failure
+from ostler.server.daemon import IMMEDIATE, Daemon, EndRequest, ServerProtocol, StartFailure, start_failure
 from ostler.server.log_statistics import log_counts
 from ostler.server.net.listeners import ListenerRefused
 from ostler.server.queue_manager import QueueManager, create_queue_manager
@@ -95,7 +95,7 @@ class _ChildProcess:
         threading.Thread(target=self._answer, args=(daemon,), name="lab-figures", daemon=True).start()
         return daemon.run()
 
-    def _make_server(self, manager: QueueManager, daemon: Daemon) -> ServerPart:
+    def _make_server(self, manager: QueueManager, daemon: Daemon) -> ServerProtocol:
         """Objects are defined at the first start, before clients can connect."""
         commands = [_listener(self._host, self._port)]
         if CHANNEL not in manager.engine.of_type(ObjectType.CHANNEL):
@@ -136,7 +136,7 @@ class _ChildProcess:
         with contextlib.suppress(EOFError, OSError):
             while self._pipe.recv() == METRICS:
                 self._send(METRICS, read_metrics(self._manager))
-        daemon.ask_end(EndRequest(IMMEDIATE, 0.0, "the laboratory"))
+        daemon.request_end(EndRequest(IMMEDIATE, 0.0, "the laboratory"))
         time.sleep(SECONDS_TO_END_MAX)
         os._exit(1)
 
