@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.server.error_log import SIZE_BYTES_DEFAULT, ErrorLog, Notices, numbered, size_setting
+from ostler.server.error_log import SIZE_BYTES_DEFAULT, ErrorLog, Notices, size_setting, with_number
 
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z - Process\(\d+\) QMgr\(QM1\) AMQ\d{4}[A-Z]: .+")
 
@@ -104,5 +104,5 @@ def test_sizes_are_held_within_range(text: str | None, size: int) -> None:
 
 
 def test_numbers_are_kept_or_given() -> None:
-    assert numbered("AMQ7017S: bad") == "AMQ7017S: bad"
-    assert numbered("bad") == "AMQ6109I: bad"
+    assert with_number("AMQ7017S: bad") == "AMQ7017S: bad"
+    assert with_number("bad") == "AMQ6109I: bad"
