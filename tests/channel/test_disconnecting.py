@@ -28,7 +28,7 @@ def test_a_channel_with_nothing_to_do_ends(away_ms: int) -> None:
     way.time_passes(INTERVAL_SECONDS * 1000 - 1_100)
     assert way.sending.state == sending.RUNNING
     way.time_passes(200)
-    assert way.sending.state == sending.PARTING
+    assert way.sending.state == sending.ENDING
 
 
 def test_a_batch_ends_in_time_though_the_clock_was_set_back() -> None:

@@ -84,7 +84,7 @@ def begun(bench: Bench, queue: Queue, level: int = mq.MQMON_HIGH) -> ChannelMoni
 
 def answer(bench: Bench, monitor: ChannelMonitor, after_us: int) -> None:
     bench.clock_us += after_us
-    monitor.answered()
+    monitor.on_heartbeat_reply()
 
 
 # -- the network -------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def test_the_short_average_follows_faster(bench: Bench, queue: Queue) -> None:
     answer(bench, monitor, 1000)
     for _ in range(60):
         bench.clock_us += 20_000
-        monitor.batch_over(1, True)
+        monitor.on_batch(1, True)
         answer(bench, monitor, 5000)
     assert 4200 < monitor.network.short_term() < 5000
     assert 1000 < monitor.network.long_term() < 1300
@@ -119,10 +119,10 @@ def test_one_question_at_a_time(bench: Bench, queue: Queue) -> None:
     monitor = begun(bench, queue)
     for _ in range(5):
         bench.clock_us += 1_000_000
-        monitor.batch_over(1, True)
+        monitor.on_batch(1, True)
     assert len(bench.frames) == 1
-    monitor.answered()
-    monitor.batch_over(1, True)
+    monitor.on_heartbeat_reply()
+    monitor.on_batch(1, True)
     assert len(bench.frames) == 2
 
 
@@ -138,10 +138,10 @@ def test_levels_are_how_often(bench: Bench, queue: Queue, level: str, pause_us: 
     monitor = begun(bench, queue, getattr(mq, f"MQMON_{level}"))
     answer(bench, monitor, 1)
     bench.clock_us += pause_us - 2
-    monitor.batch_over(1, True)
+    monitor.on_batch(1, True)
     assert len(bench.frames) == 1
     bench.clock_us += 1
-    monitor.batch_over(1, True)
+    monitor.on_batch(1, True)
     assert len(bench.frames) == 2
 
 
@@ -149,10 +149,10 @@ def test_a_channel_without_rest_is_asked_seldom(bench: Bench, queue: Queue) -> N
     monitor = begun(bench, queue)
     answer(bench, monitor, 1)
     bench.clock_us += 1_000_000
-    monitor.batch_over(1, False)
+    monitor.on_batch(1, False)
     assert len(bench.frames) == 1
     bench.clock_us += 10_000
-    monitor.batch_over(1, False)
+    monitor.on_batch(1, False)
     assert len(bench.frames) == 2
 
 
@@ -160,15 +160,15 @@ def test_without_batches_messages_ask(bench: Bench, queue: Queue) -> None:
     monitor = begun(bench, queue)
     answer(bench, monitor, 1)
     bench.clock_us += 20_000
-    monitor.sends(False)
+    monitor.on_send(False)
     assert len(bench.frames) == 1
-    monitor.sends(True)
+    monitor.on_send(True)
     assert len(bench.frames) == 2
 
 
 def test_a_receiving_end_asks_nothing(bench: Bench) -> None:
     monitor = ChannelMonitor(bench, mq.MQMON_HIGH)
-    monitor.batch_over(7, True)
+    monitor.on_batch(7, True)
     assert bench.frames == []
     assert monitor.batch_sizes.short_term() == 7
 
@@ -187,8 +187,8 @@ def test_times_in_the_queue_come_from_its_counters(gets: list[tuple[int, int]]) 
     for count, age_ms in gets:
         queue.counters.gets += count
         queue.counters.age_total_ms += count * age_ms
-        monitor.sends(False)
-        monitor.sends(False)  # nothing was got in between
+        monitor.on_send(False)
+        monitor.on_send(False)  # nothing was got in between
         ages.append(age_ms * 1000)
     assert monitor.queue_times.count == len(gets)
     assert min(ages) - 1 <= monitor.queue_times.short_term() <= max(ages)
@@ -199,9 +199,9 @@ def test_compression_is_timed_and_compared(bench: Bench) -> None:
     monitor = ChannelMonitor(bench, mq.MQMON_LOW)
     began = bench.clock_us
     bench.clock_us += 40
-    monitor.packed(began, 1000, 250)
+    monitor.on_packed(began, 1000, 250)
     assert (monitor.packing_times.short_term(), monitor.savings.short_term()) == (40, 75)
-    monitor.packed(bench.clock_us, 0, 0)
+    monitor.on_packed(bench.clock_us, 0, 0)
     assert monitor.savings.count == 2
 
 

@@ -50,7 +50,7 @@ class Way:
         while sum(message.is_persistent for message in sent.values()) < there_are + count:
             self.here.applications[0].put(Random(len(sent)), False)
         self.here.force()
-        self.here.tell_woken()
+        self.here.answer_woken()
         self.sending.pump()
         self.here.force()
         self.sender.log_grew()

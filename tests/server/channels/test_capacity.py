@@ -331,8 +331,8 @@ def test_the_file_says_how_many(tmp_path: Path) -> None:
         qm.start()
         places = qm.server.channels.capacity
         assert (places.limits.channels_max, places.limits.active_max) == (5, 4)
-        assert places.adoption.why_not("SDR", True, True) == ""
-        assert places.adoption.why_not("RCVR", True, True)
+        assert places.adoption.refusal_reason("SDR", True, True) == ""
+        assert places.adoption.refusal_reason("RCVR", True, True)
 
 
 # -- AdoptNewMCA -------------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_a_channel_of_clients_is_none_of_queue_managers(route: Routes) -> None:
     way = route()
     way.there.mqsc(f"DELETE CHANNEL({way.channel})\nDEFINE CHANNEL({way.channel}) CHLTYPE(SVRCONN)")
     way.start().until("STOPPED")
-    assert "none between queue managers" in way.until_noted("AMQ9519E", way.there)
+    assert "is not a message channel" in way.until_noted("AMQ9519E", way.there)
 
 
 # -- sequence numbers --------------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_each_end_checks_ssl_peer(original: Path, spec: str) -> None:
     right.connect()
     failure = Pair(original, spec).sends(peer_name="CN=QM3").refusal()
     assert failure.reason == MQRC_SSL_PEER_NAME_MISMATCH
-    assert "AMQ9636E: the peer of channel QM1.TO.QM2 shows " in failure.text
+    assert "AMQ9636E: the peer of channel QM1.TO.QM2 has " in failure.text
     assert "CN=QM2,OU=Channels,O=Ostler; SSLPEER requires CN=QM3" in failure.text
     failure = Pair(original, spec).receives(peer_name="CN=QM3").refusal()
     assert "CN=QM1,OU=Channels" in failure.text
@@ -227,7 +227,7 @@ def test_a_refresh_with_bad_files_keeps_what_connects(place: Path) -> None:
     pair = Pair(place)
     pair.connect()
     (place / "QM1" / "key" / "ca.crt").unlink()
-    with pytest.raises(MQError, match=r"judge the partner by.*stay in use"):
+    with pytest.raises(MQError, match=r"verify the partner with.*stay in use"):
         pair.one.refresh()
     pair.connect()
 
