@@ -1,7 +1,7 @@
-"""The engine's whole state, and the small things every verb needs.
+"""The state of the engine, and the small operations that every verb needs.
 
-One owner calls in, one call at a time. Nothing here waits, sleeps, or touches the clock: the owner sets `now_ms`
-before it calls, forces the journal afterwards, and wakes whoever is in `woken`.
+One owner calls the engine, one call at a time. Nothing here waits, sleeps or reads the clock: the owner sets `now_ms`
+before a call, forces the journal afterwards, and wakes the requests in `woken`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ from ostler.engine.selectors.selector import cache as selector_cache
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQMON_OFF, MQPSM_DISABLED, MQQDT_TEMPORARY_DYNAMIC
+from ostler.model.constants import (
+    MQMON_OFF,
+    MQPSM_DISABLED,
+    MQQDT_TEMPORARY_DYNAMIC,
+    MQRC_Q_MGR_QUIESCING,
+    MQRC_Q_MGR_STOPPING,
+)
 from ostler.model.counters import VerbCounters, verb_counts
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
+from ostler.model.errors import MQError
 from ostler.model.guard import Guard
 from ostler.model.journal import Journal
 
@@ -36,13 +43,13 @@ RUNNING: Final = 0
 QUIESCING: Final = 1
 STOPPING: Final = 2
 
-_NOTICES_MAX: Final = 64  # between two visits of the housekeeping
-# Looking for messages is counted in units of about a tenth of a microsecond, for the engine has no clock. No look holds
-# the others up for longer than a slice, and all of them together not for longer than a share, between two passes.
+_NOTICES_MAX: Final = 64  # between two runs of the housekeeping
+# The cost of scans is counted in units of about a tenth of a microsecond, as the engine has no clock. Between two
+# passes of the owner one scan takes a slice at most, and all of them together a share.
 SLICE_COST: Final = 2_000
 SHARE_COST: Final = 20_000
 NO_LIMIT: Final = 1 << 60
-# Room a verb leaves in the journal beyond its own record.
+# Journal space that a verb leaves beyond its own record.
 JOURNAL_MARGIN_BYTES: Final = 4096
 QUEUES_PATH: Final = "queues"
 TEMPORARY_PATH: Final = "temporary"
@@ -50,7 +57,7 @@ TEMPORARY_PATH: Final = "temporary"
 
 @final
 class ExpiredMessage:
-    """A message that expires: the queue, the slot and the sequence number that must still match."""
+    """An expired message that a scan has found. The sequence number tells whether the slot still holds it."""
 
     def __init__(self, queue: Queue, slot: i64, seq: i64) -> None:
         self.queue = queue
@@ -60,7 +67,7 @@ class ExpiredMessage:
 
 @final
 class Posting:
-    """A message the queue manager has made, and the unit of work it belongs to."""
+    """A message in the outbox (`events.reports.Outgoing`), and the unit of work it belongs to."""
 
     def __init__(self, item: object, unit: UnitOfWork | None) -> None:
         self.item = item
@@ -77,22 +84,22 @@ class Engine:
         self.manager = manager
         self.state: i64 = RUNNING
         self.now_ms: i64 = 0
-        self.wall_offset_ms: i64 = 0  # what the wall clock is ahead of it
+        self.wall_offset_ms: i64 = 0  # of the wall clock against `now_ms`
         self.put_clock = PutClock()
-        # Objects. Local queues also have their live side in `queues`; others are definitions only.
+        # Objects. `queues` has the messages of local queues; all other objects are definitions only.
         self.definitions: dict[ObjectType, dict[str, Definition]] = {}
         self.queues: dict[str, Queue] = {}
         self.queues_by_id: dict[int, Queue] = {}
-        self.triggering: dict[int, Queue] = {}  # those with TRIGGER, by their number: few, whatever queues there are
+        self.triggering: dict[int, Queue] = {}  # queues with TRIGGER, by id
         self.next_queue_id: i64 = 1
         self.catalogue_changed = True
-        self.definitions_version: i64 = 0  # counts changes, for those who keep what they found
+        self.definitions_version: i64 = 0  # counts changes, to validate caches
         self.catalogue_lsn: i64 = 0
         self.catalogue_number: i64 = 0  # of the checkpoint that wrote the catalogue
-        self.identity: bytes = b""  # that of the log: all files of the queue manager name it
+        self.identity: bytes = b""  # of the log; all files of the queue manager carry it
         self.checkpoint_number: i64 = 0
-        self.checkpoint_began_lsn: i64 = 0  # where the last complete one began
-        self.removed_queues: list[Queue] = []  # their files go when a catalogue without them is durable
+        self.checkpoint_began_lsn: i64 = 0  # of the last complete checkpoint
+        self.removed_queues: list[Queue] = []  # their files are removed when a catalogue without them is durable
         self.reserve = CheckpointReserve()
         self.open_files = OpenFiles()
         self.buffer_bytes_nonpersistent: i64 = 128 * 1024
@@ -109,43 +116,43 @@ class Engine:
         self.queue_statistics: i64 = MQMON_OFF
         self.queue_monitoring: i64 = MQMON_OFF
         self.woken: list[GetRequest] = []
-        # Looking for messages in slices: see `get.resume_scans`.
+        # Scans in slices: see `get.resume_scans`.
         self.slice_cost: i64 = SLICE_COST
         self.share_cost: i64 = SHARE_COST
         self.work_left: i64 = NO_LIMIT  # of the slice under way
-        self.share_left: i64 = SHARE_COST  # for what verbs do at once
+        self.share_left: i64 = SHARE_COST  # for scans within verbs
         self.scans = ScanTurns()
-        self.offering: dict[int, Queue] = {}  # queues with offers under way, by their number
-        # Its waker is told when there is something to go on with. Without one, nothing is left for later.
+        self.offering: dict[int, Queue] = {}  # queues with pending offers, by id
+        # A request that never ends: its waker is called when scans are to be continued. Without one, scans never pause.
         self.owner_signal = GetRequest(Connection(0, "", "", 0), Handle(0, OTHER_OBJECT, "", 0), 0, 0)
         self._is_owner_signalled = False
-        # Messages of the queue manager's own wait here while a request is being answered: delivering one could answer
-        # the same request again.
+        # The queue manager's own messages wait here while a request is being answered (`answering` > 0): delivering one
+        # could answer the same request again.
         self.outbox: list[Posting] = []
         self.answering: i64 = 0
         # Unique part of message ids and of dynamic queue names.
         self.id_prefix: bytes = b"AMQ " + name.encode("ascii")[:12].ljust(12)
         self.unique: i64 = 0
-        # Log space ran out during the verb: the owner makes room and calls again.
+        # Set when a verb found no log space: the owner makes room and calls again.
         self.journal_full = False
-        # The most that a verb has found no log space for since room was last made.
+        # Largest request for log space that has failed since room was last made.
         self.journal_wanted_bytes: i64 = 0
-        self.expired: list[ExpiredMessage] = []  # found by the selection under way
-        self.notices: list[str] = []  # for the operator
-        # Who may do what; without one everybody may do everything.
+        self.expired: list[ExpiredMessage] = []  # found by the scan under way
+        self.notices: list[str] = []  # messages for the error log
+        # Checks authorities; without one everything is allowed.
         self.guard: Guard | None = None
-        # The attributes of the temporary queue made last, and what they come from: the next one may be like it.
+        # Attributes of the temporary queue made last, its model and second: the next one may share them.
         self.temporary_model: Definition | None = None
         self.temporary_second: i64 = 0
         self.temporary_attributes: dict[str, int | str | tuple[str, ...]] = {}
-        self.dynamic_owners: dict[str, str] = {}  # who made a dynamic queue may do everything to it
-        # Who changes objects now, for events: the user, and an MQEVO number for the way the command came.
+        self.dynamic_owners: dict[str, str] = {}  # users with all authorities on the temporary queues they made
+        # Who changes objects now, for events: the user, and the origin of the command (MQEVO).
         self.actor: str = ""
         self.actor_origin: i64 = 0
         self.configure(manager)
 
     def wall_ms(self) -> i64:
-        """The time of day, for people. Deadlines and ages are reckoned with `now_ms`."""
+        """Return the time of day, for display. Deadlines and ages are computed with `now_ms`."""
         return self.now_ms + self.wall_offset_ms
 
     def configure(self, manager: Definition) -> None:
@@ -163,7 +170,7 @@ class Engine:
         self._switch_collection()
 
     def _switch_collection(self) -> None:
-        """Begin or end to collect statistics, as STATMQI, STATQ and MONQ say."""
+        """Start or stop collecting statistics, according to STATMQI, STATQ and MONQ."""
         a = self.manager.attributes
         if _integer(a, "STATMQI", MQMON_OFF) == MQMON_OFF:
             self.statistics.verbs_base = None
@@ -178,13 +185,13 @@ class Engine:
                 queue.collect(queue_statistics, queue_monitoring)
 
     def begin_verb_statistics(self) -> None:
-        """A new interval begins: from here on is counted."""
+        """Begin a new interval of the MQI statistics."""
         self.statistics.verbs_base = verb_counts(self.counters)
         self.statistics.manager_base = self.statistics.counts()
         self.statistics.connections_high = len(self.connections)
 
     def notice(self, text: str) -> None:
-        """Something for the operator. Said once until it is taken, and never without end: peers choose parts of it."""
+        """Add a message for the error log, once and within a limit: peers choose parts of the text."""
         if len(self.notices) < _NOTICES_MAX and text not in self.notices:
             self.notices.append(text)
 
@@ -196,8 +203,18 @@ class Engine:
             "rcrmqobj; otherwise delete the queue and define it again."
         )
 
+    def check_state(self, fail_if_quiescing: bool) -> None:
+        """Raise MQError when the queue manager is stopping, or quiescing and the verb is to fail then."""
+        if self.state == RUNNING:
+            return
+        if self.state == QUIESCING:
+            if fail_if_quiescing:
+                raise MQError(MQRC_Q_MGR_QUIESCING)
+            return
+        raise MQError(MQRC_Q_MGR_STOPPING)
+
     def lacks_log_space(self, size_bytes: i64) -> bool:
-        """Return True when the log has no room for so many bytes. The owner makes room and calls again."""
+        """Return True, and set `journal_full`, when the log has no room for so many bytes."""
         if self.journal.room_bytes() >= size_bytes:
             return False
         self.journal_full = True
@@ -208,7 +225,7 @@ class Engine:
     # -- numbers ---------------------------------------------------------------
 
     def new_id(self) -> bytes:
-        """A message, correlation or group id nobody else has."""
+        """Return a unique message, correlation or group id."""
         writer = BytesWriter()
         self.write_id(writer)
         return writer.getvalue()
@@ -219,28 +236,28 @@ class Engine:
         write_i64_le(writer, self.unique)
 
     def signal_owner(self) -> None:
-        """Have the owner told that a look for messages is to go on."""
+        """Wake the owner because scans are to be continued."""
         if not self._is_owner_signalled and self.owner_signal.waker is not None:
             self._is_owner_signalled = True
             self.woken.append(self.owner_signal)
 
     def signal_new_owner(self) -> None:
-        """Another owner goes on from now on: have it told if there is something to go on with."""
+        """Wake a new owner if scans are to be continued."""
         self._is_owner_signalled = False
         if self.has_pending_scans():
             self.signal_owner()
 
     def renew_share(self) -> None:
-        """Verbs may do something at once again: others have had their turn."""
+        """Give verbs a new share for scans, after other work has had its turn."""
         self._is_owner_signalled = False
         self.share_left = self.share_cost
 
     def has_pending_scans(self) -> bool:
-        """Whether there is something to go on with."""
+        """Return True when scans or offers are to be continued."""
         return self.scans.count > 0 or len(self.offering) > 0
 
     def first_slice(self) -> i64:
-        """What a verb may spend at once on looking for messages."""
+        """Return the cost that a verb may spend on a scan at once."""
         if self.owner_signal.waker is None:
             return self.slice_cost
         return self.slice_cost if self.slice_cost < self.share_left else self.share_left
@@ -254,7 +271,7 @@ class Engine:
         return known
 
     def unit_of_work_of(self, connection: Connection) -> UnitOfWork:
-        """The connection's unit of work, begun when there is none."""
+        """Return the connection's unit of work; begin one when there is none."""
         unit = connection.unit_of_work
         if unit is None:
             unit = self.new_unit_of_work()
@@ -269,7 +286,7 @@ class Engine:
         return unit
 
     def reply_address(self, queue_name: bytes, manager_name: bytes) -> bytes:
-        """Where replies shall go: a remote definition of that name is a reply-to queue alias."""
+        """Resolve ReplyToQ and ReplyToQMgr: a remote definition of that name is a reply-to queue alias."""
         alias = self.of_type(ObjectType.QREMOTE).get(queue_name.decode("latin-1").rstrip())
         if alias is not None:
             remote_queue = _text(alias.attributes, "RNAME")
@@ -290,7 +307,7 @@ class Engine:
         return table
 
     def add_queue(self, definition: Definition, queue_id: i64) -> Queue:
-        """The live side of a local queue definition."""
+        """Make the queue for the definition of a local queue."""
         is_temporary: bool = definition.attributes.get("DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
         path = queue_path(definition.name, queue_id, is_temporary) + "/messages"
         queue = Queue(queue_id, definition, QueueFile(self.disk, path, self.open_files), self.reserve)
@@ -308,7 +325,7 @@ class Engine:
         return queue
 
     def index_trigger(self, queue: Queue) -> None:
-        """A queue is new, or has other attributes."""
+        """Update `triggering` for a queue that is new or was altered."""
         if queue.trigger_on:
             self.triggering[queue.queue_id] = queue
         else:
@@ -328,13 +345,13 @@ class Engine:
             queue.file.close()
             self.disk.remove(queue_path(queue.name, queue.queue_id, True))
         else:
-            self.removed_queues.append(queue)  # a checkpoint may be at work on its file
+            self.removed_queues.append(queue)  # a checkpoint may be writing its file
 
 
 def queue_path(name: str, queue_id: i64, is_temporary: bool = False) -> str:
-    """The directory of a queue: its name made safe for file systems, and its number (a name can be used again).
+    """Return the directory of a queue: its name made safe for file systems, and its id, as a name can be used again.
 
-    Temporary queues are apart: no record tells of them, and a start removes all that they left.
+    Temporary queues have their own parent directory. They are not journalled, and a start removes that directory.
     """
     safe = name.replace(".", "!").replace("/", "&")
     return f"{TEMPORARY_PATH if is_temporary else QUEUES_PATH}/{safe}.{queue_id}"

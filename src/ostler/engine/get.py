@@ -1,4 +1,4 @@
-"""MQGET: checks what was asked, answers it at once if it can be, and else leaves it waiting on the queue."""
+"""MQGET: checks a request, answers it at once if possible, or leaves it waiting on the queue (MQGMO_WAIT)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.retrieval import discard_expired, try_satisfy, try_satisfy_slice
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.engine.queue.slots import NONE
-from ostler.engine.states import check_state
 from ostler.engine.statistics import count_get_empty, count_get_failed
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
@@ -82,7 +81,7 @@ _MOVES_CURSOR: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
 _UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _MATCHES: Final = 0x3F
-# Of selectors that one application may have waiting, each counted once for a queue.
+# Limit of the selectors that one application may have waiting, each counted once per queue.
 SELECTOR_BYTES_MAX: Final = 16 * 1024 * 1024
 _PROPERTIES: Final = (
     MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_COMPATIBILITY | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE
@@ -98,7 +97,7 @@ def new_request(
     correlation_id: bytes,
     max_bytes: i64,
 ) -> GetRequest:
-    """A request by the identifiers of the descriptor; what else it asks for is filled in by the caller before `get`."""
+    """Make a request by the identifiers of the descriptor. The caller fills in the rest before `get`."""
     request = GetRequest(connection, handle, options, max_bytes)
     if match & MQMO_MATCH_MSG_ID and message_id != NULL_ID:
         request.match = MQMO_MATCH_MSG_ID
@@ -125,7 +124,7 @@ def new_request(
 
 
 def get(engine: Engine, request: GetRequest) -> bool:
-    """Answer a request now (True: `request` has the answer or the reason), or leave it waiting (False)."""
+    """Answer a request now (True: `request` holds message or reason), or leave it waiting (False)."""
     reason: i64 = _check(engine, request)
     if reason != MQRC_NONE:
         return refuse(engine, request, reason)
@@ -164,7 +163,7 @@ def _count_wait(engine: Engine, request: GetRequest, queue: Queue) -> None:
 
 
 def _exceeds_selector_limit(request: GetRequest) -> bool:
-    """Whether an application waits with more selectors than it may have."""
+    """Return True when an application waits with more selectors than SELECTOR_BYTES_MAX allows."""
     return request.selector is not None and request.connection.selector_use.bytes > SELECTOR_BYTES_MAX
 
 
@@ -192,7 +191,7 @@ def resume_scans(engine: Engine) -> None:
 
 
 def _resume_scan(engine: Engine, request: GetRequest) -> None:
-    """One more slice of the look of a request through its queue."""
+    """Continue the scan of a request by one slice."""
     queue = request.handle.queue
     assert queue is not None
     queue.waiting.end_scan(request)
@@ -224,7 +223,7 @@ def _resume_scan(engine: Engine, request: GetRequest) -> None:
 
 
 def _release_previous_lock(engine: Engine, request: GetRequest, queue: Queue, locked: i64, locked_seq: i64) -> None:
-    """A browse moved on, or found nothing more: it gives up the lock it had. One that failed keeps it."""
+    """Release the lock of the previous browse when this one moved on or found no message. A failed browse keeps it."""
     handle = request.handle
     if request.done and (request.reason == MQRC_TRUNCATED_MSG_FAILED or request.reason == MQRC_OBJECT_DAMAGED):
         return
@@ -235,6 +234,7 @@ def _release_previous_lock(engine: Engine, request: GetRequest, queue: Queue, lo
 
 
 def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
+    """End a request without a message. Always returns True."""
     request.reason = reason
     request.done = True
     if reason == MQRC_NO_MSG_AVAILABLE:
@@ -245,7 +245,7 @@ def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
 
 
 def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
-    """A wait is over without a message: the time is up, or the application is going away."""
+    """End a wait without a message: the wait interval has expired, or the application goes away."""
     if request.done:
         return
     queue = request.handle.queue
@@ -255,12 +255,12 @@ def cancel(engine: Engine, request: GetRequest, reason: i64) -> None:
 
 
 def cancel_waits(engine: Engine, connection: Connection, reason: i64) -> None:
-    """An application goes away: what it still waits for must not be answered with what is backed out for it."""
+    """Cancel all waits of an application that goes away, so that messages backed out for it are not given to it."""
     for handle in connection.handles.values():
         queue = handle.queue
         if queue is not None and handle.waits > 0:
             for request in queue.waiting.in_service_order():
-                if request.handle is handle:  # also for a message on approval, in the name of a stand-in
+                if request.handle is handle:  # also when it waits in the name of a substitute connection
                     cancel(engine, request, reason)
                     engine.woken.append(request)
 
@@ -299,7 +299,7 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     if queue.damaged:
         return MQRC_OBJECT_DAMAGED
     if engine.state != RUNNING:
-        check_state(engine, options & MQGMO_FAIL_IF_QUIESCING != 0)
+        engine.check_state(options & MQGMO_FAIL_IF_QUIESCING != 0)
     if options & _UNDER_CURSOR and not _has_cursor(engine, request, queue):
         return MQRC_NO_MSG_UNDER_CURSOR
     if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT):
@@ -315,24 +315,24 @@ def _check(engine: Engine, request: GetRequest) -> i64:
 
 
 def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
-    """Is there a message under the cursor that can be had? Not one that has expired, or that another has locked."""
+    """Return True when the message under the cursor can be got: not expired, and not locked by another handle."""
     handle = request.handle
     if not handle.cursor_set or handle.cursor < 0 or handle.cursor_message_gone:
         return False
-    can_be_had: bool = is_eligible(engine, request, queue, handle.cursor)
+    is_gettable: bool = is_eligible(engine, request, queue, handle.cursor)
     if engine.expired:
         discard_expired(engine)
         flush_outbox(engine)
-    return can_be_had
+    return is_gettable
 
 
 def check_options(request: GetRequest) -> i64:
-    """The options of a request by themselves: 0, or the reason they are refused."""
+    """Check the options of a request by themselves. Returns 0 or the reason to refuse them."""
     return check_get_options(request.options, request.has_message_handle)
 
 
 def check_get_options(options: i64, has_message_handle: bool) -> i64:
-    """MQGMO options by themselves: 0, or the reason they are refused."""
+    """Check MQGMO options by themselves. Returns 0 or the reason to refuse them."""
     syncpoint: i64 = options & _SYNCPOINTS
     properties: i64 = options & _PROPERTIES
     cursor: i64 = options & (MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | _UNDER_CURSOR)

@@ -1,4 +1,4 @@
-"""Name resolution: from what an application names to the local queue its messages go on, as the MQI defines it."""
+"""Name resolution: finds the local queue for an object name and queue manager name (MQOPEN, queue name resolution)."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from ostler.model.errors import MQError
 
 @final
 class Resolved:
-    """Where a name leads. For another queue manager, `queue` is the transmission queue and the address is filled in."""
+    """A resolved name. For another queue manager, `queue` is the transmission queue and the remote names are set."""
 
     def __init__(self) -> None:
         self.queue: Queue | None = None
         self.model: Definition | None = None
-        self.path: list[Definition] = []  # definitions passed on the way: alias, remote
-        self.queue_name: str = ""  # as the application will see it resolved
+        self.path: list[Definition] = []  # definitions used: alias, remote
+        self.queue_name: str = ""  # ResolvedQName
         self.manager_name: str = ""
         self.remote_queue: str = ""
         self.remote_manager: str = ""
 
 
 def resolve(engine: Engine, name: str, manager_name: str) -> Resolved:
-    """Resolve a queue name; raises MQError with MQ's reason when it leads nowhere."""
+    """Resolve a queue name. Raises MQError when it cannot be resolved."""
     found = Resolved()
     if manager_name == "" or manager_name == engine.name:
         _resolve_local(engine, name, found, 0)
@@ -84,7 +84,7 @@ def _resolve_alias(engine: Engine, alias: Definition, found: Resolved) -> None:
 
 
 def _resolve_remote_definition(engine: Engine, remote: Definition, found: Resolved) -> None:
-    """A local definition of a remote queue."""
+    """Resolve a local definition of a remote queue."""
     found.path.append(remote)
     remote_queue = _text(remote, "RNAME")
     remote_manager = _text(remote, "RQMNAME")
@@ -96,7 +96,7 @@ def _resolve_remote_definition(engine: Engine, remote: Definition, found: Resolv
 
 
 def _resolve_at_manager(engine: Engine, name: str, manager_name: str, found: Resolved) -> None:
-    """The application named another queue manager: perhaps an alias of ours, perhaps a transmission queue."""
+    """Resolve a queue of a named queue manager, which may be a queue manager alias or a transmission queue."""
     if name == "":
         raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"No queue of {manager_name} is named.")
     alias = engine.of_type(ObjectType.QREMOTE).get(manager_name)
@@ -155,7 +155,7 @@ def _transmission_queue(engine: Engine, name: str, unknown: int, wrong_type: int
 
 
 def _is_queue_of_other_type(engine: Engine, name: str) -> bool:
-    """Is there an alias, a remote definition or a model queue of this name?"""
+    """Return True for the name of an alias, a remote definition or a model queue."""
     for object_type in (ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL):
         if name in engine.of_type(object_type):
             return True

@@ -20,7 +20,6 @@ from ostler.engine.pubsub.open_topic import close_topic, open_topic
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.slots import LOCKED, NONE
-from ostler.engine.states import check_state
 from ostler.engine.syncpoint import serve_returned
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import INQ
@@ -120,7 +119,7 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
 
 
 def _open(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
-    check_state(engine, bool(request.options & MQOO_FAIL_IF_QUIESCING))
+    engine.check_state(bool(request.options & MQOO_FAIL_IF_QUIESCING))
     _check_options(request.options)
     if len(connection.handles) >= engine.handles_max:
         raise MQError(MQRC_HANDLE_NOT_AVAILABLE)

@@ -31,7 +31,6 @@ from ostler.engine.put_descriptor import (
 from ostler.engine.queue.delivery import check_admission, deliver, send_own_messages
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.transmission import HEADERS_BYTES, transmission_message
-from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put, count_put1
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
@@ -73,10 +72,10 @@ def put(
     body: bytes,
     source: Handle | None,
 ) -> i64:
-    """MQPUT: 0, a warning or the reason it was refused, and then nothing has changed.
+    """MQPUT. Returns 0, a warning, or the reason for a refusal, after which nothing has changed.
 
-    `md` is a version 2 descriptor. On success `connection.put_md` is what was stored, and `connection.after_lsn` says
-    when the put may be called done. `source` is the handle whose context is passed on.
+    `md` is a version 2 descriptor. On success `connection.put_md` is the stored descriptor, and the put may be
+    acknowledged when the journal is durable up to `connection.after_lsn`. Context is passed from `source`.
     """
     connection.after_lsn = 0
     queue = handle.queue
@@ -97,7 +96,7 @@ def put(
         send_own_messages(engine, events.on_refused(engine, connection, MQRC_PUT_INHIBITED, handle.object_name), None)
         return MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
-        check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
+        engine.check_state(options & MQPMO_FAIL_IF_QUIESCING != 0)
     reason = check_descriptor(md, len(handle.remote_manager) != 0)
     if reason != 0:
         return reason
@@ -109,7 +108,7 @@ def put(
     if priority < 0:
         priority = handle.default_priority if handle.default_priority >= 0 else queue.default_priority
     elif priority > PRIORITY_MAX:
-        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM  # the descriptor keeps it; the queue places it as the highest
+        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM  # the descriptor keeps it; on the queue it counts as the highest
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence == 2:
         persistence = handle.default_persistence if handle.default_persistence >= 0 else queue.default_persistence
@@ -173,7 +172,7 @@ def _put_on_queue(
 
 
 def _is_synchronous(handle: Handle, queue: Queue, options: i64) -> bool:
-    """Is the put promised when it returns? Unless the options say so, DEFPRESP does."""
+    """Return True for a synchronous put: by its options, or by DEFPRESP when they leave it open."""
     if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         return options & MQPMO_ASYNC_RESPONSE == 0
     response: i64 = handle.default_response if handle.default_response >= 0 else queue.default_response
@@ -191,7 +190,7 @@ def _put_grouped(
     body: bytes,
     unit: UnitOfWork | None,
 ) -> i64:
-    """A message in a group, a segment, or one that the queue manager may cut into segments."""
+    """Put a message of a group, a segment, or a message that the queue manager may split into segments."""
     is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
     plan = groups.prepare_put(engine, handle, stored, options, len(body), unit is not None, is_persistent)
     if plan.reason != 0:
@@ -210,7 +209,7 @@ def _put_grouped(
 
 
 def _segment_bytes_max(engine: Engine, handle: Handle, queue: Queue) -> i64:
-    """The longest segment; on a transmission queue there must be room for headers."""
+    """Return the longest segment allowed. A transmission queue needs room for headers."""
     limit: i64 = min(queue.message_bytes_max, engine.message_bytes_max)
     return limit - HEADERS_BYTES if handle.remote_manager else limit
 
@@ -226,7 +225,7 @@ def _put_in_segments(
     body: bytes,
     unit: UnitOfWork | None,
 ) -> i64:
-    """All segments or none: what could refuse one is asked first; outside syncpoint they get a unit of their own."""
+    """Put all segments or none: everything is checked first. Outside syncpoint they get a unit of work of their own."""
     limit: i64 = _segment_bytes_max(engine, handle, queue)
     pieces = groups.split(stored, body, limit)
     if not pieces:
@@ -267,12 +266,12 @@ def put1(
     body: bytes,
     source: Handle | None,
 ) -> i64:
-    """MQPUT1: open, put, close. It waits for its answer unless told otherwise, whatever DEFPRESP says."""
+    """MQPUT1: open, put, close. Unless its options say otherwise it is synchronous, whatever DEFPRESP says."""
     if options & MQPMO_LOGICAL_ORDER:
-        return MQRC_OPTIONS_ERROR  # the order of one message alone
+        return MQRC_OPTIONS_ERROR  # a single message has no order
     if not options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
         options |= MQPMO_SYNC_RESPONSE
-    # The bits for context and alternate user stand at the same places in open and put options.
+    # Context and alternate user have the same bits in open and put options.
     opening: i64 = MQOO_OUTPUT | options & (OTHER_CONTEXTS & ~MQPMO_NO_CONTEXT | 0x1000)
     if options & MQPMO_FAIL_IF_QUIESCING:
         opening |= MQPMO_FAIL_IF_QUIESCING

@@ -1,4 +1,4 @@
-"""What a put makes of an application's descriptor and options: checked, and as it is stored with the message."""
+"""Checks of the descriptor and options of a put, and the descriptor that is stored with the message."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _CONTEXTS: Final = (
     | MQPMO_SET_ALL_CONTEXT
 )
 OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
-# To be allowed to set is to be allowed to pass; all implies identity.
+# The right to set context includes the right to pass it, and all context includes identity context.
 _ALLOWS_ANY_CONTEXT: Final = (
     MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
 )
@@ -113,7 +113,7 @@ def check_options(handle: Handle, options: i64) -> i64:
 
 
 def check_descriptor(md: bytes, is_remote: bool) -> i64:
-    """The fields an application may get wrong, in the order MQ looks at them."""
+    """Check the fields of a descriptor in the order in which MQ checks them. Returns 0 or a reason."""
     report: i64 = i64(read_i32_le(md, REPORT_AT))
     if report != 0:
         reason: i64 = reports.report_options_reason(report, is_remote)
@@ -141,7 +141,7 @@ def check_descriptor(md: bytes, is_remote: bool) -> i64:
 
 
 def message_context(engine: Engine, connection: Connection, md: bytes, options: i64, source: Handle | None) -> bytes:
-    """The 128 bytes of identity and origin context; empty when a handle to pass them from is missing."""
+    """Return the 128 bytes of identity and origin context; empty when the handle to pass them from is missing."""
     stamp = engine.put_clock.stamp(engine.wall_ms())
     if not options & OTHER_CONTEXTS:
         if stamp is not connection.context_stamp:
@@ -207,7 +207,7 @@ def _is_null(md: bytes, at: i64) -> bool:
 
 
 def _reply_address(engine: Engine, handle: Handle, md: bytes) -> bytes:
-    """ReplyToQ and ReplyToQMgr, blank padded; a blank queue manager means this one (or what a reply-to alias says)."""
+    """Return ReplyToQ and ReplyToQMgr, padded. A blank queue manager becomes this one, or that of a reply-to alias."""
     given = md[REPLY_QUEUE_AT:CONTEXT_AT]
     if given != handle.reply_given or handle.reply_version != engine.definitions_version:
         handle.reply_given = given
@@ -225,6 +225,6 @@ def _new_reply_address(engine: Engine, md: bytes) -> bytes:
 
 
 def padded_field(field: bytes) -> bytes:
-    """A character field as it is stored: what follows a null byte does not count."""
+    """Return a character field as it is stored: blanks from the first null byte on."""
     end = field.find(b"\0")
     return field if end < 0 else field[:end].ljust(len(field))

@@ -1,4 +1,4 @@
-"""Attributes of a queue that the queue manager itself switches: the trigger after it fired, and event reporting."""
+"""Attributes of a queue that the queue manager alters itself: TRIGGER after a trigger message, and event controls."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ostler.engine.recovery.records import DEFINE, number_head
 from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 
-# What a definition may take in the journal, generously. With less room there the change is left to the next checkpoint.
+# Upper bound of a definition in the journal. With less room there the change is left to the next checkpoint.
 _ROOM_BYTES: Final = 64 * 1024
 
 
 def alter_queue(engine: Engine, queue: Queue, changes: dict[str, int]) -> None:
-    """Give a local queue other values for some attributes: at once, for everybody to see, and over a restart.
+    """Alter some attributes of a local queue, at once and across restarts.
 
-    It happens in the middle of somebody else's put or get, so it never fails. A full journal loses nothing that was
-    promised: nobody was told of the change yet.
+    It happens within the put or get of an application, so it never fails. With a full journal the change may be lost by
+    a crash, which breaks no promise: it has not been acknowledged to anyone.
     """
     attributes = dict(queue.definition.attributes)
     attributes.update(changes)

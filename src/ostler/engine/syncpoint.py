@@ -1,4 +1,4 @@
-"""Ending units of work: commit, back out, prepare."""
+"""MQCMIT and MQBACK: commit, back-out and preparation of units of work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INTO_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 def commit(engine: Engine, connection: Connection) -> i64:
-    """MQCMIT. `connection.after_lsn` says when it may be called done."""
+    """MQCMIT. It may be acknowledged when the journal is durable up to `connection.after_lsn`."""
     connection.after_lsn = 0
     unit = connection.unit_of_work
     connection.counters.commits += 1
@@ -44,7 +44,7 @@ def commit(engine: Engine, connection: Connection) -> i64:
 
 
 def back_out(engine: Engine, connection: Connection) -> i64:
-    """MQBACK. It promises nothing but the back-out counts of HARDENBO queues: `connection.after_lsn`, or 0."""
+    """MQBACK. `connection.after_lsn` is set only when back-out counts of HARDENBO queues must be durable."""
     connection.after_lsn = 0
     unit = connection.unit_of_work
     connection.counters.backouts += 1
@@ -73,7 +73,7 @@ def _end_group_units(connection: Connection, committed: bool) -> None:
 
 
 def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
-    """Make what a unit did visible to all; the LSN behind its commit record."""
+    """Commit a unit: its puts become available. Returns the LSN of its commit record."""
     lsn: i64 = 0
     replaced = retained.find_replaced(engine, unit) if unit.is_retaining else _NOTHING
     if replaced:
@@ -94,13 +94,13 @@ def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:
         except QueueFileDamaged as damage:
             engine.mark_damaged(queue, str(damage))
         except (MQError, MemoryError):
-            serve_all(engine, queue)  # the message is there, but cannot be read now: who waits for it is told so
+            serve_all(engine, queue)  # the message cannot be read now: waiting gets fail with that reason
     _delete_unneeded_queues(engine, unit)
     return lsn
 
 
 def _delete_unneeded_queues(engine: Engine, unit: UnitOfWork) -> None:
-    """Queues of subscriptions that ended while the unit had messages there."""
+    """Delete managed queues whose subscriptions ended while the unit had messages on them."""
     for entry in unit.entries:
         if entry.queue.pending_delete and is_ready_to_delete(entry.queue):
             delete_queue(engine, entry.queue)
@@ -124,7 +124,7 @@ def _make_visible(engine: Engine, queue: Queue, entry: Entry, lsn: i64) -> None:
 
 
 def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
-    """Undo what a unit did: its puts vanish, its gets return to their old places with their back-out count raised."""
+    """Back out a unit: its puts are removed, its gets return to their positions with a higher back-out count."""
     if unit.first_lsn >= 0:
         engine.journal.append(BACK_OUT, number_head(unit.number), b"", b"")
     _end_unit(engine, unit)
@@ -159,7 +159,7 @@ def _return_to_queue(engine: Engine, queue: Queue, entry: Entry) -> None:
 
 
 def serve_returned(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
-    """A message came back, or may be got again: let those who wait have it."""
+    """Offer a message that is available again to the waiting requests."""
     if queue.waiting.count == 0 or not queue.get_allowed or queue.deleted or not queue.has_available(slot, seq):
         return
     try:
@@ -171,7 +171,7 @@ def serve_returned(engine: Engine, queue: Queue, slot: i64, seq: i64) -> None:
 
 
 def serve_all(engine: Engine, queue: Queue) -> None:
-    """The queue was changed: let everybody who waits look again. Long looks go on later."""
+    """Have all waiting requests scan a queue again after it was changed. Long scans continue later."""
     for request in queue.waiting.in_service_order():
         if queue.slots.first() < 0:
             return
@@ -192,7 +192,7 @@ def _end_unit(engine: Engine, unit: UnitOfWork) -> None:
 
 
 def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
-    """First phase: from here on only the coordinator's word ends the unit, over restarts too."""
+    """Prepare a unit (first phase). From now on only its coordinator ends it, also after a restart."""
     if unit.first_lsn < 0:
         unit.first_lsn = engine.journal.end_lsn()
     unit.xid = xid
@@ -201,9 +201,9 @@ def prepare(engine: Engine, unit: UnitOfWork, xid: bytes) -> i64:
 
 
 def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | None:
-    """The journal is filling: back out the unit that holds its start back. Its owner learns MQRC_BACKED_OUT.
+    """Back out the unit that keeps the start of a filling journal. Its owner gets MQRC_BACKED_OUT.
 
-    None when the start of the journal is not held back by a unit of work.
+    Returns None when no unit of work keeps the start of the journal.
     """
     oldest: UnitOfWork | None = None
     for unit in engine.units_of_work.values():
@@ -220,7 +220,7 @@ def back_out_oldest(engine: Engine, restart_lsn: i64 = 1 << 62) -> UnitOfWork | 
 
 
 def _fail_waiting(engine: Engine, unit: UnitOfWork) -> None:
-    """A get that waits to become part of a unit must not be answered into it once it is backed out."""
+    """Fail the gets that wait to become part of a unit that is backed out."""
     for queue in engine.queues_by_id.values():
         for request in queue.waiting.in_service_order():
             if request.connection.unit_of_work is unit and request.options & _INTO_UNIT:

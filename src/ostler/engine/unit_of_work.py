@@ -1,4 +1,4 @@
-"""A unit of work: what an application did under syncpoint and has not yet committed."""
+"""Units of work: the uncommitted puts and gets of an application under syncpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDED: Final = 2
 
 @final
 class Entry:
-    """One put or get. The sequence number guards against a slot that was given to another message."""
+    """One put or get. The sequence number tells whether the slot still holds the message."""
 
     def __init__(self, queue: Queue, slot: i64, seq: i64, is_put: bool, is_persistent: bool) -> None:
         self.queue = queue
@@ -32,17 +32,17 @@ class UnitOfWork:
         self.number: i64 = number
         self.state: i64 = ACTIVE
         self.entries: list[Entry] = []
-        # Where its first journal record begins: the journal must be kept from here. -1: it has none.
+        # Start of its first journal record, from which the journal must be kept. -1: it has none.
         self.first_lsn: i64 = -1
         self.started_ms: i64 = 0
         self.xid: bytes = b""
         self.backed_out_by_system = False
-        self.is_retaining = False  # there are retained publications among its puts
-        # Damaged queues that it has messages of, found at a restart: only the journal knows which.
+        self.is_retaining = False  # its puts include retained publications
+        # Damaged queues that it has messages on, found at a restart. Only the journal has these messages.
         self.missing_queues: list[int] = []
 
     def has(self, queue: Queue, seq: i64) -> bool:
-        """Whether this message of that queue is among its puts and gets."""
+        """Return True when a message is among its puts and gets."""
         for entry in self.entries:
             if entry.seq == seq and entry.queue is queue:
                 return True

@@ -42,7 +42,7 @@ from ostler.engine.properties.property_block import encode_block
 from ostler.engine.pubsub import subscribe as subscribing
 from ostler.engine.pubsub.subscribe import SubscribeResult
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
-from ostler.engine.queue.undo_get import put_back
+from ostler.engine.queue.undo_get import undo_get
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.attributes import ObjectType, Value
@@ -538,7 +538,7 @@ class LocalSession(Session, EndListener):
             await self._ensure_log_space(len(request.body))
         finally:
             with self.locked_engine(is_checked=False) as engine:
-                put_back(engine, request)
+                undo_get(engine, request)
 
     async def _ensure_log_space(self, size_bytes: int) -> None:
         """Make room in the log in time: gets are never refused for lack of log space and would use up the reserve."""

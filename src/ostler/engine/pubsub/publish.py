@@ -42,7 +42,6 @@ from ostler.engine.put_descriptor import (
 )
 from ostler.engine.queue.delivery import check_admission
 from ostler.engine.queue.queue import Queue
-from ostler.engine.states import check_state
 from ostler.engine.statistics import count_put
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.constants import (
@@ -161,7 +160,7 @@ def _refusal_reason(
     if not settings.may_publish or not handle.put_allowed_by_alias:
         return MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
-        check_state(engine, options & MQPMO_FAIL_IF_QUIESCING != 0)
+        engine.check_state(options & MQPMO_FAIL_IF_QUIESCING != 0)
     reason: i64 = check_descriptor(md, False)
     if reason != 0:
         return reason

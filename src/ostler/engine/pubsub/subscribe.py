@@ -21,7 +21,6 @@ from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.pubsub.topic_strings import CharacterPattern
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.engine.queue.queue import Queue
-from ostler.engine.states import check_state
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import SUB
 from ostler.model.constants import (
@@ -65,7 +64,7 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
     """
     options: i64 = request.options
     connection.after_lsn = 0
-    check_state(engine, options & MQSO_FAIL_IF_QUIESCING != 0)
+    engine.check_state(options & MQSO_FAIL_IF_QUIESCING != 0)
     check_options(request)
     check_enabled(engine)
     if len(connection.handles) + 2 > engine.handles_max:
@@ -167,7 +166,7 @@ def request_publications(engine: Engine, connection: Connection, handle: Handle,
     The reply must wait until `connection.after_lsn` is durable.
     """
     connection.after_lsn = 0
-    check_state(engine, options & MQSRO_FAIL_IF_QUIESCING != 0)
+    engine.check_state(options & MQSRO_FAIL_IF_QUIESCING != 0)
     subscription = handle.subscription
     if subscription is None:
         raise MQError(MQRC_HOBJ_ERROR, "This is not the handle of a subscription.")

@@ -1,4 +1,4 @@
-"""Looking for expired messages that nobody asks for, in small slices."""
+"""The expiry scan: removes expired messages that no get comes across, in small slices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _QUEUES_PER_STEP: Final = 500
 
 @final
 class ExpiryScan:
-    """A walk over all slots of all queues that hold expiring messages. `begin`, then `step` until it returns False."""
+    """A scan of all queues that hold messages with an expiry time. Call `begin`, then `step` until it returns False."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -29,7 +29,7 @@ class ExpiryScan:
         self._slot = 0
 
     def step(self) -> bool:
-        """One bounded slice. True when there is more to look at."""
+        """Scan one bounded slice. Returns True when there is more."""
         left: i64 = _SLOTS_PER_STEP
         queues: i64 = _QUEUES_PER_STEP
         while self._queues and left > 0 and queues > 0:

@@ -1,4 +1,4 @@
-"""Does a message answer a request? What selection by order, by identifier and by group have in common."""
+"""Matching of messages with requests, for selection by order, by identifier and by group."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from ostler.model.constants import (
     MQMO_MATCH_OFFSET,
 )
 
-# What looking at a message costs besides its selector, in units of `Engine.work_left`: reading it from the file of its
-# queue, reading so many bytes of properties, removing it because it has expired.
+# Costs of examining a message besides its selector, in units of `Engine.work_left`: reading it from the queue's file,
+# reading properties (bytes per unit), removing it when it has expired.
 _READ_COST: Final = 200
 _BYTES_PER_UNIT: Final = 8
 _EXPIRED_COST: Final = 40
 
 
 def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
-    """May this request have the message? One that has expired is left in `engine.expired`."""
+    """Return True when this request may have the message. An expired message is added to `engine.expired`."""
     slots = queue.slots
     expiry_ms: i64 = slots.expiries[slot]
     if expiry_ms != 0 and expiry_ms <= engine.now_ms:
@@ -52,7 +52,7 @@ def is_eligible(engine: Engine, request: GetRequest, queue: Queue, slot: i64) ->
 
 
 def matches(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
-    """Do the match options and the selector of a request fit this message?"""
+    """Return True when a message meets the match options and the selector of a request."""
     selector = request.selector
     if request.match == 0 and selector is None:
         return True
@@ -68,14 +68,14 @@ def matches(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
 
 
 def load_charged(engine: Engine, queue: Queue, slot: i64) -> Message:
-    """The message of a slot, for a look that is counted."""
+    """Load the message of a slot, and charge a read from the file to `engine.work_left`."""
     if queue.slots.resident[slot] is None:
         engine.work_left -= _READ_COST
     return queue.load(slot)
 
 
 def properties_cost(message: Message) -> i64:
-    """What it costs to read the properties of a message."""
+    """Return the cost of reading the properties of a message."""
     size: i64 = len(message.properties)
     if starts_with_rfh2(message.md):
         size += len(message.body)
@@ -83,7 +83,7 @@ def properties_cost(message: Message) -> i64:
 
 
 def matches_options(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> bool:
-    """Do the match options of a request fit this message?"""
+    """Return True when a message meets the match options of a request."""
     if request.match == 0:
         return True
     if not identifiers_match(request, md) or not numbers_match(request, md):
@@ -92,7 +92,7 @@ def matches_options(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> 
 
 
 def identifiers_match(request: GetRequest, md: bytes) -> bool:
-    """The message and correlation identifiers. Null ones fit everything."""
+    """Compare message and correlation identifier. Null identifiers match everything."""
     match: i64 = request.match
     if match & MQMO_MATCH_MSG_ID and not _same_id(request.message_id, md, MESSAGE_ID_AT):
         return False
@@ -104,7 +104,7 @@ def _same_id(wanted: bytes, md: bytes, at: i64) -> bool:
 
 
 def numbers_match(request: GetRequest, md: bytes) -> bool:
-    """What places a message in its group."""
+    """Compare group identifier, sequence number and offset."""
     match: i64 = request.match
     if match & MQMO_MATCH_GROUP_ID and not _same_id(request.group_id, md, GROUP_ID_AT):
         return False
@@ -114,5 +114,5 @@ def numbers_match(request: GetRequest, md: bytes) -> bool:
 
 
 def token_of(queue: Queue, slot: i64) -> bytes:
-    """The message token: names one message on one queue as long as it is there."""
+    """Return the message token, which identifies a message on a queue as long as it is there."""
     return two_numbers(queue.slots.seqs[slot], slot)

@@ -1,6 +1,6 @@
-"""MOVE QLOCAL: all messages of a queue onto another one, in one unit of work.
+"""MOVE QLOCAL: moves all messages of a queue to another one, in one unit of work.
 
-A crash finds all of them on the one queue or all of them on the other.
+After a crash all of them are on the one queue or all of them on the other.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from ostler.model.constants import (
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
 
-# Beside a persistent message the journal holds its descriptor, and the record that takes it off the first queue.
+# Besides the message the journal holds the heads of its put and of the get that takes it off the source queue.
 _RECORDS_BYTES_PER_MESSAGE = 512
 
 
 def move_messages(engine: Engine, source: Queue, target: Queue, target_must_be_empty: bool) -> i64:
-    """Move everything; the LSN behind the commit record, 0 when there was nothing persistent.
+    """Move all messages. Returns the LSN of the commit record, or 0 when no message was persistent.
 
-    MQError with nothing changed when a queue is in use, or when the other queue cannot take all of them.
+    Raises MQError, with nothing changed, when a queue is in use or the target cannot take all messages.
     """
     _check_idle(source)
     _check_idle(target)
@@ -81,7 +81,7 @@ def _discard_expired(engine: Engine, queue: Queue) -> None:
 
 
 def _check_fit(engine: Engine, source: Queue, target: Queue) -> None:
-    """Refuse what cannot be moved as a whole before anything is moved."""
+    """Check that all messages can be moved, before any is. Raises MQError."""
     logged_bytes: i64 = 0
     slot: i64 = source.slots.first()
     while slot != NONE:
@@ -113,7 +113,7 @@ def _put(engine: Engine, source: Queue, slot: i64, target: Queue, message: Messa
     md = message.md
     expiry_ms: i64 = source.slots.expiries[slot]
     if expiry_ms != 0:
-        # What is left of its life, should it be read from the journal.
+        # The remaining lifetime, for a replay of the journal.
         left: i64 = (expiry_ms - engine.now_ms) // 100
         md = patch_i32(md, EXPIRY_AT, left if left > 0 else 1)
     is_persistent: bool = read_i32_le(md, PERSISTENCE_AT) == 1

@@ -1,4 +1,4 @@
-"""What performance events tell of a queue: its figures since the last such event, and how long it waits for a get."""
+"""State for the performance events of a queue: counts since the last event, and the time it has waited for a get."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from mypy_extensions import i64
 
 @final
 class PerformanceState:
-    """Belongs to a queue. Reset by every performance event of the queue, and by RESET QSTATS."""
+    """Belongs to a queue. Every performance event of the queue and RESET QSTATS reset it."""
 
     def __init__(self) -> None:
         self.reset_ms: i64 = 0
         self.depth_high: i64 = 0
-        # The queue's running counters as they were at the reset.
+        # The queue's counters at the reset.
         self.puts_before: i64 = 0
         self.gets_before: i64 = 0
-        # Since when the queue waits for its next get; 0: it is empty, or nobody wants to know.
+        # Since when the queue has waited for its next get; 0: it is empty, or service interval events are off.
         self.waiting_since_ms: i64 = 0

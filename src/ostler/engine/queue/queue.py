@@ -1,4 +1,4 @@
-"""A local queue: its settings, its messages and who has it open."""
+"""A local queue: its attributes, its messages and the handles that have it open."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ SPILL_BATCH_BYTES: Final = 256 * 1024
 LONG_MESSAGE_BYTES: Final = SPILL_BATCH_BYTES
 _LAST_READ_BYTES_MAX: Final = 64 * 1024
 PRIORITY_HIGHEST: Final = 9
-# Retained publications are its messages.
+# Its messages are the retained publications.
 RETAINED_QUEUE: Final = "SYSTEM.RETAINED.PUB.QUEUE"
 
 
 @final
 class LongMessages:
-    """The memory that long non-persistent messages of all queues share. While there is room they are in no file.
+    """The memory shared by long non-persistent messages of all queues. While there is room they stay out of the files.
 
-    Writing and reading many megabytes takes long, and all others wait for it. Persistent ones would take space for the
-    next checkpoint instead, which a small disk does not have.
+    Writing and reading many megabytes takes long and holds up all other requests. Persistent messages are excluded:
+    they would add to the space that the next checkpoint needs, which a small disk does not have.
     """
 
     def __init__(self) -> None:
         self.bytes_max: i64 = 0
-        self.used_bytes: i64 = 0  # of all that are in memory, in buffers too
+        self.used_bytes: i64 = 0  # of all long messages in memory, those within the buffers included
 
 
 @final
@@ -73,22 +73,22 @@ class Queue:
         self.file = file
         self.reserve = reserve
         self.waiting = GetWaiters()
-        self.offers: deque[Offer] = deque()  # messages that not all who wait with selectors were asked about, in order
+        self.offers: deque[Offer] = deque()  # messages not yet offered to all waiting requests with selectors, in order
         self.counters = QueueCounters()
-        self.groups: dict[bytes, Group] = {}  # by group id, of the messages that are available
+        self.groups: dict[bytes, Group] = {}  # of available messages, by group id
         self.performance = PerformanceState()
-        # The counters when the interval of statistics began; None: none are collected.
+        # The counters at the beginning of the statistics interval; None: STATQ is off.
         self.statistics: Counts | None = None
         self.statistics_high: i64 = 0
         self.statistics_low: i64 = 0
-        self.times: MovingAverage | None = None  # milliseconds on the queue; None: the queue is not monitored
+        self.times: MovingAverage | None = None  # milliseconds on the queue (QTIME); None: MONQ is off
         self.manager_statistics: i64 = MQMON_NONE
         self.manager_monitoring: i64 = MQMON_NONE
         self.next_seq: i64 = 1
-        self.depth: i64 = 0  # as CURDEPTH: available and not yet committed puts
+        self.depth: i64 = 0  # CURDEPTH: available messages and uncommitted puts
         self.uncommitted: i64 = 0
         self.expiring: i64 = 0  # messages with an expiry time
-        # Buffers: bytes of messages held in memory beyond which messages are written to the file.
+        # Buffers: messages are written to the file when those in memory exceed so many bytes.
         self.buffer_bytes_nonpersistent: i64 = 0
         self.buffer_bytes_persistent: i64 = 0
         self.resident_bytes_nonpersistent: i64 = 0
@@ -98,18 +98,18 @@ class Queue:
         self.spill: list[int] = []
         self.spill_bytes: i64 = 0
         self.spill_prune_at: i64 = 256
-        # The message read from the file last: who looks for one by identifier reads it, and then takes it.
+        # The message last read from the file: a get by identifier reads it to compare, and then takes it.
         self.last_read: Message | None = None
-        self.spilled_lsn: i64 = 0  # no message in the file becomes visible later than here
-        # Persistent content changed since the last snapshot, and the LSN up to which that snapshot speaks.
+        self.spilled_lsn: i64 = 0  # highest `visible_lsn` of the messages in the file
+        # Persistent messages changed since the last snapshot, and the LSN that it reflects.
         self.changed = False
         self.snapshot_lsn: i64 = 0
-        self.replay_lsn: i64 = 0  # a restart needs the journal from here for what has changed since
+        self.replay_lsn: i64 = 0  # a restart must replay the journal from here for this queue
         self.snapshot_number: i64 = 0
-        self.snapshot_bytes: i64 = 0  # of the file that holds it
-        self.unsaved_bytes: i64 = 0  # of persistent messages that the file does not have yet
+        self.snapshot_bytes: i64 = 0  # size of its file
+        self.unsaved_bytes: i64 = 0  # of persistent messages that are not in the file yet
         self.media_lsn: i64 = -1  # media recovery reads the journal from here; -1: no image was recorded
-        # Who has it open.
+        # Open handles.
         self.inputs: i64 = 0
         self.outputs: i64 = 0
         self.exclusive = False
@@ -117,7 +117,7 @@ class Queue:
         self.handles: list[Handle] = []
         self.pending_delete = False
         self.keeps_retained: bool = definition.name == RETAINED_QUEUE
-        self.is_needed = False  # as it is, by something inside the queue manager that does not have it open
+        self.is_needed = False  # by running channels, which do not have it open; it must not be deleted
         self.reserved: i64 = 0  # copies of the publication that is being made
         self.deleted = False
         self.damaged = ""
@@ -127,7 +127,7 @@ class Queue:
         self.configure(definition)
 
     def configure(self, definition: Definition) -> None:
-        """Take over the attributes that change behaviour."""
+        """Apply the attributes of a definition."""
         self.definition = definition
         a = definition.attributes
         self.depth_max: i64 = _integer(a, "MAXDEPTH")
@@ -157,7 +157,7 @@ class Queue:
     # -- statistics ----------------------------------------------------------------------------------
 
     def collect(self, manager_statistics: i64, manager_monitoring: i64) -> None:
-        """Take over the switches of the queue manager (STATQ and MONQ)."""
+        """Apply STATQ and MONQ of the queue manager."""
         self.manager_statistics = manager_statistics
         self.manager_monitoring = manager_monitoring
         self._switch_collection()
@@ -174,14 +174,14 @@ class Queue:
             self.times = MovingAverage()
 
     def begin_statistics(self) -> None:
-        """A new interval begins: from here on is counted."""
+        """Begin a new statistics interval."""
         self.update_depth_extremes()
         self.statistics = queue_counts(self.counters)
         self.statistics_high = self.depth
         self.statistics_low = self.depth
 
     def update_depth_extremes(self) -> None:
-        """Tell all who keep extremes of the depth what they were meanwhile. One comparison per message does for all."""
+        """Update all high and low depths from the current window. So each message costs a single comparison."""
         counters = self.counters
         high: i64 = counters.window_high if counters.window_high > self.depth else self.depth
         low: i64 = counters.window_low if counters.window_low < self.depth else self.depth
@@ -199,7 +199,7 @@ class Queue:
     # -- messages in and out of memory ---------------------------------------------------------------
 
     def store(self, message: Message, flags: i64, expiry_ms: i64) -> i64:
-        """A slot for a new message, not linked yet. Call `has_room_in_file` first."""
+        """Take a slot for a new message. It is not linked yet."""
         md = message.md
         slot: i64 = self.slots.take(
             message, flags, hash_id(md, MESSAGE_ID_AT), hash_id(md, CORRELATION_ID_AT), expiry_ms
@@ -236,7 +236,7 @@ class Queue:
             self.spill_prune_at = 2 * len(self.spill) + 256
 
     def _pending_spill(self) -> list[int]:
-        """The slots planned for the file that still hold such a message, each once."""
+        """Return the slots planned for spilling that still hold their message, each once."""
         pending: list[int] = []
         seen: set[int] = set()
         for slot in self.spill:
@@ -246,7 +246,7 @@ class Queue:
         return pending
 
     def write_spill(self) -> None:
-        """Write what is beyond the buffers to the file. Raises DiskFull, with nothing changed."""
+        """Write messages beyond the buffers to the file. Raises DiskFull, with nothing changed."""
         slots = self.slots
         chosen = self._pending_spill()
         unwritten: list[int] = []  # a checkpoint may have written some already
@@ -274,7 +274,7 @@ class Queue:
         self.spill_bytes = 0
 
     def record_saved(self, slot: i64, message: Message, extent: i64) -> None:
-        """The file has a message that was only in memory."""
+        """Record the extent of a message that was only in memory so far."""
         self.slots.extents[slot] = extent
         if self.slots.flags[slot] & PERSISTENT:
             self.unsaved_bytes -= message.size_bytes() + MESSAGE_BYTES
@@ -294,15 +294,15 @@ class Queue:
         self.long_messages.used_bytes += change_bytes
 
     def release_long_messages(self) -> None:
-        """All messages are gone: none of them is in memory any more."""
+        """Return the memory of all long messages, after the messages were removed."""
         self._count_long_bytes(-self.long_bytes)
 
     def has_available(self, slot: i64, seq: i64) -> bool:
-        """Return True while a slot holds that message, and a get may take it."""
+        """Return True while a slot holds that message and a get may take it."""
         return self.slots.seqs[slot] == seq and self.slots.state(slot) == AVAILABLE
 
     def load(self, slot: i64) -> Message:
-        """The message of a slot, from memory or from the file."""
+        """Return the message of a slot, from memory or from the file."""
         message = self.slots.resident[slot]
         if message is None:
             message = self.last_read
@@ -312,7 +312,7 @@ class Queue:
             message = self.file.read(self.slots.extents[slot])
             if message.seq != self.slots.seqs[slot]:
                 raise QueueFileDamaged(
-                    f"{self.file.path}: message {message.seq} lies where {self.slots.seqs[slot]} should be"
+                    f"{self.file.path}: found message {message.seq} where {self.slots.seqs[slot]} was expected"
                 )
             message.visible_lsn = self.spilled_lsn
             self.counters.spill_reads += 1
@@ -320,7 +320,7 @@ class Queue:
         return message
 
     def release(self, slot: i64) -> None:
-        """The message is gone for good: give back its slot, its memory and its extent in the file."""
+        """Free slot, memory and extent of a message that is gone for good."""
         slots = self.slots
         message = slots.resident[slot]
         if message is not None:
@@ -352,9 +352,9 @@ class Queue:
     # -- order ---------------------------------------------------------------
 
     def order_flags(self, priority: i64) -> i64:
-        """The flag bits that extent a message of this priority; what exceeds the highest counts as that.
+        """Return the flag bits that order a message of this priority. Above the highest it counts as that.
 
-        In order of arrival means that all have the default priority, should the order be changed later.
+        With MSGDLVSQ(FIFO) all messages get the default priority, which also applies if the order is altered later.
         """
         if self.is_fifo:
             priority = self.default_priority
@@ -388,7 +388,7 @@ class Queue:
         group_members.remove(self.groups, message.md, message.seq)
 
     def is_behind(self, slot: i64, other: i64) -> bool:
-        """Is a linked slot delivered later than another one?"""
+        """Return True when a linked slot is delivered later than another one."""
         slots = self.slots
         priority: i64 = slots.priority(slot)
         other_priority: i64 = slots.priority(other)
@@ -397,7 +397,7 @@ class Queue:
         return slots.seqs[slot] > slots.seqs[other]
 
     def preceding(self, slot: i64) -> i64:
-        """The linked slot delivered just before this one, or NONE."""
+        """Return the linked slot delivered just before this one, or NONE."""
         slots = self.slots
         before: i64 = slots.previous[slot]
         if before != NONE:
@@ -410,7 +410,7 @@ class Queue:
         return NONE
 
     def _move_cursors(self, slot: i64) -> None:
-        """The message under some cursor goes away: the cursor falls back to the one before it."""
+        """Move the cursors at a message that goes away back to the one before it."""
         before: i64 = self.preceding(slot)
         for request in self.waiting.scanning.values():
             if request.scan_slot == slot:
@@ -426,12 +426,15 @@ class Queue:
 
 
 def is_ready_to_delete(queue: Queue) -> bool:
-    """Whether a queue was to be deleted when nobody needs it any more, and nobody does."""
+    """Return True when deletion of a queue is pending, and no handle or unit of work holds it any more."""
     return queue.pending_delete and not queue.deleted and not queue.handles and queue.uncommitted == 0
 
 
 def is_collected(attributes: dict[str, int | str | tuple[str, ...]], name: str, manager: i64) -> bool:
-    """Does a queue collect? The queue manager says so for those that do not, and may forbid it for all."""
+    """Return True when data is collected for a queue: by its own attribute, or by the queue manager's for QMGR.
+
+    NONE on the queue manager forbids it for all queues.
+    """
     if manager == MQMON_NONE:
         return False
     own = attributes.get(name, MQMON_Q_MGR)

@@ -1,9 +1,9 @@
-"""The file of a queue: messages beyond the buffers, and at a checkpoint the persistent ones.
+"""The file of a queue: it holds messages beyond the buffers, and from each checkpoint on the persistent ones.
 
-The file is cut into segments. Messages are laid one behind the other into the current segment; a message larger
-than a segment takes a run of whole ones. A segment whose messages are all gone is free again, unless the last
-durable snapshot of the slots still speaks of it: a restart may need it until the next snapshot is durable. Free
-segments at the end are given back to the file system.
+The file is divided into segments. Messages are appended to the current segment; a message larger than a segment takes a
+run of whole ones. A segment without messages is free again, unless the last durable snapshot of the slots still refers
+to it: a restart may need it until the next snapshot is durable. Free segments at the end are given back to the file
+system.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ RECORD_HEADER_BYTES: Final = 32
 _MAGIC: Final = 0x524D514F  # "OQMR"
 _READ_SEPARATELY_BYTES: Final = 256 * 1024
 
-# What refers to a segment besides the messages that are live in memory.
+# Marks of segments that a snapshot refers to.
 _IN_SNAPSHOT: Final = 1
 _IN_NEXT_SNAPSHOT: Final = 2
 
 
-# Until somebody says how many descriptors there are.
+# Until the limit of descriptors is known.
 _OPEN_DEFAULT: Final = 1 << 30
 
 
@@ -43,10 +43,10 @@ class QueueFileDamaged(Exception):
 
 @final
 class OpenFiles:
-    """The queue files that are open, within a budget: one too many, and the one used longest ago is closed.
+    """The open queue files, within a limit: beyond it the least recently used one is closed.
 
-    A file with writes that are not forced yet is closed only when there is no other, and forced before: a new
-    descriptor need not be told of an error that concerns them. All of it wants the engine to stand still.
+    A file with unforced writes is closed only when there is no other, and is forced first: the kernel need not report
+    an error of these writes on a new descriptor. All methods require that the engine stands still.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class OpenFiles:
         self.open: list[QueueFile] = []
 
     def close_one(self) -> bool:
-        """Close the file that is needed least. False: none can be closed."""
+        """Close the least needed file. Returns False when none can be closed."""
         chosen: QueueFile | None = None
         for each in self.open:
             if each.is_pinned:
@@ -75,14 +75,14 @@ class QueueFile:
         self.path = path
         self.files = files
         self.file: File | None = None
-        self.used: i64 = 0  # by the clock of the open files
-        self.is_pinned = False  # another thread forces it
-        self.is_dirty = False  # with writes that are not forced
-        self.failure = ""  # a force failed, and what was written is not certain: for good
+        self.used: i64 = 0  # last time, by the clock of `OpenFiles`
+        self.is_pinned = False  # while another thread forces it
+        self.is_dirty = False  # it has unforced writes
+        self.failure = ""  # of a force: what was written stays uncertain for good
         self.was_opened = False
-        self.needs_truncate = False  # than its segments, as far as is known
+        self.needs_truncate = False  # it may be longer than its segments
         self.discarded: set[int] = set()  # free segments whose space was given back to the disk
-        # Where the snapshot's records end in each segment: what lies behind them was written by an earlier life.
+        # End of the snapshot's records in each segment. Anything behind was written before the last restart.
         self.ends: vec[i64] = vec[i64]()
         self.live: vec[i64] = vec[i64]()  # messages in each segment
         self.marks: vec[i64] = vec[i64]()
@@ -94,7 +94,7 @@ class QueueFile:
     # -- space ---------------------------------------------------------------
 
     def allocate(self, size_bytes: i64) -> i64:
-        """The offset for a record of so many bytes."""
+        """Allocate space for a record and return its offset."""
         padded: i64 = (size_bytes + 7) & ~7
         if padded > SEGMENT_BYTES:
             return self._allocate_run(padded)
@@ -145,7 +145,7 @@ class QueueFile:
         return first * SEGMENT_BYTES
 
     def _free_run(self, segments: i64) -> i64:
-        """Take the lowest run of so many free segments off the free list; NONE when there is none."""
+        """Take the lowest run of so many free segments off the free list, or return NONE."""
         if len(self.free) < segments:
             return NONE
         ordered = sorted(self.free)
@@ -163,7 +163,7 @@ class QueueFile:
         return NONE
 
     def release(self, extent: i64) -> None:
-        """The message at this pack_extent is gone for good."""
+        """Free the extent of a message that is gone for good."""
         offset: i64 = extent_offset(extent)
         segment: i64 = offset // SEGMENT_BYTES
         last: i64 = (offset + extent_length(extent) - 1) // SEGMENT_BYTES
@@ -198,7 +198,7 @@ class QueueFile:
             self.ends[last] = end
 
     def finish_claims(self) -> None:
-        """All records of the snapshot are counted: what lies between them is free."""
+        """Free the segments that no record of the snapshot is in. Call it after the last `claim`."""
         segment: i64 = 0
         while segment < len(self.live):
             if self.live[segment] == 0:
@@ -206,16 +206,16 @@ class QueueFile:
             segment += 1
 
     def begin_snapshot(self) -> None:
-        """A snapshot of the slots is being taken now: what is live now must stay until the one after it is durable.
+        """Note that a snapshot of the slots is taken now: it keeps live messages until the next snapshot is durable.
 
-        Later messages begin on another page: a device may spoil the one that it is writing. Raises DiskFull.
+        Later messages begin on a new page, as a device may destroy the page that it is writing. Raises DiskFull.
         """
         rest: i64 = -self.fill & (PAGE_BYTES - 1)
         if rest != 0:
             self._write_at(self.current * SEGMENT_BYTES + self.fill, [bytes(rest)])
             self.fill += rest
         if not self.was_opened:
-            self.needs_truncate = True  # an earlier life may have written more than it came to tell of
+            self.needs_truncate = True  # more may have been written before a crash than any snapshot refers to
         segment: i64 = 0
         while segment < len(self.live):
             if self.live[segment] > 0:
@@ -257,13 +257,13 @@ class QueueFile:
         self.live = self.live[:count]
         self.marks = self.marks[:count]
         if len(self.ends) > count:
-            self.ends = self.ends[:count]  # these numbers are given to other segments
+            self.ends = self.ends[:count]  # the numbers will be used again
         self.needs_truncate = True
 
     def discard_free(self) -> None:
-        """Give the space of all free segments back to a disk that has none left, not only of those at the end."""
+        """Give the space of all free segments back to a full disk, not only of those at the end."""
         if not self.was_opened:
-            self.needs_truncate = True  # an earlier life may have written more than it came to tell of
+            self.needs_truncate = True  # more may have been written before a crash than any snapshot refers to
         self.trim()
         try:
             for segment in self.free:
@@ -275,7 +275,7 @@ class QueueFile:
             return  # it is tried again behind the next checkpoint
 
     def _discard_ends(self) -> None:
-        """What an earlier life wrote behind its last snapshot is in the log, and written anew elsewhere."""
+        """Discard records written after the last snapshot before a restart: they were replayed and are written anew."""
         segment: i64 = 0
         for end in self.ends:
             begin: i64 = (end + PAGE_BYTES - 1) // PAGE_BYTES * PAGE_BYTES
@@ -300,7 +300,7 @@ class QueueFile:
     # -- records ---------------------------------------------------------------
 
     def open_file(self) -> File:
-        """The open file. Raises DescriptorsExhausted when none of the others can be closed for it."""
+        """Return the file, opened if need be. Raises DescriptorsExhausted when no other file can be closed for it."""
         file = self.file
         if file is None:
             file = self._open()
@@ -330,7 +330,7 @@ class QueueFile:
         return file
 
     def is_evicted_before(self, other: QueueFile) -> bool:
-        """Whether this one is rather closed than the other."""
+        """Return True when this file is to be closed rather than the other."""
         if self.is_dirty != other.is_dirty:
             return other.is_dirty
         return self.used < other.used
@@ -338,7 +338,7 @@ class QueueFile:
     def _write_at(self, offset: i64, parts: list[bytes]) -> None:
         file = self.open_file()
         file.write_at(offset, parts)
-        self.is_dirty = True  # not before: a force that is under way meanwhile need not have made this durable
+        self.is_dirty = True  # set after the write, which a force under way meanwhile need not have covered
 
     def read(self, extent: i64) -> Message:
         offset: i64 = extent_offset(extent)
@@ -364,7 +364,7 @@ class QueueFile:
         )
 
     def _read_long(self, file: File, offset: i64, length: i64) -> Message:
-        """The same for a long message, whose data is read apart from the rest so that it need not be copied."""
+        """Read a long message. Its data is read separately, to save a copy."""
         head = file.read_at(offset, RECORD_HEADER_BYTES + MD_BYTES)
         is_one: bool = len(head) == RECORD_HEADER_BYTES + MD_BYTES and read_i32_le(head, 0) == _MAGIC
         properties_bytes: i64 = read_i64_le(head, 16) if is_one else -1
@@ -379,7 +379,7 @@ class QueueFile:
         return Message(head[RECORD_HEADER_BYTES:], properties, body, read_i64_le(head, 24))
 
     def write(self, messages: list[Message]) -> list[int]:
-        """Write messages, and return their extents. Nothing is allocated when the disk is full."""
+        """Write messages and return their extents. On a full disk nothing is allocated."""
         extents: list[int] = []
         runs: list[tuple[int, list[bytes]]] = []
         run_end: i64 = NONE
@@ -403,14 +403,14 @@ class QueueFile:
             for extent in extents:
                 self.release(extent)
             if current != NONE and self.current == current:
-                self.fill = fill  # another try writes to the same pack_extent, and needs no more space for that
+                self.fill = fill  # another try writes to the same offset and needs no more space
             raise
         return extents
 
     def force(self) -> None:
-        """Make what was written durable, and with it the name of a file that may be new. Raises DiskFailed.
+        """Make all writes durable, and the directory entry of a new file. Raises DiskFailed.
 
-        Needs no standing engine while the file is pinned: what is written meanwhile may or may not be durable.
+        The engine need not stand still while the file is pinned; writes made meanwhile may or may not be durable.
         """
         if self.failure:
             raise DiskFailed(self.failure)
@@ -427,7 +427,7 @@ class QueueFile:
             self.name_is_durable = True
 
     def close_durably(self) -> None:
-        """Close it for now; what was written is forced before. A force that fails is told by the next `force`."""
+        """Force and close the file for now. If that force fails, the next `force` raises."""
         file = self.file
         if file is not None and self.is_dirty:
             self.is_dirty = False
@@ -445,7 +445,7 @@ class QueueFile:
             file.close()
 
     def reset(self) -> None:
-        """The file was removed: begin with an empty one."""
+        """Begin with an empty file, after the old one was removed."""
         self.live = vec[i64]()
         self.marks = vec[i64]()
         self.free = []

@@ -1,10 +1,10 @@
-"""Which message answers a request: pure look-up, nothing is taken here.
+"""Selection of the message that answers a request. Nothing is removed here.
 
-Messages found to have expired are skipped and left in `engine.expired` for the caller to discard.
+Expired messages are skipped and left in `engine.expired` for the caller to discard.
 
-A look through a queue may be long. That of a request that `may_pause` ends with PAUSED when `engine.work_left` is used
-up, and goes on behind `request.scan_slot` when it is asked again. From then on the request waits on the queue: what
-comes before that place meanwhile is offered to it, and what comes behind it is found later.
+A scan of a queue may be long. The scan of a request that `may_pause` returns PAUSED when `engine.work_left` is used up,
+and the next call continues it behind `request.scan_slot`. From then on the request waits on the queue: messages that
+arrive before that slot are offered to it, and those behind it are found by the scan.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, NONE, STATE_MASK, IdIndex, Slots
 from ostler.model.constants import MQGMO_BROWSE_NEXT, MQMO_MATCH_CORREL_ID, MQMO_MATCH_MSG_ID
 
-# A request may pause when it has gone along a chain of identifiers for so long.
+# Messages of one hash chain to examine before a request may pause.
 _CHAIN_MAX: Final = 4_000
 
 
 def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
-    """The slot that answers the request, NONE or PAUSED. With segments to be joined, `request.slots` has them all."""
+    """Return the slot that answers the request, NONE or PAUSED. `request.slots` holds segments to be joined."""
     slots = queue.slots
     if request.kind == ANY:
         slot: i64 = slots.first()
@@ -52,17 +52,17 @@ def _by_id(engine: Engine, request: GetRequest, queue: Queue, index: IdIndex, wa
     slots = queue.slots
     best: i64 = NONE
     slot: i64 = index.first(hash_id(wanted, 0))
-    looked_at: i64 = 0
+    examined: i64 = 0
     while slot != NONE:
-        looked_at += 1
-        if looked_at > _CHAIN_MAX and request.may_pause:
+        examined += 1
+        if examined > _CHAIN_MAX and request.may_pause:
             return pause(engine, request, queue, NONE)
         is_better: bool = best == NONE or slots.priority(slot) > slots.priority(best)
         if is_better and is_eligible(engine, request, queue, slot):
             md = queue.load(slot).md
             if md[at : at + 24] == wanted and (request.kind != BY_BOTH or md[72:96] == request.correlation_id):
                 if slots.filled & (slots.filled - 1) == 0:
-                    return slot  # one priority only: the oldest is the first
+                    return slot  # with one priority only, the oldest comes first
                 best = slot
         slot = index.following(slot)
     return best
@@ -76,7 +76,7 @@ def _under_cursor(request: GetRequest, slots: Slots) -> i64:
 
 
 def scan(engine: Engine, request: GetRequest, queue: Queue) -> i64:
-    """Walk the queue in delivery order, from the start or from behind the browse cursor; or go on with that walk."""
+    """Scan the queue in delivery order, from its start or behind the browse cursor, or continue a paused scan."""
     slots = queue.slots
     handle = request.handle
     last: i64 = request.scan_slot

@@ -1,12 +1,11 @@
 """The slots of a queue: a few dozen bytes for every message, in flat arrays.
 
-A slot says where a message is (in memory or at a offset of the queue's file), how it is ordered and how it is
-found by identifier. A million messages cost tens of megabytes here, whatever their size. Slots that are not in use
-form a chain.
+A slot records where a message is (in memory or in an extent of the queue's file), its place in the delivery order and
+its identifiers. A million messages take tens of megabytes here, whatever their size. Free slots form a chain.
 
 Two kinds of links run through the slots of available messages: the delivery order, one list per priority, and for
-each identifier a hash chain. Both are doubly linked, so taking any message out is O(1). Null identifiers are in no
-chain: nobody can ask for them.
+each identifier a hash chain. Both are doubly linked, so removing any message is O(1). Null identifiers are in no
+chain, because no get can ask for them.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ HAS_CURSOR: Final = 0x20  # a browse cursor rests here
 LOCKED: Final = 0x40  # browsed with lock
 GROUPED: Final = 0x80  # part of a message group or a segment
 SPILL_PENDING: Final = 0x100  # beyond the buffer, to be written to the file with the next batch
-# 0x400 and 0x800 belong to group_members.
+# 0x400 and 0x800 belong to groups/members.py.
 PRIORITY_SHIFT: Final = 16
 PRIORITY_MASK: Final = 0xF
 BACKOUT_SHIFT: Final = 20  # the back-out count takes all bits from here up
 
-# What of the flags belongs to the message itself and survives a restart, besides the back-out count.
+# Flags that belong to the message itself and survive a restart, besides the back-out count.
 _LASTING: Final = PERSISTENT | GROUPED | PRIORITY_MASK << PRIORITY_SHIFT
 
 EXTENT_ALIGNMENT: Final = 8
@@ -48,7 +47,7 @@ _BUCKETS_FIRST: Final = 4
 
 
 def pack_extent(offset: i64, length: i64) -> i64:
-    """Where a record lies in the queue's file, offset (a multiple of 8) and length in one word."""
+    """Pack offset (a multiple of 8) and length of a record in the queue's file into one word."""
     return offset >> 3 << _LENGTH_BITS | length
 
 
@@ -61,7 +60,7 @@ def extent_length(packed: i64) -> i64:
 
 
 def lasting_flags(flags: i64) -> i64:
-    """The flags without what they say about this moment: state, cursors, locks, plans."""
+    """Return the flags that survive a restart: without state, cursors, locks and plans."""
     return (flags & _LASTING) | flags >> BACKOUT_SHIFT << BACKOUT_SHIFT
 
 
@@ -131,14 +130,14 @@ class IdIndex:
         self.used -= 1
 
     def first(self, hashed: i64) -> i64:
-        """The first slot of the chain with this hash, or NONE."""
+        """Return the first slot of the chain with this hash, or NONE."""
         slot: i64 = self.heads[hashed & self.mask]
         while slot != NONE and self.hashes[slot] != hashed:
             slot = self.nexts[slot]
         return slot
 
     def following(self, slot: i64) -> i64:
-        """The next slot behind this one with the same hash, or NONE."""
+        """Return the next slot after this one with the same hash, or NONE."""
         hashed: i64 = self.hashes[slot]
         slot = self.nexts[slot]
         while slot != NONE and self.hashes[slot] != hashed:
@@ -153,7 +152,7 @@ class IdIndex:
             heads = vec[i64]([NONE] * count)
             tails = vec[i64]([NONE] * count)
         except MemoryError:
-            return  # chains stay longer; the next message tries again
+            return  # chains stay longer, and the next message tries again
         self.heads = heads
         self.tails = tails
         self.mask = count - 1
@@ -170,7 +169,7 @@ class IdIndex:
 
 @final
 class Slots:
-    """All slots of one queue. Knows order and identity; not files, not units of work."""
+    """All slots of one queue: their order and identifiers. Files and units of work are not its concern."""
 
     def __init__(self) -> None:
         self.by_message_id = IdIndex()
@@ -179,7 +178,7 @@ class Slots:
         self.previous: vec[i64] = vec[i64]()
         self.flags: vec[i64] = vec[i64]()
         self.seqs: vec[i64] = vec[i64]()
-        self.extents: vec[i64] = vec[i64]()  # in the queue's file: see `extent`; or NONE
+        self.extents: vec[i64] = vec[i64]()  # in the queue's file, see `pack_extent`; or NONE
         self.expiries: vec[i64] = vec[i64]()  # milliseconds since the epoch, or 0
         self.resident: list[Message | None] = []
         self.heads: vec[i64] = vec[i64]([NONE] * 10)
@@ -187,12 +186,12 @@ class Slots:
         self.filled: i64 = 0  # bit p: the list of priority p is not empty
         self.free_head: i64 = NONE
         self.count: i64 = 0  # slots in use
-        self.steps: i64 = 0  # taken to find places in order
-        # What was linked in order last, while it is linked: units of work bring their messages one behind the other.
+        self.steps: i64 = 0  # spent on finding the right position, for tests
+        # Slot that was last linked in order, while it is linked: the messages of a unit of work belong close together.
         self._linked_slot: i64 = NONE
 
     def take(self, message: Message, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64) -> i64:
-        """A slot for a message in memory, not yet linked."""
+        """Take a slot for a message in memory. It is not linked yet."""
         slot: i64 = self.free_head
         if slot == NONE:
             slot = len(self.resident)
@@ -212,7 +211,7 @@ class Slots:
     def take_stored(
         self, seq: i64, flags: i64, hash_message: i64, hash_correlation: i64, expiry: i64, extent: i64
     ) -> i64:
-        """A slot for a message that is only in the queue's file."""
+        """Take a slot for a message that is only in the queue's file."""
         slot: i64 = self.free_head
         if slot == NONE:
             slot = len(self.resident)
@@ -230,7 +229,7 @@ class Slots:
         return slot
 
     def reserve(self) -> None:
-        """Have a free slot: then `take` needs no memory that might not be there."""
+        """Make sure that there is a free slot, so that the next `take` cannot fail for lack of memory."""
         if self.free_head == NONE:
             slot: i64 = len(self.resident)
             self._add()
@@ -249,7 +248,7 @@ class Slots:
         self.by_correlation_id.add_slot()
 
     def release(self, slot: i64) -> None:
-        """Give an unlinked slot back."""
+        """Free an unlinked slot."""
         self.resident[slot] = None
         self.flags[slot] = FREE
         self.extents[slot] = NONE
@@ -258,7 +257,7 @@ class Slots:
         self.count -= 1
 
     def link_last(self, slot: i64) -> None:
-        """Make a slot the last of its priority: where a message put now belongs."""
+        """Link a slot as the last of its priority, where a message put now belongs."""
         self._order_last(slot, self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK)
         self.by_message_id.link_last(slot)
         self.by_correlation_id.link_last(slot)
@@ -275,7 +274,7 @@ class Slots:
         self.tails[priority] = slot
 
     def link_in_order(self, slot: i64, near_head: bool) -> None:
-        """Link by sequence number. Look from the head for what is backed out (old), from the tail for puts (new)."""
+        """Link by sequence number, searching from the head for backed-out messages and from the tail for puts."""
         priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
         seq: i64 = self.seqs[slot]
         last: i64 = self.tails[priority]
@@ -294,10 +293,10 @@ class Slots:
         self._linked_slot = slot
 
     def _first_behind(self, nexts: vec[i64], previous: vec[i64], end: i64, is_head: bool, near: i64, seq: i64) -> i64:
-        """The first slot of a list with a higher sequence number, or NONE.
+        """Return the first slot of a list with a higher sequence number, or NONE.
 
-        It is looked for from one end of the list and from a slot that may be near (or NONE), in turn: so a unit of work
-        costs what lies between its messages, and not for each of them what lies before or behind.
+        The search goes from one end of the list and from a slot that may be near (or NONE), in turn. So the cost of a
+        unit of work grows with the distance between its messages, not with the length of the queue.
         """
         seqs = self.seqs
         forward: bool = near != NONE and seqs[near] < seq
@@ -349,7 +348,7 @@ class Slots:
             index.link_before(slot, successor)
 
     def unlink(self, slot: i64) -> None:
-        """Take a slot out of the order and of the chains."""
+        """Remove a slot from the delivery order and the hash chains."""
         if slot == self._linked_slot:
             self._linked_slot = NONE
         priority: i64 = self.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK
@@ -369,7 +368,7 @@ class Slots:
         self.by_correlation_id.unlink(slot)
 
     def first(self) -> i64:
-        """The slot to be delivered first, or NONE."""
+        """Return the slot to be delivered first, or NONE."""
         filled: i64 = self.filled
         if filled == 0:
             return NONE
@@ -379,7 +378,7 @@ class Slots:
         return self.heads[priority]
 
     def following(self, slot: i64) -> i64:
-        """The slot delivered after this linked one, or NONE."""
+        """Return the slot delivered after this linked one, or NONE."""
         after: i64 = self.nexts[slot]
         if after != NONE:
             return after

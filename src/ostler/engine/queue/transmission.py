@@ -1,8 +1,8 @@
 """Messages for other queue managers: the transmission header in front, on a transmission queue.
 
-Such a message has two descriptors. The one it was put with travels within the header, as version 1; what only version 2
-has follows the header as an extension. The other is of the queue manager's own making and goes no further than the
-transmission queue: it describes the header, and asks for no reports of arrival or delivery there.
+Such a message has two descriptors. The one it was put with is in the header (MQXQH), as version 1; the fields of
+version 2 follow the header as an extension (MQMDE). The other is made by the queue manager and goes no further than
+the transmission queue: it describes the header, and asks for no reports of arrival or delivery there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ostler.model.constants import (
     MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
 )
 
-# What MQ keeps free of a message's longest length for the headers that it may get on its way.
+# Part of the maximum message length that MQ leaves for headers added on the way.
 HEADERS_BYTES: Final = MQ_MSG_HEADER_LENGTH
 
 _HEADER_VERSION: Final = 1
@@ -49,7 +49,7 @@ _IDENTITY_BYTES: Final = 76
 def transmission_message(
     engine: Engine, remote_queue: str, remote_manager: str, md: bytes, properties: bytes, body: bytes
 ) -> tuple[bytes, bytes]:
-    """The descriptor and body for the transmission queue: MQXQH with the message's own descriptor, then its data."""
+    """Return descriptor and body for the transmission queue: MQXQH with the message's descriptor, then its data."""
     if properties:
         view = properties_on_get(md, body, properties, MQPROP_FORCE_MQRFH2, 0, False)
         md = view.md
@@ -82,7 +82,7 @@ def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
     writer.write(content(engine.ccsid, MQFMT_XMIT_Q_HEADER))
     writer.write(md[PRIORITY_AT:MESSAGE_ID_AT])
     engine.write_id(writer)
-    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])  # the correlation id: both descriptors stay together
+    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])  # as correlation id, which relates the two descriptors
     write_i32_le(writer, 0)
     writer.write(md[REPLY_QUEUE_AT : CONTEXT_AT + _IDENTITY_BYTES])
     write_i32_le(writer, MQAT_QMGR)

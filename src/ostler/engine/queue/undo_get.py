@@ -1,8 +1,8 @@
-"""Returning a message to the place on its queue that it was taken from.
+"""Returning a message to its position on the queue, for a get that is cancelled.
 
-A get outside syncpoint is done when the message's removal is safe on disk. Whoever waits for that can be cancelled,
-and then nobody has seen the message. The removal can no longer be taken back, so the message is put once more under
-the sequence number it had, which is what places it.
+A get outside syncpoint is complete when the removal of the message is durable. An application that waits for that can
+be cancelled, and then the message was delivered to nobody. Its removal is in the journal and cannot be revoked, so the
+message is put once more with its old sequence number, which restores its position.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from ostler.engine.recovery.records import PUT, put_head
 from ostler.engine.syncpoint import serve_returned
 
 
-def put_back(engine: Engine, request: GetRequest) -> None:
-    """Undo an answered get outside syncpoint. The answer must be the message as it was stored."""
+def undo_get(engine: Engine, request: GetRequest) -> None:
+    """Undo an answered get outside syncpoint. The answer must hold the message as it was stored."""
     queue = request.handle.queue
     if queue is None or queue.deleted or not request.returned_token:
         return
@@ -53,7 +53,7 @@ def put_back(engine: Engine, request: GetRequest) -> None:
 
 
 def _uncount(engine: Engine, request: GetRequest, is_persistent: bool) -> None:
-    """As far as the figures go, the message was never got."""
+    """Take the get out of the counters."""
     queue = request.handle.queue
     assert queue is not None
     size_bytes = len(request.body)
