@@ -41,7 +41,7 @@ def started(ostler: Command, program: Command, directory: QueueManagerDirectory)
     return directory
 
 
-def bury(connection: Connection, body: str, queue: str, reason: int, persistent: bool = True) -> bytes:
+def put_dead_letter(connection: Connection, body: str, queue: str, reason: int, persistent: bool = True) -> bytes:
     """Put a dead letter on DEAD; its message id."""
     message = Message(body, persistent=persistent, properties={"colour": "blue"})
     md, block, data = put_parts(message)
@@ -56,9 +56,9 @@ def identifiers(started: QueueManagerDirectory) -> list[str]:
     """Three dead letters, and a message that is none: their message ids."""
     with local(started) as connection:
         made = [
-            bury(connection, "a lost pony", "ORDERS", mq.MQRC_PUT_INHIBITED),
-            bury(connection, "first", "SMALL", mq.MQRC_Q_FULL),
-            bury(connection, "second", "SMALL", mq.MQRC_Q_FULL),
+            put_dead_letter(connection, "a lost pony", "ORDERS", mq.MQRC_PUT_INHIBITED),
+            put_dead_letter(connection, "first", "SMALL", mq.MQRC_Q_FULL),
+            put_dead_letter(connection, "second", "SMALL", mq.MQRC_Q_FULL),
             connection.put("DEAD", "no header").message_id,
         ]
     return [each.hex() for each in made]
@@ -179,7 +179,7 @@ def test_a_letter_that_was_to_go_to_the_dead_letter_queue_stays_there_with_its_h
     started: QueueManagerDirectory, program: Command
 ) -> None:
     with local(started) as connection:
-        identifier = bury(connection, "where else", "DEAD", mq.MQRC_Q_FULL).hex()
+        identifier = put_dead_letter(connection, "where else", "DEAD", mq.MQRC_Q_FULL).hex()
     refused = program("dead-letters", "retry", "--id", identifier)
     assert refused.status == 2
     assert "It was to go to DEAD, where it is." in refused.err
@@ -259,7 +259,7 @@ def test_nothing_is_lost_or_doubled_when_something_is_killed_in_between(
     with local(started) as connection:
         for first in range(0, LETTERS, 20):
             for number in range(first, first + 20):
-                bury(connection, str(number), "ORDERS", mq.MQRC_Q_FULL)
+                put_dead_letter(connection, str(number), "ORDERS", mq.MQRC_Q_FULL)
             connection.commit()
     expected = {str(number) for number in range(LETTERS)}
     for victim in ("command", "queue manager"):

@@ -75,9 +75,9 @@ class AddressPattern:
 
     def __init__(self, text: str) -> None:
         given = text.strip().lower()
-        self.address: tuple[int, ...] = read_address(given)  # the IP address; empty for a pattern
+        self.address: tuple[int, ...] = read_address(given)  # a single IP address; empty for anything else
         self.parts: list[_Part] = []
-        self.parts_in_address: int = len(self.address)  # 4 or 8; 0 for a host name
+        self.parts_in_address: int = len(self.address)  # 4 or 8; 0 for a host name or `*`
         self.host: GenericName | None = None
         if self.address:
             self.canonical: str = _canonical_address(self.address)

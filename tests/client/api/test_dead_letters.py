@@ -52,7 +52,7 @@ def connection(request: pytest.FixtureRequest, site: RunningQueueManager) -> Ite
             yield made
 
 
-def bury(
+def put_dead_letter(
     connection: Connection, message: Message, queue: str, reason: int = mq.MQRC_Q_FULL, manager: str | None = None
 ) -> None:
     """Put a message on DEAD as an application does that gives it up."""
@@ -97,7 +97,7 @@ FIELDS: MessageFields = {
 
 
 def test_a_dead_letter_is_put_back_as_it_was(connection: Connection) -> None:
-    bury(connection, Message("Grüße", **FIELDS), "ONE")
+    put_dead_letter(connection, Message("Grüße", **FIELDS), "ONE")
     dead = DeadLetterQueue(connection)
     (letter,) = dead.letters()
     assert letter.header is not None
@@ -147,7 +147,7 @@ def test_a_segment_is_a_segment_again(connection: Connection) -> None:
     """The queue manager moves what makes it one behind the header, into an MQMDE."""
     flags = mq.MQMF_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
     message = Message(b"part", group_id=b"G" * 24, sequence_number=1, offset=8, flags=flags, format="MYFORMAT")
-    bury(connection, message, "ONE")
+    put_dead_letter(connection, message, "ONE")
     dead = DeadLetterQueue(connection)
     (letter,) = dead.letters()
     assert letter.message.flags & mq.MQMF_SEGMENT == 0
@@ -196,7 +196,7 @@ def test_reasons_by_name_and_number() -> None:
 def test_those_that_cannot_go_back_stay_and_say_why(connection: Connection) -> None:
     """Also when they are in the middle of a unit of work: the others go, in their order."""
     for number in range(BODIES):
-        bury(connection, Message(str(number)), "SMALL" if number % 10 == 5 else "ONE")
+        put_dead_letter(connection, Message(str(number)), "SMALL" if number % 10 == 5 else "ONE")
     connection.put("DEAD", "no header")
     dead = DeadLetterQueue(connection)
     told: list[int] = []
@@ -213,7 +213,7 @@ def test_those_that_cannot_go_back_stay_and_say_why(connection: Connection) -> N
 
 
 def test_another_queue_takes_them_with_and_without_header(connection: Connection) -> None:
-    bury(connection, Message("one"), "SMALL")
+    put_dead_letter(connection, Message("one"), "SMALL")
     connection.put("DEAD", "no header")
     dead = DeadLetterQueue(connection)
     assert dead.retry(tokens(dead), "TWO").done == 2
@@ -226,7 +226,7 @@ def test_another_queue_takes_them_with_and_without_header(connection: Connection
 def test_exactly_those_that_were_chosen(connection: Connection) -> None:
     """Identifiers need not be unique; tokens are."""
     for number in range(4):
-        bury(connection, Message(str(number), message_id=b"S" * 24), "ONE")
+        put_dead_letter(connection, Message(str(number), message_id=b"S" * 24), "ONE")
     dead = DeadLetterQueue(connection)
     chosen = [each.token for each in dead.letters() if each.original().body in ("1", "2")]
     assert dead.drop(chosen).done == 2
@@ -237,7 +237,7 @@ def test_exactly_those_that_were_chosen(connection: Connection) -> None:
 def test_a_destination_that_is_another_queue_manager(site: RunningQueueManager) -> None:
     site.mqsc("DEFINE QLOCAL(XMIT) USAGE(XMITQ)\nDEFINE QREMOTE(FAR) RNAME('') RQMNAME(FAR) XMITQ(XMIT)")
     with site.connect() as connection:
-        bury(connection, Message("away"), "THERE", manager="FAR")
+        put_dead_letter(connection, Message("away"), "THERE", manager="FAR")
         dead = DeadLetterQueue(connection)
         assert dead.retry(tokens(dead)).done == 1
     assert site.depth("XMIT") == 1

@@ -44,7 +44,7 @@ class Publication(NamedTuple):
     body: bytes
     is_persistent: bool
     is_retained: bool
-    takers: tuple[str, ...]
+    recipients: tuple[str, ...]
 
 
 class State:
@@ -64,7 +64,7 @@ class State:
 
     def published(self, publications: list[Publication]) -> None:
         for each in publications:
-            for name in each.takers:
+            for name in each.recipients:
                 if name in self.messages:
                     self.messages[name].append(each.body)
             if each.is_retained:
@@ -141,7 +141,7 @@ class Day:
         is_retained = self.random.random() < 0.3
         syncpoint = self.random.random() < 0.6
         connection = self.publishers[number]
-        takers = tuple(name for name, pattern in self.state.patterns.items() if topic in PATTERNS[pattern])
+        recipients = tuple(name for name, pattern in self.state.patterns.items() if topic in PATTERNS[pattern])
         answer = self.world.publish(
             connection,
             topic,
@@ -155,7 +155,7 @@ class Day:
             self.world.back_out(connection)
             return
         assert answer.reason == 0
-        publication = Publication(topic, body, is_persistent, is_retained, takers)
+        publication = Publication(topic, body, is_persistent, is_retained, recipients)
         if syncpoint:
             self.units[number].append(publication)
         else:
@@ -250,7 +250,7 @@ class Day:
         lsn = self.world.records[first].lsn
         # An open unit had copies for it; a later subscription of the same name is another one.
         for unit in (*self.units, *[held for _, held in self.in_doubt.values()]):
-            unit[:] = [each._replace(takers=tuple(n for n in each.takers if n != name)) for each in unit]
+            unit[:] = [each._replace(recipients=tuple(n for n in each.recipients if n != name)) for each in unit]
         self.happened(Event(lsn, "removed", name))
         self.world.acknowledge(lsn)
 
@@ -336,7 +336,7 @@ class Day:
             subscription = engine.topics.by_name[name]
             assert subscription.topic == pattern
             queue = engine.queues[subscription.destination]
-            held = [each for _, unit in self.in_doubt.values() for each in unit if name in each.takers]
+            held = [each for _, unit in self.in_doubt.values() for each in unit if name in each.recipients]
             assert queue.depth - queue.uncommitted == len(self.state.messages[name]) or held or queue.uncommitted
             assert sorted(self.world.bodies(queue.name)) == sorted(self.state.messages[name])
         found = {}

@@ -72,7 +72,10 @@ def record_removed(engine: Engine, message: Message, seq: i64) -> None:
 
 
 def message_at(engine: Engine, node: TopicNode) -> Message | None:
-    """Return the retained publication of a node; None if there is none, or it is gone or expired."""
+    """Return the retained publication of a node; None if there is none, or it is gone or expired.
+
+    The reference to a message that is gone is cleared.
+    """
     retained = node.retained
     if retained is None:
         return None

@@ -44,7 +44,7 @@ class Subscription:
         self.resumed_ms: i64 = 0
         self.delivered: i64 = 0
         self.delivered_ms: i64 = 0
-        # The connection that has it open, and its handle there; 0 if it is not open.
+        # The connection that has it open, by number and identifier; 0 if it is not open.
         self.connection: i64 = 0
         self.connection_id: bytes = b""
         # Position in the topic tree.
