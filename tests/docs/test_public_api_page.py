@@ -86,19 +86,6 @@ def test_a_public_module_is_imported_by_its_name_alone(module: str) -> None:
     assert done.stdout == f"{module}\n", done.stderr
 
 
-def test_importing_the_package_alone_loads_no_part_of_it() -> None:
-    program = "import sys, ostler; print(*sorted(name for name in sys.modules if name.startswith('ostler')))"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": ":".join(path for path in sys.path if path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.split() == ["ostler", "ostler._version"]
-
-
 @pytest.mark.parametrize(
     "page", sorted(str(path.relative_to(ROOT)) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 )

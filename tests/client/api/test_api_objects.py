@@ -313,7 +313,7 @@ def test_importing_the_package_alone_is_cheap() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, check=True, timeout=60, capture_output=True, text=True
     )
-    assert done.stdout.strip() == "['ostler']"
+    assert done.stdout.strip() == "['ostler', 'ostler._version']"
 
 
 def test_every_public_name_is_there() -> None:

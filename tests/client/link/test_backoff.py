@@ -69,4 +69,4 @@ def test_every_delay_lies_within_its_step(seed: int) -> None:
     for step in STEPS:
         delay = backoff.next_delay(0)
         assert delay is not None
-        assert step.fixed_ms <= delay * 1000 <= step.fixed_ms + step.chance_ms
+        assert step.fixed_ms <= delay * 1000 <= step.fixed_ms + step.jitter_ms

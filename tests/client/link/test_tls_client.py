@@ -86,7 +86,7 @@ def test_a_queue_manager_with_the_right_name(made: TestCertificates, repository:
 
 
 def test_a_queue_manager_with_another_name(made: TestCertificates, repository: TlsSettings) -> None:
-    with pytest.raises(TlsFailed, match=r"AMQ9636E.*CN=QM1.*asks for CN=QM2") as caught:
+    with pytest.raises(TlsFailed, match=r"AMQ9636E.*CN=QM1.*requires CN=QM2") as caught:
         connect(made, dataclasses.replace(repository, peer_name="CN=QM2"))
     assert caught.value.reason == MQRC_SSL_PEER_NAME_MISMATCH
     assert as_error(caught.value).reason == MQRC_SSL_PEER_NAME_MISMATCH

@@ -32,7 +32,7 @@ CHANNEL = "APP.SVRCONN"
 
 
 @pytest.fixture
-def start_again(tmp_path: Path) -> Iterator[RemoteSite]:
+def again(tmp_path: Path) -> Iterator[RemoteSite]:
     site = RemoteSite(tmp_path, "AGAIN")
     yield site
     site.end()
