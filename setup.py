@@ -17,7 +17,7 @@ HOT_PACKAGES = ("model", "engine", "log", "observe", "security", "wire", "channe
 # Rooms of other packages that sit on the data path, without the modules that do not. Load drivers and bare servers are
 # among them: their slowness would be taken for the slowness of a broker.
 HOT_ROOMS: dict[str, tuple[str, ...]] = {
-    "server/net": ("accept", "dns", "link_status", "listeners", "local_socket", "new_links", "outgoing_sockets"),
+    "server/net": ("accept", "dns", "link_status", "listeners", "local_socket", "outgoing_sockets"),
     "server/verbs": ("search_thread",),
     "lab/load": ("registry", "sigint_blocked", "spec"),
     "lab/load/amqp": (),

@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.wire.client_hello import HELLO_BYTES_MAX, ClientHelloError, ClientHelloReader, is_tls
+from ostler.wire.channel_frames import ChannelHello, hello_frame
+from ostler.wire.client_hello import HANDSHAKE_RECORD, HELLO_BYTES_MAX, ClientHelloError, ClientHelloReader
+from ostler.wire.connect_frames import Hello
+from ostler.wire.frames import HELLO as HELLO_FRAME
+from ostler.wire.frames import frame
 from ostler.wire.server_names import server_name
 
 NAME = server_name("APP.SVRCONN")
@@ -124,10 +128,11 @@ def test_a_hello_that_never_ends_is_refused() -> None:
 
 
 def test_only_a_handshake_begins_like_tls() -> None:
-    assert is_tls(HELLO)
-    assert is_tls(HELLO[:1])
-    assert not is_tls(b"")
-    assert not is_tls(b"OSTL")
+    assert HELLO[0] == HANDSHAKE_RECORD
+    assert frame(HELLO_FRAME, 0, 1, Hello().encode())[0] != HANDSHAKE_RECORD
+    # The length of a CHANNEL_HELLO varies in steps of four.
+    assert len(hello_frame(ChannelHello())) % 4 == 0
+    assert HANDSHAKE_RECORD % 4 != 0
 
 
 @given(st.integers(0, len(HELLO) - 1), st.binary(min_size=1, max_size=4))

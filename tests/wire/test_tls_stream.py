@@ -68,10 +68,10 @@ def test_what_is_said_arrives(certificates: TestCertificates, spec: str) -> None
     long = bytes(range(256)) * 4000
     client.encrypt(b"request")
     client.encrypt(long)
-    assert server.received(client.take_output()) == b"request" + long
+    assert server.receive_data(client.take_output()) == b"request" + long
     server.encrypt(b"reply")
     assert server.has_output
-    assert client.received(server.take_output()) == b"reply"
+    assert client.receive_data(server.take_output()) == b"reply"
     assert not server.has_output
 
 
@@ -80,29 +80,29 @@ def test_byte_by_byte(certificates: TestCertificates, spec: str) -> None:
     client, server = pair(certificates, spec)
     for _ in range(6):
         for one in client.take_output():
-            assert server.received(bytes((one,))) == b""
+            assert server.receive_data(bytes((one,))) == b""
         for one in server.take_output():
-            assert client.received(bytes((one,))) == b""
+            assert client.receive_data(bytes((one,))) == b""
     assert client.is_ready
     assert server.is_ready
     client.encrypt(b"request")
-    assert b"".join([server.received(bytes((one,))) for one in client.take_output()]) == b"request"
+    assert b"".join([server.receive_data(bytes((one,))) for one in client.take_output()]) == b"request"
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_what_comes_with_the_end_of_the_handshake_is_not_lost(certificates: TestCertificates, spec: str) -> None:
     client, server = pair(certificates, spec)
     while not client.is_ready:
-        server.received(client.take_output())
-        client.received(server.take_output())
+        server.receive_data(client.take_output())
+        client.receive_data(server.take_output())
     client.encrypt(b"x" * 200_000)
-    assert server.received(client.take_output()) == b"x" * 200_000
+    assert server.receive_data(client.take_output()) == b"x" * 200_000
 
 
 def test_nothing_is_known_before_the_handshake_is_done(certificates: TestCertificates) -> None:
     client, server = pair(certificates)
     assert (server.channel_name, server.suite, server.protocol, server.has_certificate) == ("", "", "", False)
-    assert not server.can_tell
+    assert not server.can_encrypt
     with pytest.raises(AssertionError):
         client.encrypt(b"too early")
 
@@ -111,10 +111,10 @@ def test_a_proper_end_is_seen_by_the_other_side(certificates: TestCertificates) 
     client, server = ready_pair(certificates)
     client.encrypt(b"last words")
     client.close()
-    assert server.received(client.take_output()) == b"last words"
+    assert server.receive_data(client.take_output()) == b"last words"
     assert server.is_ended_by_peer
-    assert server.received(b"whatever comes behind the end") == b""
-    server.ended()
+    assert server.receive_data(b"whatever comes behind the end") == b""
+    server.receive_eof()
     server.close()
     client.close()
 
@@ -123,29 +123,29 @@ def test_an_end_in_the_handshake_is_a_failure(certificates: TestCertificates) ->
     client, server = pair(certificates)
     server.close()
     with pytest.raises(TlsFailed, match="AMQ9665E"):
-        server.ended()
+        server.receive_eof()
     with pytest.raises(TlsFailed, match="AMQ9665E"):
-        client.ended()
+        client.receive_eof()
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_handshake_broken_off_at_any_byte_makes_nobody_ready(certificates: TestCertificates, spec: str) -> None:
     client, server = pair(certificates, spec)
     hello = client.take_output()
-    server.received(hello)
+    server.receive_data(hello)
     answer = server.take_output()
-    client.received(answer)
+    client.receive_data(answer)
     finish = client.take_output()
     fresh = rules(certificates, spec)
     for cut in range(0, len(hello), 7):
         stream = fresh.stream()
-        assert stream.received(hello[:cut]) == b""
+        assert stream.receive_data(hello[:cut]) == b""
         assert not stream.is_ready
         with pytest.raises(TlsFailed):
-            stream.ended()
-    assert server.received(finish[:-1]) == b""
+            stream.receive_eof()
+    assert server.receive_data(finish[:-1]) == b""
     assert not server.is_ready
-    server.received(finish[-1:])
+    server.receive_data(finish[-1:])
     assert server.is_ready
 
 
@@ -168,14 +168,14 @@ def test_a_handshake_changed_on_the_way_fails(
         return data[:place] + bytes((data[place] ^ change,)) + data[place + 1 :]
 
     with contextlib.suppress(TlsFailed):
-        server.received(carry(client.take_output(), "hello"))
-        client.received(carry(server.take_output(), "answer"))
-        server.received(carry(client.take_output(), "finish"))
-        client.received(server.take_output())
+        server.receive_data(carry(client.take_output(), "hello"))
+        client.receive_data(carry(server.take_output(), "answer"))
+        server.receive_data(carry(client.take_output(), "finish"))
+        client.receive_data(server.take_output())
         if server.is_ready and client.is_ready:
             # The version in the header of a record is not protected, and nobody uses it.
             client.encrypt(b"through")
-            assert server.received(client.take_output()) == b"through"
+            assert server.receive_data(client.take_output()) == b"through"
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -185,7 +185,7 @@ def test_words_changed_on_the_way_are_never_given(certificates: TestCertificates
     data = bytearray(client.take_output())
     data[-3] ^= 1
     with pytest.raises(TlsFailed, match="AMQ9620E") as caught:
-        server.received(bytes(data))
+        server.receive_data(bytes(data))
     assert caught.value.reason == MQRC_SSL_INITIALIZATION_ERROR
 
 
@@ -194,28 +194,28 @@ def test_words_changed_on_the_way_are_never_given(certificates: TestCertificates
 def test_random_bytes_instead_of_tls_fail(certificates: TestCertificates, data: bytes) -> None:
     _, server = ready_pair(certificates, SPECS[0])
     with contextlib.suppress(TlsFailed):
-        assert server.received(data) == b""
+        assert server.receive_data(data) == b""
     with contextlib.suppress(TlsFailed):
-        assert pair(certificates)[0].received(data) == b""
+        assert pair(certificates)[0].receive_data(data) == b""
 
 
 def test_a_first_byte_that_is_no_tls_is_answered_with_an_alert(certificates: TestCertificates) -> None:
     _, server = pair(certificates)
     with pytest.raises(TlsFailed, match="begins no TLS handshake"):
-        server.received(b"GET / HTTP/1.1\r\n\r\n")
+        server.receive_data(b"GET / HTTP/1.1\r\n\r\n")
     assert server.take_output() == bytes((21, 3, 3, 0, 2, 2, 50))
 
 
 def send_often(stream: TlsStream, data: bytes) -> None:
     for _ in range(10):
-        stream.received(data)
+        stream.receive_data(data)
 
 
 def test_a_handshake_has_a_limit(certificates: TestCertificates) -> None:
     client, server = pair(certificates, SPECS[0])
-    server.received(client.take_output())
+    server.receive_data(client.take_output())
     # The beginning of a certificate of 98,304 bytes, which OpenSSL would wait for.
-    server.received(b"\x16\x03\x03\x00\x04\x0b\x01\x80\x00")
+    server.receive_data(b"\x16\x03\x03\x00\x04\x0b\x01\x80\x00")
     with pytest.raises(TlsFailed, match=f"over {HANDSHAKE_BYTES_MAX} bytes"):
         send_often(server, b"\x16\x03\x03\x3f\xfb" + bytes(16_379))
 
@@ -232,7 +232,7 @@ def test_a_renegotiation_is_refused(certificates: TestCertificates) -> None:
         own.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
     # As plain text a second hello is an error; there is no way to send one encrypted from Python either.
     with pytest.raises(TlsFailed):
-        server.received(outgoing.read())
+        server.receive_data(outgoing.read())
     assert rules(certificates, SPECS[0]).context(CHANNEL).options & ssl.OP_NO_RENEGOTIATION
     assert client.is_ready
 
@@ -249,7 +249,7 @@ def test_a_peer_that_makes_tls_answer_and_does_not_read_is_ended(certificates: T
     while not server.is_ready:
         with contextlib.suppress(ssl.SSLWantReadError):
             client.do_handshake()
-        server.received(outgoing.read())
+        server.receive_data(outgoing.read())
         incoming.write(server.take_output())
     update = ctypes.CDLL(_ssl.__file__).SSL_key_update
     update.argtypes = [ctypes.c_void_p, ctypes.c_int]
@@ -260,7 +260,7 @@ def test_a_peer_that_makes_tls_answer_and_does_not_read_is_ended(certificates: T
         for _ in range(5_000):
             assert update(address, 1) == 1
             client.do_handshake()
-            server.received(outgoing.read())
+            server.receive_data(outgoing.read())
 
     with pytest.raises(TlsFailed, match="makes TLS answer without reading"):
         ask_for_new_keys()
@@ -291,9 +291,9 @@ def test_rules_are_asked_before_a_byte_is_given_and_the_peer_can_be_told(
     with pytest.raises(TlsFailed, match="not you"):
         shake_hands(client, server)
     assert not server.is_ready
-    assert server.can_tell
+    assert server.can_encrypt
     server.encrypt(b"because of your name")
-    assert client.received(server.take_output()) == b"because of your name"
+    assert client.receive_data(server.take_output()) == b"because of your name"
 
 
 def test_a_client_that_names_no_channel_is_refused(certificates: TestCertificates) -> None:
@@ -303,7 +303,7 @@ def test_a_client_that_names_no_channel_is_refused(certificates: TestCertificate
         context.wrap_bio(ssl.MemoryBIO(), outgoing).do_handshake()
     server = rules(certificates, SPECS[1]).stream()
     with pytest.raises(TlsFailed, match="AMQ9639E"):
-        server.received(outgoing.read())
+        server.receive_data(outgoing.read())
     assert server.take_output()[-1] == 109
 
 
@@ -314,7 +314,7 @@ def test_a_client_that_names_a_host_is_refused(certificates: TestCertificates) -
         context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="mq.example.org").do_handshake()
     server = rules(certificates, SPECS[1]).stream()
     with pytest.raises(TlsFailed, match=r"AMQ9519E: server name 'mq\.example\.org'") as caught:
-        server.received(outgoing.read())
+        server.receive_data(outgoing.read())
     assert caught.value.reason == MQRC_UNKNOWN_CHANNEL_NAME
 
 
@@ -326,6 +326,6 @@ def test_contexts_of_a_path_are_independent(certificates: TestCertificates, tmp_
     for client, server in zip(clients, servers, strict=True):
         shake_hands(client, server)
     with pytest.raises(TlsFailed):
-        servers[1].received(b"\x17\x03\x03\x00\x20" + bytes(32))
+        servers[1].receive_data(b"\x17\x03\x03\x00\x20" + bytes(32))
     clients[2].encrypt(b"still here")
-    assert servers[2].received(clients[2].take_output()) == b"still here"
+    assert servers[2].receive_data(clients[2].take_output()) == b"still here"

@@ -90,7 +90,7 @@ class End:
         self.flush()
 
     def receive(self, data: bytes) -> None:
-        self._unread += self.stream.received(data)
+        self._unread += self.stream.receive_data(data)
         *lines, self._unread = self._unread.split(b"\n")
         for line in lines:
             if line == ASK:
@@ -99,7 +99,7 @@ class End:
             elif line != AGREE:
                 self.heard.append(line)
         self.flush()
-        if self._is_rekeying and self.stream.is_over:
+        if self._is_rekeying and self.stream.is_ended:
             self._switch()
 
     def _switch(self) -> None:
@@ -201,14 +201,14 @@ def test_what_is_behind_the_end_is_neither_lost_nor_understood(certificates: Tes
     client.encrypt(b"last words")
     client.close()
     data = client.take_output() + b"first"
-    assert server.received(data[:20]) + server.received(data[20:]) == b"last words"
+    assert server.receive_data(data[:20]) + server.receive_data(data[20:]) == b"last words"
     assert server.is_ended_by_peer
-    assert server.received(b" and second") == b""
+    assert server.receive_data(b" and second") == b""
     server.encrypt(b"an answer")
     server.close()
-    assert client.received(server.take_output()) == b"an answer"
-    assert client.is_over
-    assert server.is_over
+    assert client.receive_data(server.take_output()) == b"an answer"
+    assert client.is_ended
+    assert server.is_ended
     assert server.leftover() == b"first and second"
     assert server.leftover() == b""
 
@@ -219,14 +219,14 @@ def test_the_peer_is_understood_until_it_ends(certificates: TestCertificates, sp
     shake_hands(client, server)
     server.encrypt(b"x" * 1000)
     half = server.take_output()
-    assert client.received(half[:500]) == b""
+    assert client.receive_data(half[:500]) == b""
     client.close()
-    assert client.received(half[500:]) == b"x" * 1000
+    assert client.receive_data(half[500:]) == b"x" * 1000
     for number in range(3):
         server.encrypt(b"%d" % number)
-        assert client.received(server.take_output()) == b"%d" % number
-    assert not client.is_over
-    assert server.received(client.take_output()) == b""
+        assert client.receive_data(server.take_output()) == b"%d" % number
+    assert not client.is_ended
+    assert server.receive_data(client.take_output()) == b""
     assert server.is_ended_by_peer
     with pytest.raises(TlsFailed):
         client.encrypt(b"too late")
@@ -236,10 +236,10 @@ def test_only_the_beginning_of_a_handshake_is_kept(certificates: TestCertificate
     client, server = pair(certificates, SPECS[1])
     shake_hands(client, server)
     client.close()
-    server.received(client.take_output())
-    server.received(bytes(HANDSHAKE_BYTES_MAX))
+    server.receive_data(client.take_output())
+    server.receive_data(bytes(HANDSHAKE_BYTES_MAX))
     with pytest.raises(TlsFailed, match="goes on behind the end"):
-        server.received(b"x")
+        server.receive_data(b"x")
 
 
 def test_there_is_no_successor_before_both_have_ended(certificates: TestCertificates) -> None:
@@ -248,7 +248,7 @@ def test_there_is_no_successor_before_both_have_ended(certificates: TestCertific
         client.successor()
     shake_hands(client, server)
     client.close()
-    server.received(client.take_output())
+    server.receive_data(client.take_output())
     for stream in (client, server):
         with pytest.raises(AssertionError):
             stream.successor()
@@ -262,7 +262,7 @@ def test_an_end_that_others_set_is_none(certificates: TestCertificates, spec: st
     client, server = pair(certificates, spec)
     shake_hands(client, server)
     with pytest.raises(TlsFailed):
-        server.received(b"\x15\x03\x03\x00\x02\x01\x00")
+        server.receive_data(b"\x15\x03\x03\x00\x02\x01\x00")
     assert not server.is_ended_by_peer
 
 
@@ -285,8 +285,8 @@ def over(certificates: TestCertificates, spec: str, authentication: str) -> tupl
     shake_hands(client, server)
     client.close()
     server.close()
-    server.received(client.take_output())
-    client.received(server.take_output())
+    server.receive_data(client.take_output())
+    client.receive_data(server.take_output())
     return client.successor(), server.successor()
 
 
@@ -304,7 +304,7 @@ def test_successors_understand_each_other(certificates: TestCertificates, spec: 
     assert all(all(each) for each in before)  # those who look meanwhile see what was agreed on
     shake_hands(client, server)
     client.encrypt(b"under new keys")
-    assert server.received(client.take_output()) == b"under new keys"
+    assert server.receive_data(client.take_output()) == b"under new keys"
     assert [(stream.cipher, stream.protocol_word, stream.peer_certificate) for stream in (client, server)] == before
 
 

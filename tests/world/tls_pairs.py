@@ -47,8 +47,8 @@ def make_certificates(directory: Path, queue_manager: str = "QM1") -> TestCertif
 def shake_hands(client: TlsStream, server: TlsStream, turns_max: int = 8) -> None:
     """Carry bytes between both sides until they are ready. TlsFailed from the side that refuses first."""
     for _ in range(turns_max):
-        server.received(client.take_output())
-        client.received(server.take_output())
+        server.receive_data(client.take_output())
+        client.receive_data(server.take_output())
         if client.is_ready and server.is_ready:
             return
     raise AssertionError("the handshake does not come to an end")

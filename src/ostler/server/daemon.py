@@ -34,8 +34,8 @@ from ostler.server.config.ini_file import ConfigurationError
 from ostler.server.config.process_file import ManagerState, ProcessRecord, write_record
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.error_log import Echo, ErrorLog, Notices, size_setting
-from ostler.server.net.link_status import raise_descriptor_limit
 from ostler.server.queue_manager import Progress, QueueManager
+from ostler.server.storage.descriptor_budget import raise_limit
 from ostler.server.storage.memory_limits import bound_malloc_arenas
 
 _TURN_SECONDS: Final = 0.0005
@@ -169,7 +169,7 @@ class Daemon:
 
     def _run(self) -> int:
         self._take_signals()
-        raise_descriptor_limit()
+        raise_limit()
         bound_malloc_arenas()
         try:
             manager, server = self._start()

@@ -12,7 +12,7 @@ from typing import Final, final
 HELLO_BYTES_MAX: Final = 16_384
 RECORD_HEADER_BYTES: Final = 5
 _RECORD_BYTES_MAX: Final = 2 * HELLO_BYTES_MAX
-_HANDSHAKE: Final = 22
+HANDSHAKE_RECORD: Final = 22  # the first byte of a TLS connection; no frame of our own begins with it
 _CLIENT_HELLO: Final = 1
 _HEADER_BYTES: Final = 4
 _RANDOM_BYTES: Final = 34
@@ -22,11 +22,6 @@ _HOST_NAME: Final = 0
 
 class ClientHelloError(Exception):
     """What came is not the beginning of a TLS conversation, or is too long for one."""
-
-
-def is_tls(data: bytes) -> bool:
-    """Whether the first byte of a conversation begins a TLS handshake. Our own frames never begin like this."""
-    return len(data) > 0 and data[0] == _HANDSHAKE
 
 
 @final
@@ -46,7 +41,7 @@ class ClientHelloReader:
         """Take bytes as they come. HelloError when they cannot be right."""
         assert not self.is_complete
         self.data += data
-        if data and self.data[0] != _HANDSHAKE:
+        if data and self.data[0] != HANDSHAKE_RECORD:
             raise ClientHelloError(f"the first byte is {self.data[0]:#04x}, which begins no TLS handshake")
         while not self.is_complete and len(self.data) >= self._bytes_needed:
             self._take_record()
@@ -75,7 +70,7 @@ class ClientHelloReader:
                 self.is_complete = True
 
     def _record_length(self, at: int) -> int:
-        if self.data[at] != _HANDSHAKE or self.data[at + 1] != 3:
+        if self.data[at] != HANDSHAKE_RECORD or self.data[at + 1] != 3:
             raise ClientHelloError("the client's hello breaks off in another kind of record")
         length = int.from_bytes(self.data[at + 3 : at + 5], "big")
         # An empty record would let a client send records for ever without a message getting longer.

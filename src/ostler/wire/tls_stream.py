@@ -76,7 +76,7 @@ _ALERTS: Final[dict[str, tuple[int, str]]] = {
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": (_FAILED, "AMQ9633E: the other side did not accept our certificate."),
     "TLSV1_ALERT_INTERNAL_ERROR": (_FAILED, "AMQ9641E: the other side failed; its error log says why."),
 }
-_OUR_ERRORS: Final[dict[str, str]] = {
+_LOCAL_ERRORS: Final[dict[str, str]] = {
     "NO_SHARED_CIPHER": "AMQ9616E: no CipherSpec suits both sides and the certificate (an ECDSA one needs an EC key).",
     "UNSUPPORTED_PROTOCOL": "AMQ9616E: the other side offers no version of TLS that the CipherSpec allows.",
     "WRONG_VERSION_NUMBER": "AMQ9620E: what came is not TLS, or not the version that the CipherSpec asks for.",
@@ -123,7 +123,7 @@ class TlsStream:
         self._object: ssl.SSLObject | None = None
         self._incoming: ssl.MemoryBIO = ssl.MemoryBIO()
         self._outgoing: ssl.MemoryBIO = ssl.MemoryBIO()
-        self._is_shaken: bool = False
+        self._is_handshake_done: bool = False
         # What was agreed on. Those who look at it are on other threads, and must not touch the object.
         self._suite: str = ""
         self._version: str = ""
@@ -136,16 +136,16 @@ class TlsStream:
             self._object = rules.context(channel).wrap_bio(
                 self._incoming, self._outgoing, server_side=False, server_hostname=server_name(channel)
             )
-            self._shake()
+            self._do_handshake()
 
-    def received(self, data: bytes) -> bytes:
+    def receive_data(self, data: bytes) -> bytes:
         """Take what came from the network, any part of it, and give what it says in plain."""
         if not self.is_ready:
             data = self._receive_handshake(data)
             if not self.is_ready:
                 return b""
         if self.is_ended_by_peer:
-            self._keep(data)
+            self._keep_leftover(data)
             return b""
         before = self._outgoing.pending
         self._incoming.write(data)
@@ -158,13 +158,13 @@ class TlsStream:
     def encrypt(self, data: bytes) -> None:
         """Put plain bytes into the output. Only when ready, or to tell a peer why its handshake was refused."""
         assert self._object is not None
-        assert self._is_shaken
+        assert self._is_handshake_done
         at = 0
         try:
             while at < len(data):
                 at += self._object.write(data if at == 0 else data[at:])
         except ssl.SSLError as error:
-            raise _failure(error) from None
+            raise _translate_error(error) from None
 
     def take_output(self) -> bytes:
         """What is to be sent. It is forgotten here."""
@@ -176,16 +176,16 @@ class TlsStream:
         return self._outgoing.pending > 0
 
     @property
-    def can_tell(self) -> bool:
+    def can_encrypt(self) -> bool:
         """Whether `encrypt` works: also on a connection whose handshake is done, but refused by the rules."""
-        return self._is_shaken
+        return self._is_handshake_done
 
     def close(self) -> None:
         """Put a proper end into the output, if there is a conversation to end. Nothing is encrypted after it.
 
         What the peer says until it ends, too, is still understood.
         """
-        if self._object is None or not self._is_shaken or self.is_ended_here:
+        if self._object is None or not self._is_handshake_done or self.is_ended_here:
             return
         self.is_ended_here = True
         try:
@@ -195,7 +195,7 @@ class TlsStream:
             return
 
     @property
-    def is_over(self) -> bool:
+    def is_ended(self) -> bool:
         """Whether both sides have ended it, so that a successor may follow."""
         return self.is_ended_here and self.is_ended_by_peer
 
@@ -210,10 +210,10 @@ class TlsStream:
         Whoever let the peer in looked at these; a peer that comes with others has to connect anew. A client's first
         output is there at once; the output of this stream goes before it.
         """
-        assert self.is_over
+        assert self.is_ended
         assert self.is_ready
         assert self._object is not None
-        rules = _SameAgain(self._object.context, self)
+        rules = _SuccessorRules(self._object.context, self)
         made = TlsStream(rules, self.is_server, "" if self.is_server else self.channel_name)
         # Until the handshake is done this is what it speaks.
         made._suite = self._suite
@@ -221,7 +221,7 @@ class TlsStream:
         made._certificate = self._certificate
         return made
 
-    def ended(self) -> None:
+    def receive_eof(self) -> None:
         """The network says that nothing more will come. TlsFailed in the middle of a handshake."""
         if not self.is_ready:
             raise TlsFailed(_FAILED, "AMQ9665E: the other side closed the connection during the TLS handshake.")
@@ -254,7 +254,7 @@ class TlsStream:
     @property
     def peer_bytes(self) -> bytes:
         """The peer's certificate byte for byte; empty when it gave none."""
-        found = self._object.getpeercert(True) if self._object is not None and self._is_shaken else None
+        found = self._object.getpeercert(True) if self._object is not None and self._is_handshake_done else None
         return b"" if found is None else found
 
     @property
@@ -263,10 +263,10 @@ class TlsStream:
 
     def peer_subject(self) -> DistinguishedName:
         certificate = self.peer_certificate
-        return from_certificate(_pairs(certificate.get("subject", ())), str(certificate.get("serialNumber", "")))
+        return from_certificate(_name_pairs(certificate.get("subject", ())), str(certificate.get("serialNumber", "")))
 
     def peer_issuer(self) -> DistinguishedName:
-        return from_certificate(_pairs(self.peer_certificate.get("issuer", ())))
+        return from_certificate(_name_pairs(self.peer_certificate.get("issuer", ())))
 
     def _receive_handshake(self, data: bytes) -> bytes:
         """Hand over the handshake in pieces, and give back what came behind the piece that completed it."""
@@ -282,10 +282,10 @@ class TlsStream:
             else:
                 self._incoming.write(piece)
             if self._object is not None:
-                self._shake()
+                self._do_handshake()
         return data[at:] if self.is_ready else b""
 
-    def _keep(self, data: bytes) -> None:
+    def _keep_leftover(self, data: bytes) -> None:
         """Bytes behind the peer's end: the beginning of a handshake at most, which waits for an answer."""
         if self._incoming.pending + len(data) > HANDSHAKE_BYTES_MAX:
             raise TlsFailed(_FAILED, "AMQ9620E: the other side goes on behind the end of its conversation.")
@@ -297,31 +297,31 @@ class TlsStream:
             if not hello.is_complete:
                 return
             if hello.server_name:
-                self.channel_name = _channel(hello.server_name)
+                self.channel_name = _channel_of(hello.server_name)
             context = self._rules.context(self.channel_name)
         except ClientHelloError as error:
-            self._tell(ALERT_DECODE_ERROR)
+            self._send_alert(ALERT_DECODE_ERROR)
             raise TlsFailed(_FAILED, f"AMQ9620E: {error}.", ALERT_DECODE_ERROR) from None
         except TlsFailed as failure:
-            self._tell(failure.alert)
+            self._send_alert(failure.alert)
             raise
         self._hello = None
         self._object = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._incoming.write(hello.data)
 
-    def _tell(self, alert: int) -> None:
+    def _send_alert(self, alert: int) -> None:
         """A fatal alert in plain, as it has to be before there are keys."""
         self._outgoing.write(bytes((21, 3, 3, 0, 2, 2, alert)))
 
-    def _shake(self) -> None:
+    def _do_handshake(self) -> None:
         assert self._object is not None
         try:
             self._object.do_handshake()
         except ssl.SSLWantReadError:
             return
         except ssl.SSLError as error:
-            raise _failure(error) from None
-        self._is_shaken = True
+            raise _translate_error(error) from None
+        self._is_handshake_done = True
         used = self._object.cipher()
         self._suite = used[0] if used is not None else ""
         self._version = self._object.version() or ""
@@ -348,12 +348,12 @@ class TlsStream:
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             self.is_ended_by_peer = True
         except ssl.SSLError as error:
-            raise _failure(error) from None
+            raise _translate_error(error) from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @final
-class _SameAgain(TlsRules):
+class _SuccessorRules(TlsRules):
     """Rules for a successor."""
 
     def __init__(self, context: ssl.SSLContext, before: TlsStream) -> None:
@@ -385,19 +385,19 @@ class _SameAgain(TlsRules):
             )
 
 
-def _channel(name: str) -> str:
+def _channel_of(name: str) -> str:
     try:
         return channel_name(name)
     except ValueError as error:
         raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: {error}.", ALERT_UNRECOGNIZED_NAME) from None
 
 
-def _pairs(name: Any) -> list[tuple[str, str]]:
+def _name_pairs(name: Any) -> list[tuple[str, str]]:
     """The pairs of a name as `ssl` shows it: a tuple of tuples of pairs."""
     return [(str(pair[0]), str(pair[1])) for part in name for pair in part]
 
 
-def _failure(error: ssl.SSLError) -> TlsFailed:
+def _translate_error(error: ssl.SSLError) -> TlsFailed:
     """What an error of OpenSSL means to somebody who runs channels."""
     # Not every error of OpenSSL has one, whatever the type says.
     given: object = getattr(error, "reason", None)
@@ -409,7 +409,7 @@ def _failure(error: ssl.SSLError) -> TlsFailed:
     if why in _ALERTS:
         reason, text = _ALERTS[why]
         return TlsFailed(reason, text)
-    if why in _OUR_ERRORS:
-        return TlsFailed(_FAILED, _OUR_ERRORS[why])
+    if why in _LOCAL_ERRORS:
+        return TlsFailed(_FAILED, _LOCAL_ERRORS[why])
     detail = why.replace("_", " ").lower() or str(error)
     return TlsFailed(_FAILED, f"AMQ9620E: the TLS layer failed: {detail}.")

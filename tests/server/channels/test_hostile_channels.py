@@ -467,7 +467,7 @@ def test_who_only_pings_makes_way_for_others(bench: ChannelBench) -> None:
     bench.turn(3)
     answers, closed = read_all(pinging)
     assert closed
-    assert "Others need the place" in farewell(answers)
+    assert "The slot of this idle connection is needed" in farewell(answers)
     assert types(bench.say(running, message(QUEUE), confirm())[0]) == [wire.CHANNEL_CONFIRM | 128]
     bench.leave(pinging, running)
     check_nothing_left(bench)

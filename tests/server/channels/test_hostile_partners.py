@@ -174,7 +174,7 @@ class TlsPeer:
         try:
             data = self.sock.recv(1 << 16)
             self.closed = not data
-            self._reader.feed(self.stream.received(data))
+            self._reader.feed(self.stream.receive_data(data))
         except BlockingIOError:
             pass
         except (ConnectionError, TlsFailed):

@@ -140,20 +140,20 @@ def test_cipher_specs_that_do_not_meet(original: Path) -> None:
     failure = refusal(lambda: shake_hands(one, two))
     assert failure.reason == MQRC_SSL_INITIALIZATION_ERROR
     assert "AMQ9616E" in failure.text
-    assert "AMQ9616E" in refusal(lambda: one.received(two.take_output())).text
+    assert "AMQ9616E" in refusal(lambda: one.receive_data(two.take_output())).text
 
 
 def test_the_remote_queue_manager_says_what_is_wrong_with_the_channel(original: Path) -> None:
     pair = Pair(original)
     one, two = pair.one.client_stream(ChannelTls("OTHER", ANY)), pair.two.stream()
     assert "there is no channel OTHER" in refusal(lambda: shake_hands(one, two)).text
-    failure = refusal(lambda: one.received(two.take_output()))
+    failure = refusal(lambda: one.receive_data(two.take_output()))
     assert failure.reason == MQRC_UNKNOWN_CHANNEL_NAME
     assert "the remote queue manager has no such channel" in failure.text
     pair.receives(cipher_spec="")
     one, two = pair.one.client_stream(pair.sending), pair.two.stream()
     assert "AMQ9635E" in refusal(lambda: shake_hands(one, two)).text
-    assert "has no CipherSpec (SSLCIPH)" in refusal(lambda: one.received(two.take_output())).text
+    assert "has no CipherSpec (SSLCIPH)" in refusal(lambda: one.receive_data(two.take_output())).text
 
 
 @pytest.mark.parametrize("spec", ["", "NONE_SUCH", "TRIPLE_DES_SHA_US"])
@@ -220,7 +220,7 @@ def test_a_refresh_takes_new_certificates_for_those_who_connect(place: Path) -> 
     pair.one.refresh()
     assert pair.connect()[1].peer_subject().values("CN") == ["QM1 renewed"]
     one.encrypt(b"still here")
-    assert two.received(one.take_output()) == b"still here"
+    assert two.receive_data(one.take_output()) == b"still here"
 
 
 def test_a_refresh_with_bad_files_keeps_what_connects(place: Path) -> None:

@@ -107,7 +107,7 @@ def test_heartbeats_keep_a_link_and_their_absence_ends_it(wire_bench: WireBench)
     wire_bench.later(20_100)
     assert peer.answers() == []
     assert peer.closed
-    assert "no sign of life" in link.close_reason
+    assert "no heartbeat reply" in link.close_reason
     wire_bench.check_nothing_left()
 
 
@@ -171,7 +171,7 @@ def test_who_does_not_connect_is_let_go_with_and_without_heartbeats(wire_bench: 
         wire_bench.later(6_000)
         reason, text = farewell(peer)
         assert reason == MQRC_CHANNEL_NOT_AVAILABLE
-        assert "Nobody connected" in text
+        assert "No application connected" in text
     wire_bench.check_nothing_left()
 
 

@@ -142,7 +142,7 @@ def test_specs_that_do_not_meet(original: TestCertificates, server_spec: str, cl
     assert failure.reason == MQRC_SSL_INITIALIZATION_ERROR
     assert "AMQ9616E" in failure.text
     # The client hears of it as well.
-    assert "AMQ9616E" in refusal(lambda: client.received(server.take_output())).text
+    assert "AMQ9616E" in refusal(lambda: client.receive_data(server.take_output())).text
 
 
 def test_an_rsa_certificate_does_not_do_for_ecdsa(original: TestCertificates) -> None:
@@ -157,14 +157,14 @@ def test_a_channel_that_is_not_there(original: TestCertificates) -> None:
     client, server = here.client(ANY).stream("OTHER"), here.contexts.stream()
     failure = refusal(lambda: shake_hands(client, server))
     assert (failure.reason, failure.text) == (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9519E: there is no channel OTHER.")
-    assert refusal(lambda: client.received(server.take_output())).reason == MQRC_UNKNOWN_CHANNEL_NAME
+    assert refusal(lambda: client.receive_data(server.take_output())).reason == MQRC_UNKNOWN_CHANNEL_NAME
 
 
 def test_a_channel_without_a_cipher_spec(original: TestCertificates) -> None:
     here = world(original, "")
     client, server = here.client(ANY).stream(NAME), here.contexts.stream()
     assert "AMQ9635E" in refusal(lambda: shake_hands(client, server)).text
-    assert "has no CipherSpec" in refusal(lambda: client.received(server.take_output())).text
+    assert "has no CipherSpec" in refusal(lambda: client.receive_data(server.take_output())).text
 
 
 def test_a_channel_with_a_spec_that_is_refused(original: TestCertificates) -> None:
@@ -180,7 +180,7 @@ def test_a_client_without_a_certificate(original: TestCertificates, spec: str) -
     client, server = here.client(spec, **anonymous).stream(NAME), here.contexts.stream()
     assert "AMQ9637E" in refusal(lambda: shake_hands(client, server)).text
     with pytest.raises(TlsFailed):
-        client.received(server.take_output())
+        client.receive_data(server.take_output())
     _, server = world(original, spec, client_authentication="OPTIONAL").connect(spec, **anonymous)
     assert not server.has_certificate
     assert str(server.peer_subject()) == ""
@@ -258,7 +258,7 @@ def test_no_repository(original: TestCertificates, tmp_path: Path) -> None:
     here.settings = RepositorySettings("QM1", tmp_path)
     client, server = here.client(ANY).stream(NAME), here.contexts.stream()
     assert "AMQ9657E" in refusal(lambda: shake_hands(client, server)).text
-    assert "its error log says why" in refusal(lambda: client.received(server.take_output())).text
+    assert "its error log says why" in refusal(lambda: client.receive_data(server.take_output())).text
     assert "no channel uses TLS yet" in here.contexts.refresh()
     # It is looked for again when the next client comes.
     shutil.copytree(original.manager, tmp_path / "key")
@@ -285,7 +285,7 @@ def test_a_refresh_takes_new_certificates_and_leaves_connections_alone(made: Tes
     assert here.contexts.refresh() == f"2 certificates loaded from {made.manager}."
     assert here.connect(ANY)[0].peer_subject().values("CN") == ["QM1 renewed"]
     client.encrypt(b"still here")
-    assert server.received(client.take_output()) == b"still here"
+    assert server.receive_data(client.take_output()) == b"still here"
     assert str(client.peer_subject()) == str(before)
 
 
@@ -364,7 +364,7 @@ def test_a_revoked_client(made: TestCertificates) -> None:
     failure = refusal(lambda: shake_hands(client, server))
     assert failure.reason == MQRC_SSL_CERTIFICATE_REVOKED
     assert "certificate revoked" in failure.text
-    assert refusal(lambda: client.received(server.take_output())).reason == MQRC_SSL_CERTIFICATE_REVOKED
+    assert refusal(lambda: client.receive_data(server.take_output())).reason == MQRC_SSL_CERTIFICATE_REVOKED
 
 
 def expired(made: TestCertificates, directory: Path, label: str) -> None:

@@ -387,7 +387,7 @@ class BlockingLink(WritingLink):
         """Decrypt received bytes. TLS's own output is sent where frames are, so that records keep their order."""
         self.writer.tls_lock.acquire()
         try:
-            plain = tls.received(data)
+            plain = tls.receive_data(data)
             self.writer.has_tls_output = tls.has_output
         except TlsFailed as failure:
             raise MalformedFrame(failure.text) from None

@@ -198,9 +198,9 @@ def _start_tls(connected: socket.socket, rules: ClientTls, channel: str, peer: s
         while not stream.is_ready:
             data = connected.recv(RECEIVE_BYTES)
             if not data:
-                stream.ended()
+                stream.receive_eof()
             try:
-                plain = stream.received(data)
+                plain = stream.receive_data(data)
             finally:
                 connected.sendall(stream.take_output())
             if plain:
@@ -252,7 +252,7 @@ def _receive_hello_reply(connected: socket.socket, tls: TlsStream | None, reader
         data = connected.recv(RECEIVE_BYTES)
         if not data:
             raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} closed the connection without an answer.")
-        reader.feed(tls.received(data) if tls is not None else data)
+        reader.feed(tls.receive_data(data) if tls is not None else data)
     payload = reader.buffer[reader.start : reader.end]
     if reader.type == FAREWELL:
         reason, text = decode_reason(PayloadReader(payload))

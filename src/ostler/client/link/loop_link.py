@@ -307,7 +307,7 @@ class LoopLink(Link, asyncio.Protocol):
 
     def _decrypt(self, data: bytes, tls: TlsStream) -> bytes:
         was_ready = tls.is_ready
-        plain = tls.received(data)
+        plain = tls.receive_data(data)
         self._send_tls_output()
         if tls.is_ready and not was_ready:
             self._schedule_flush()

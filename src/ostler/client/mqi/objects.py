@@ -34,7 +34,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.pmo import MQPMO
-from ostler.server.verbs.opened_objects import make_open_reply, make_open_request
+from ostler.server.verbs.objects import make_open_reply, make_open_request
 from ostler.wire.object_frames import OpenArguments
 from ostler.wire.object_frames import OpenReply as Description
 

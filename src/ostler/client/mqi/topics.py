@@ -15,7 +15,7 @@ from ostler.engine.core import Engine
 from ostler.engine.pubsub.subscribe import request_publications, subscribe
 from ostler.model.constants import MQCC_OK, MQHO_UNUSABLE_HOBJ, MQRC_NONE
 from ostler.model.errors import MQError
-from ostler.server.verbs import opened_subscriptions
+from ostler.server.verbs import topics as topic_verbs
 from ostler.wire.subscribe_frames import SubscribeReply
 
 Subscription = tuple[int, int, int, int]
@@ -30,8 +30,8 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         asked = subscribe_arguments(sd, hobj)
 
         def verb(engine: Engine) -> tuple[SubscribeReply, int, int]:
-            made = subscribe(engine, connection, opened_subscriptions.make_subscribe_request(connection, asked))
-            return opened_subscriptions.make_subscribe_reply(made), made.warning, connection.after_lsn
+            made = subscribe(engine, connection, topic_verbs.make_subscribe_request(connection, asked))
+            return topic_verbs.make_subscribe_reply(made), made.warning, connection.after_lsn
 
         found, reason, lsn = retry_when_log_full(bound, verb)
         wait_durable(bound, lsn)

@@ -64,7 +64,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.queue_manager import QueueManager
-from ostler.server.verbs.opened_subscriptions import make_subscribe_reply, make_subscribe_request
+from ostler.server.verbs.topics import make_subscribe_reply, make_subscribe_request
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments, SubscribeReply
 
 T = TypeVar("T")

@@ -32,7 +32,7 @@ from ostler.lab.runner.contract import (
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import PROBE
 from ostler.lab.store.rows import OperationRow
-from ostler.server.net.link_status import raise_descriptor_limit
+from ostler.server.storage.descriptor_budget import raise_limit
 
 _END_SECONDS_MAX: Final = 5.0
 
@@ -78,7 +78,7 @@ class LimitProbes:
         self._drivers = drivers
         self._loads: dict[str, Load] = {}
         # Servers and drivers inherit the limit, and have a connection for each client.
-        raise_descriptor_limit()
+        raise_limit()
 
     def contestants(self, specs: Mapping[int, LoadSpec]) -> list[Contestant]:
         """Return the limits of loads, given by step: those of the network, and those of a log where messages are

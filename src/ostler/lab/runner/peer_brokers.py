@@ -23,7 +23,7 @@ from ostler.lab.peers.registry import KnownPeer, PeerStatus
 from ostler.lab.runner.contract import Contestant, ContestantKind
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import PEER
-from ostler.server.net.link_status import raise_descriptor_limit
+from ostler.server.storage.descriptor_budget import raise_limit
 
 KINDS: Final = (REQUEST_REPLY, ONE_WAY, PUBLISH)
 _JETSTREAM_TITLE: Final = "NATS JetStream"
@@ -145,7 +145,7 @@ class PeerBrokers:
         self._brokers: dict[tuple[str, bool], Peer] = {}
         self.absent: dict[str, str] = {}
         # Brokers inherit the limit, and some use it as their maximum number of connections.
-        raise_descriptor_limit()
+        raise_limit()
 
     def __enter__(self) -> PeerBrokers:
         return self

@@ -20,7 +20,7 @@ from ostler.lab.runner.queue_managers.channel_wiring import Wiring
 from ostler.lab.runner.queue_managers.relay import Relay, RelayFailed
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import FAR, LABORATORY, NEAR, PEER, role_at
-from ostler.server.net.link_status import raise_descriptor_limit
+from ostler.server.storage.descriptor_budget import raise_limit
 
 ENTRANT: Final = Contestant(
     "RabbitMQ, shovel",
@@ -40,7 +40,7 @@ class ShovelPeer:
     def __init__(self, scratch: Path, lines: Sequence[tuple[bool, int]], shovels: int) -> None:
         """Start the nodes. Raises PeerUnavailable and RelayFailed."""
         # Nodes inherit the limit, and use it as their maximum number of connections.
-        raise_descriptor_limit()
+        raise_limit()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
         try:

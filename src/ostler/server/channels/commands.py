@@ -34,7 +34,6 @@ from ostler.server.channels.outbound import ConnectAttempt
 from ostler.server.channels.service import ChannelService
 from ostler.server.channels.status import all_statuses
 from ostler.server.net.link import ServerLink
-from ostler.server.net.link_keys import begin_tls
 from ostler.server.tls.contexts import ChannelTls, TlsContexts
 from ostler.wire.channel_frames import (
     PING_BYTES_MAX,
@@ -230,7 +229,7 @@ class ChannelCommands:
             channels.reactor.add(link)
             asked = ChannelTls.of(definition)
             if asked.cipher_spec:
-                begin_tls(link, self._tls.client_stream(asked))
+                link.start_tls(self._tls.client_stream(asked))
         except (TlsFailed, OSError) as error:
             agent.finish(EndReason.RETRYABLE, 0, str(error))
             return

@@ -15,7 +15,6 @@ from ostler.channel.sender import SendingEnd
 from ostler.engine.connection import Connection
 from ostler.server.net.link import CLOSING, NEW, ServerLink
 from ostler.server.net.link_agent import LinkAgent
-from ostler.server.net.link_keys import rekey
 from ostler.wire.channel_frames import XQH_BYTES, ChannelHello
 from ostler.wire.frames import CHANNEL_HELLO
 
@@ -194,7 +193,7 @@ class LinkChannelPort(ChannelPort):
         self.reactor.handler.make_room(self.agent.on_room_made)
 
     def rekey(self) -> None:
-        rekey(self.link)
+        self.link.rekey()
 
     def traffic_bytes(self) -> i64:
         link = self.link

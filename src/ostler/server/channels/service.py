@@ -79,7 +79,6 @@ from ostler.server.channels.monitoring import start_monitoring
 from ostler.server.channels.outbound import OutboundConnector
 from ostler.server.channels.settings import check_exits
 from ostler.server.net.link import ServerLink
-from ostler.server.net.link_keys import begin_tls
 from ostler.server.net.outgoing_sockets import keep_alive_seconds
 from ostler.server.rate_limited_log import RateLimitedLog, printable
 from ostler.server.security.os_users import user_name
@@ -309,7 +308,7 @@ class ChannelService(ChannelAgentHandler):
             self.reactor.add(link)
             asked = ChannelTls.of(instance.definition)
             if asked.cipher_spec:
-                begin_tls(link, self._tls.client_stream(asked))
+                link.start_tls(self._tls.client_stream(asked))
         except (TlsFailed, OSError) as error:
             agent.finish(EndReason.PERMANENT, 0, str(error))
             return

@@ -1,8 +1,8 @@
-"""Connections that come in by listeners: taken, or turned away when there is no room or the address is blocked.
+"""Accepts connections on listeners, and refuses them when there are no free slots or the address is blocked.
 
-Places are descriptors, and shared out (`descriptor_budget`): the local socket has some that no listener can use up, the
-last of them for commands only. Strangers, by whose sockets nobody was let in yet, may have a quarter of the places of
-listeners; for a newcomer the oldest one of those that say nothing makes way.
+A slot is a descriptor of the budget (`descriptor_budget.py`). The local socket has slots that no listener can use up,
+the last of them for commands only. Unadmitted links, on which no user is authenticated yet, may take a quarter of the
+slots of listeners; for another connection the oldest of them that is silent is closed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import struct
+from collections.abc import Callable
 from itertools import islice
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Final
 
 from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE, MQRC_MAX_CONNS_LIMIT_REACHED
 from ostler.server.net.link import CLOSING, ServerLink
-from ostler.server.net.link_status import raise_descriptor_limit
 from ostler.server.net.listeners import ListenerSocket
-from ostler.server.net.new_links import new_link
+from ostler.server.net.reactor import Reactor
 from ostler.server.net.timers import Timer
-from ostler.server.storage.descriptor_budget import descriptor_budget
+from ostler.server.security.os_users import user_name
+from ostler.server.storage.descriptor_budget import descriptor_budget, raise_limit
 from ostler.wire.frames import FAREWELL, frame
 from ostler.wire.replies import reason_payload
 
@@ -33,22 +35,23 @@ _QUEUE_FILES_KEPT: Final = 512
 _UNADMITTED_SHARE: Final = 4
 _UNADMITTED_MIN: Final = 4
 _UNADMITTED_MAX: Final = 1024
-_EVICTION_CANDIDATES_MAX: Final = 64  # looked at to find one that makes way
+_EVICTION_CANDIDATES_MAX: Final = 64  # links that are examined to find one to evict
 _SILENT_MS: Final = 100
-_PAUSE_MS: Final = 50  # before connections are taken again by a listener that could not
+_PAUSE_MS: Final = 50  # before a listener without free slots is served again
 _IDLE_MS: Final = 60_000  # by then a client has connected
-_EVICTION_PAUSE_MS: Final = 1_000  # between two looks at all links
+_EVICTION_PAUSE_MS: Final = 1_000  # between two scans of all links
+_CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Acceptor:
-    """On the reactor's thread, under the engine's lock."""
+    """Accepts connections. Used on the reactor's thread, under the engine's lock."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self.reactor = server.reactor
         log = server.manager.settings.log
-        budget = descriptor_budget(raise_descriptor_limit(), log.primary_files + log.secondary_files)
-        # Where there are very many descriptors, queue files lend most of theirs: one that is not open can be opened.
+        budget = descriptor_budget(raise_limit(), log.primary_files + log.secondary_files)
+        # Where there are very many descriptors, queue files lend most of theirs: a closed queue file can be reopened.
         self.links_max = budget.links + max(budget.queue_files - _QUEUE_FILES_KEPT, 0)
         self._budget = budget
         self._borrowed = 0
@@ -61,6 +64,7 @@ class Acceptor:
         self._next_purge_ms = 0
 
     def open(self) -> None:
+        """Reserve the descriptor with which connections are refused when there is no other one left."""
         self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def close(self) -> None:
@@ -69,13 +73,13 @@ class Acceptor:
             self._reserve = -1
 
     def accept(self, listener: ListenerSocket) -> None:
-        """Connections wait on a listening socket: take some of them."""
+        """Accept a bounded number of the connections that wait on a listening socket."""
         end_ns = monotonic_ns() + _ACCEPT_NS_MAX
         for number in range(_ACCEPTS_MAX):
             if number > 0 and monotonic_ns() > end_ns:
                 return
             if not listener.is_local and self._is_unadmitted_full() and not self._evict_one():
-                self._pause(listener)  # those who came before are being served
+                self._pause(listener)  # the unadmitted links are all being served
                 return
             try:
                 sock, address = listener.sock.accept()
@@ -90,7 +94,7 @@ class Acceptor:
             if not self._has_slot(listener):
                 self.evict_idle()
                 self._refuse(
-                    sock, f"{len(self.reactor.links)} connections are open, which is all this process may have"
+                    sock, f"{len(self.reactor.links)} connections are open, which is the maximum of this process"
                 )
                 continue
             try:
@@ -102,15 +106,15 @@ class Acceptor:
                 else:
                     self._unadmitted[link] = None
             except OSError as error:
-                # It may be gone already, or the kernel is short of something.
+                # The peer may have closed it already, or the kernel lacks a resource.
                 self._server.notes.write(
-                    "accept", f"AMQ9208E: A connection could not be taken: {error.strerror or error}."
+                    "accept", f"AMQ9208E: A connection could not be accepted: {error.strerror or error}."
                 )
                 self.reactor.links.pop(sock.fileno(), None)
                 sock.close()
 
     def _borrow_descriptors(self) -> None:
-        """Have queue files closed whose descriptors links use now."""
+        """Close queue files whose descriptors are used by links now."""
         borrowed = max(min(len(self.reactor.links), self.links_max) - self._budget.links, 0)
         if borrowed != self._borrowed:
             self._borrowed = borrowed
@@ -120,7 +124,7 @@ class Acceptor:
                 pass
 
     def _has_slot(self, listener: ListenerSocket) -> bool:
-        """Whether there is a descriptor for one more, if need be that of a stranger who says nothing."""
+        """Return True if there is a slot for another link, if necessary after evicting one."""
         most = self.local_max if listener.is_local else self.links_max
         while len(self.reactor.links) >= most:
             if not self._evict_one():
@@ -128,50 +132,50 @@ class Acceptor:
         return True
 
     def _is_unadmitted_full(self) -> bool:
-        """Whether as many strangers are there as there may be."""
+        """Return True if there are as many unadmitted links as may be."""
         if len(self._unadmitted) < self.unadmitted_max:
             return False
         now = self.reactor.now_ms
         if now >= self._next_purge_ms:
-            # Those who were let in meanwhile are found out now and then, and not for each newcomer.
+            # Links that were admitted meanwhile are removed from time to time, not for each connection.
             self._next_purge_ms = now + _PAUSE_MS
             for link in [each for each in self._unadmitted if not _is_unadmitted(each)]:
                 del self._unadmitted[link]
         return len(self._unadmitted) >= self.unadmitted_max
 
     def forget(self, link: ServerLink) -> None:
-        """A link is closed."""
+        """Remove a closed link from the unadmitted ones."""
         self._unadmitted.pop(link, None)
 
     def _evict_one(self) -> bool:
-        """Let the oldest stranger go of those whose turn it is to say something. False when there is none."""
+        """Close the oldest unadmitted link whose peer is silent. Return False if there is none."""
         before = self.reactor.now_ms - _SILENT_MS
-        looked_at = 0
+        examined = 0
         for link in list(islice(self._unadmitted, _EVICTION_CANDIDATES_MAX)):
-            if looked_at >= _EVICTION_CANDIDATES_MAX or link.started_ms > before:
+            if examined >= _EVICTION_CANDIDATES_MAX or link.started_ms > before:
                 return False
             if not _is_unadmitted(link):
                 del self._unadmitted[link]
                 continue
-            looked_at += 1
+            examined += 1
             if not self._server.is_considering(link) and _is_silent(link):
                 del self._unadmitted[link]
-                link.close("others needed its place, and nothing had come from it")
+                link.close("evicted: its slot was needed, and nothing had been received")
                 self._server.notes.write(
-                    "evicted", "AMQ9513E: Connections that say nothing are ended: others need their places."
+                    "evicted", "AMQ9513E: Silent connections are closed, because others need their slots."
                 )
                 return True
         return False
 
     def _pause(self, listener: ListenerSocket) -> None:
-        """Take nobody by a listener for a moment. The kernel keeps who comes; this thread does not turn in vain."""
+        """Do not accept on a listener for a moment. The kernel queues connections, and the reactor does not spin."""
         fd = listener.sock.fileno()
         if fd in self.reactor.listening:
             self.reactor.unlisten(fd)
             self.reactor.wheel.add(_ResumeListener(self, listener), self.reactor.now_ms + _PAUSE_MS)
 
     def evict_idle(self) -> None:
-        """There is no room: those who came some time ago and are nobody's connection make way for others."""
+        """Close the links that have been open for _IDLE_MS without a connection or a channel: slots are needed."""
         now = self.reactor.now_ms
         if now < self._next_eviction_ms:
             return
@@ -180,14 +184,16 @@ class Acceptor:
         for link in list(self.reactor.links.values()):
             is_idle = not link.conversations and _has_no_channel(link) and not self._server.is_considering(link)
             if is_idle and not link.is_local and link.started_ms < before:
-                link.send_farewell(MQRC_CHANNEL_NOT_AVAILABLE, "Others need the place, and nothing was connected.")
+                link.send_farewell(
+                    MQRC_CHANNEL_NOT_AVAILABLE, "The slot of this idle connection is needed: no application connected."
+                )
 
     def _is_blocked(self, address: str) -> bool:
-        """Whether BLOCKADDR turns an address away before it has said anything."""
+        """Return True if BLOCKADDR refuses an address before anything is read from it."""
         decision = self._server.admission.blocked_address(address)
         if decision is None:
             return False
-        verb = "is turned away" if decision.is_refused else "would be turned away, but for WARN(YES)"
+        verb = "is refused" if decision.is_refused else "would be refused without WARN(YES)"
         self._server.notes.write(f"blocked {address}", f"AMQ9778E: A connection from {address} {verb}: {decision.why}.")
         return decision.is_refused
 
@@ -200,7 +206,7 @@ class Acceptor:
                 "reserve", "AMQ9513E: Connections wait: the queue manager has no descriptors left."
             )
             self._pause(listener)
-        # One descriptor was kept for this: it lets the application be told.
+        # With the reserved descriptor the connection is accepted and refused with a reason.
         if self._reserve >= 0:
             os.close(self._reserve)
             self._reserve = -1
@@ -228,7 +234,7 @@ class Acceptor:
 
 
 class _ResumeListener(Timer):
-    """The end of a listener's pause."""
+    """Ends the pause of a listener."""
 
     def __init__(self, acceptor: Acceptor, listener: ListenerSocket) -> None:
         super().__init__()
@@ -241,20 +247,51 @@ class _ResumeListener(Timer):
             self._acceptor.reactor.listen(fd)
 
 
+def new_link(
+    reactor: Reactor,
+    listener: ListenerSocket,
+    sock: socket.socket,
+    address: object,
+    is_administrator: Callable[[str], bool],
+) -> ServerLink:
+    """Return the link of an accepted socket, with the peer's user if it is local.
+
+    Raises OSError when the peer has closed it already, or the kernel lacks a resource.
+    """
+    sock.setblocking(False)
+    if isinstance(address, tuple):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        # An IPv4 address that came through an IPv6 socket is shown as IPv4.
+        short = address[0].removeprefix("::ffff:")
+        where = f"{address[0] if ':' in short else short}({address[1]})"
+    else:
+        where = "local"
+    link = ServerLink(reactor, sock, where, listener.is_local)
+    if sock.family == socket.AF_UNIX:
+        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        process, uid, _ = _CREDENTIALS.unpack(raw)
+        link.process_id = process
+        link.uid = uid
+        link.user = user_name(uid)
+        link.is_owner = uid == os.getuid() or is_administrator(link.user)
+    return link
+
+
 def _is_unadmitted(link: ServerLink) -> bool:
-    """Whether nobody was let in by a link that is there, neither an application nor a channel."""
+    """Return True for a link that is open without an authenticated user and without a channel."""
     return link.state < CLOSING and not link.is_admitted and _has_no_channel(link)
 
 
 def _is_silent(link: ServerLink) -> bool:
-    """Whether nothing has come by a link that is not read yet."""
+    """Return True if the socket has nothing to read."""
     try:
         return not link.sock.recv(1, socket.MSG_PEEK)
-    except OSError:  # there is nothing, or nobody
+    except OSError:  # nothing to read, or the peer is gone
         return True
 
 
 def _has_no_channel(link: ServerLink) -> bool:
-    """Whether no channel runs by a link. One that only answers pings does not."""
+    """Return True if no channel instance uses a link. A link that only answers pings has none."""
     agent = link.agent
     return agent is None or not agent.has_instance()

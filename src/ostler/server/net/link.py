@@ -1,6 +1,7 @@
-"""One socket of an application: bytes in, frames to conversations; replies out, with limits on both ways.
+"""The server side of one connection: bytes from the socket become frames for conversations or a channel agent, and
+replies become bytes, within limits in both directions.
 
-A link belongs to the reactor's thread and is used under the engine's lock, except `flush`, which only sends.
+A link belongs to the reactor's thread. Its methods need the engine's lock, except `flush`, which only sends.
 """
 
 from __future__ import annotations
@@ -23,13 +24,12 @@ from ostler.model.constants import (
     MQRC_UNEXPECTED_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.server.net.link_heart import feel_heart, heart_answered, watch_heart
-from ostler.server.net.link_keys import renew
 from ostler.server.net.link_limits import (
     ADMISSION_TIMEOUT_MS,
     COSTLY_UNITS,
     FAREWELL_TIMEOUT_MS,
     FLUSH_BYTES_MAX,
+    HEARTBEAT_TIMEOUT_MS,
     HELLO_TIMEOUT_MS,
     OUT_HIGH_BYTES,
     OUT_LOW_BYTES,
@@ -38,6 +38,7 @@ from ostler.server.net.link_limits import (
     UNADMITTED_FRAME_BYTES,
 )
 from ostler.server.net.timers import Timer
+from ostler.wire.client_hello import HANDSHAKE_RECORD
 from ostler.wire.connect_frames import decode_connect, decode_hello
 from ostler.wire.frames import (
     CANCEL,
@@ -77,29 +78,29 @@ if TYPE_CHECKING:
     from ostler.server.net.reactor import Reactor
 
 # States of a link.
-NEW: Final = 0  # nothing agreed yet
+NEW: Final = 0  # before HELLO is answered
 OPEN: Final = 1
-CLOSING: Final = 2  # a last word is being sent
+CLOSING: Final = 2  # output is being flushed before the socket is closed
 CLOSED: Final = 3
 
-NO_MEMORY: Final = "The queue manager has no memory for this. Try again later, or let it have more."
-_TLS_RECORD: Final = 0x16
-_HANDLED_BETWEEN: Final = 3  # requests of one link between two looks at the time, less one
-# Requests whose answers may be messages.
-_MESSAGES_FOLLOW: Final = frozenset({GET, GET_ANY, STREAM, CREDIT})
+NO_MEMORY: Final = "The queue manager has not enough memory for this request. Retry later, or give it more memory."
+_CLOCK_MASK: Final = 3  # the time is read at every fourth request of one link
+# Requests that may be answered with messages.
+_MAY_RETURN_MESSAGES: Final = frozenset({GET, GET_ANY, STREAM, CREDIT})
 _PARTIAL_PAYLOADS_MAX: Final = 64
 
 
 @final
 class ServerLink(Timer):
+    """One accepted or outgoing connection. Its timer watches for HELLO, admission, heartbeats and the last flush."""
+
     def __init__(self, reactor: Reactor, sock: socket.socket, address: str, is_local: bool) -> None:
         super().__init__()
         self.reactor = reactor
         self.sock = sock
         self.fd: i64 = sock.fileno()
         self.address = address
-        self.is_local = is_local  # on the queue manager's own socket: who is there is known from the kernel
-        self.listener: str = ""
+        self.is_local = is_local  # on the queue manager's own socket: the kernel reports the peer's user
         self.user: str = ""
         self.uid: i64 = -1
         self.is_owner = False
@@ -120,33 +121,33 @@ class ServerLink(Timer):
         self.partial_payloads: dict[tuple[int, int], IncomingPayload] = {}
         self.out: list[bytes] = []
         self.out_bytes: i64 = 0
-        self.unsent: bytes = b""  # on its way to the socket, under TLS encrypted
+        self.unsent: bytes = b""  # about to be sent; encrypted under TLS
         self.large: list[OutgoingPayload] = []
-        self.large_bytes: i64 = 0  # still to be cut into segments, those that wait for the log included
-        self.large_replies: i64 = 0  # that are kept until they are sent, those that wait for the log included
-        self.outgoing_bytes: i64 = 0  # of their bodies
-        self.incoming_bytes: i64 = 0  # of payloads that have come in part
-        self.counted_bytes: i64 = 0  # of single frames both ways, as counted last
-        self.is_throttled = False  # its waiting gets take nothing until it has read what it was sent
-        self.waits_for_memory = False  # a request of it waits until others hold less
-        self.waits_for_log = False  # the long message that it brings waits until others are written
-        self.progress_bytes: i64 = 0  # sent and received in all, when it was last seen to move
+        self.large_bytes: i64 = 0  # of large replies, not cut into segments yet; gated ones included
+        self.large_replies: i64 = 0  # not completely sent; gated ones included
+        self.outgoing_bytes: i64 = 0  # of the bodies of large replies
+        self.incoming_bytes: i64 = 0  # of partial payloads
+        self.counted_bytes: i64 = 0  # of single frames in both directions, at the last count
+        self.is_throttled = False  # its waiting gets take no messages until the application has read its replies
+        self.waits_for_memory = False  # a request waits until other links hold less memory
+        self.waits_for_log = False  # its long message waits until earlier ones are written to the log
+        self.progress_bytes: i64 = 0  # sent and received in total at the last progress
         self.progress_ms: i64 = 0
-        self.gated: i64 = 0  # replies that wait for the log
-        self.gated_bytes: i64 = 0  # of those in one frame
-        self.awaiting_drain: list[WaitingRequest] = []  # streams that wait for the application to read
+        self.gated: i64 = 0  # replies that wait for the log (`GatedReply`)
+        self.gated_bytes: i64 = 0  # of gated replies of one frame
+        self.awaiting_drain: list[WaitingRequest] = []  # until the application has read
         self.is_dirty = False
-        self.is_waiting = False  # for the socket to take more
-        self.is_paused = False  # nothing is read from it
-        self.is_admitted = is_local  # somebody was let in by it
-        self.is_for_commands = False  # it took a place that is kept for runmqsc, endmqm and the like
-        self.is_quiescing = False  # its channel was stopped; it ends with its last conversation
-        self.is_deferred = False  # a request of it waits for log space; what comes behind it has to wait too
-        self.is_costly = False  # its requests take long: it has them done as far as the share of a pass goes
-        self.is_fast = False  # it is in the fast lane (`slow_lane`)
-        self.quick_in_a_row: i64 = 0  # so often its requests were handled quickly
-        self.mask: i64 = 0  # what the reactor's epoll watches
-        self.pending: i64 = 0
+        self.is_waiting = False  # for the socket to become writable
+        self.is_paused = False  # the socket is not read
+        self.is_admitted = is_local  # a user was authenticated on it
+        self.is_for_commands = False  # it uses a slot that is reserved for runmqsc, endmqm and other commands
+        self.is_quiescing = False  # its channel was stopped: it closes after its last conversation
+        self.is_deferred = False  # a request waits for log space or a later pass; those behind it wait, too
+        self.is_costly = False  # its requests are expensive and use the share that each pass has for such
+        self.is_fast = False  # in the fast lane (`slow_lane.py`)
+        self.quick_in_a_row: i64 = 0  # passes in which its requests were handled quickly
+        self.mask: i64 = 0  # the events that epoll watches for
+        self.pending: i64 = 0  # requests that wait
         self.last_received_ms: i64 = 0
         self.is_heartbeat_pending = False
         self.heartbeat_sent_ms: i64 = 0
@@ -156,34 +157,34 @@ class ServerLink(Timer):
         self.calls: i64 = 0
         self.sent_frames: i64 = 0
         self.close_reason: str = ""
-        self.is_rekeying = False  # TLS begins anew: nothing goes out between the two
-        self.keyed_bytes: i64 = 0  # sent and received before the last TLS handshake
+        self.is_rekeying = False  # between two TLS sessions: nothing is sent
+        self.keyed_bytes: i64 = 0  # sent and received before the current TLS session
         self._recv: Callable[[int], bytes] = sock.recv
         self._send: Callable[[bytes], int] = sock.send
 
     # -- receiving -----------------------------------------------------------------------------------------------------
 
     def on_readable(self) -> None:
-        """Bytes are there, or the peer has gone."""
+        """Receive from the socket, and handle the frames that are complete."""
         try:
             data = self._recv(self.receive_bytes)
         except BlockingIOError:
             return
         except MemoryError:
-            self.receive_bytes = RECEIVE_BYTES  # what was to be received is still there
+            self.receive_bytes = RECEIVE_BYTES  # the data is still in the socket
             return
         except OSError as error:
             self.close(error.strerror or "the connection failed")
             return
         if not data:
             if self.reactor.is_gathering:
-                return  # it may still listen: what it was promised is sent first, and then this is found again
+                return  # the peer may still read: gated replies are sent first, and the next pass finds this again
             self.close(f"the {'application' if self.agent is None else 'partner'} closed the connection")
             return
         self.last_received_ms = self.reactor.now_ms
         size: i64 = len(data)
         self.received_bytes += size
-        # A buffer is allocated for each read: small ones for those who send little.
+        # A buffer is allocated for each read: a small one for a peer that sends little.
         if size == self.receive_bytes:
             self.receive_bytes = RECEIVE_BYTES_MAX
         elif size < RECEIVE_BYTES:
@@ -200,7 +201,7 @@ class ServerLink(Timer):
             self.internal_error(error)
 
     def resume(self) -> None:
-        """Go on with what came behind a request that had to wait."""
+        """Continue with the frames behind a request that had to wait."""
         try:
             if self.is_throttled:
                 self.is_throttled = False
@@ -213,7 +214,7 @@ class ServerLink(Timer):
             self.internal_error(error)
 
     def internal_error(self, error: Exception) -> None:
-        """Something is wrong on this side. This link ends with it; others go on."""
+        """Close this link, because code on this side has failed. Other links are not affected."""
         self.reactor.counters.internal_errors += 1
         if isinstance(error, MemoryError):
             self.reactor.release_ballast()
@@ -221,9 +222,7 @@ class ServerLink(Timer):
                 self.reactor.handler.note_link(self, f"AMQ6118E: {NO_MEMORY}")
                 self.send_farewell(MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
             except MemoryError:
-                self.schedule_close(
-                    NO_MEMORY
-                )  # without a word: whoever is told of something after this link must not miss it
+                self.schedule_close(NO_MEMORY)  # no FAREWELL: the caller goes on to serve others
             return
         text = f"A request could not be handled: {type(error).__name__}: {error}."
         self.reactor.handler.note_link(self, f"AMQ6109E: {text}")
@@ -234,26 +233,27 @@ class ServerLink(Timer):
         self.send_farewell(MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
 
     def receive(self, data: bytes) -> None:
-        if self.state == NEW and self.tls is None and self.received_bytes == len(data) and data[0] == _TLS_RECORD:
+        """Handle bytes as they came from the socket."""
+        if self.state == NEW and self.tls is None and self.received_bytes == len(data) and data[0] == HANDSHAKE_RECORD:
             self.tls = self.reactor.handler.new_tls_stream(self)
         tls = self.tls
         if tls is not None:
-            data = tls.received(data)
+            data = tls.receive_data(data)
             self.queue_tls_output()
             if self.out:
-                self._mark_dirty()  # the handshake may be what it waited for
+                self._mark_dirty()  # output may have waited for the handshake
             if not data:
-                renew(self, tls)
+                self._start_tls_successor(tls)
                 return
         self.reader.feed(data)
         self.dispatch()
         if self.state != CLOSED and (self.counted_bytes != 0 or self.reader.pending_bytes() > RECEIVE_BYTES):
             self.reactor.memory.recount(self)
         if tls is not None:
-            renew(self, tls)
+            self._start_tls_successor(tls)
 
     def dispatch(self) -> None:
-        """Hand out the frames that have come whole."""
+        """Handle the frames that are complete."""
         reader = self.reader
         memory = self.reactor.memory
         engine = self.reactor.engine
@@ -270,8 +270,8 @@ class ServerLink(Timer):
                 self.is_costly = self.is_costly and share != engine.share_left
                 return
             handled += 1
-            if handled & _HANDLED_BETWEEN == 0:
-                # Many requests at once: they may take long together.
+            if handled & _CLOCK_MASK == 0:
+                # Many requests at once may take long together.
                 now_ns: i64 = monotonic_ns()
                 if end_ns == 0:
                     end_ns = now_ns + self.reactor.slow.quick_ns
@@ -280,7 +280,7 @@ class ServerLink(Timer):
                     self.reactor.defer(self)
                     return
             is_short: bool = memory.segmented_bytes + memory.single_frame_bytes > memory.free_bytes
-            if is_short and reader.type in _MESSAGES_FOLLOW and not memory.may_reply(self):
+            if is_short and reader.type in _MAY_RETURN_MESSAGES and not memory.may_reply(self):
                 reader.put_back()
                 return
             self.calls += 1
@@ -308,6 +308,7 @@ class ServerLink(Timer):
                 )
 
     def _receive_segment(self, reader: FrameReader) -> None:
+        """Add a segment to its payload, and handle the payload when it is complete."""
         key = (reader.conversation, reader.request)
         payload = self.partial_payloads.get(key)
         if payload is None:
@@ -315,7 +316,7 @@ class ServerLink(Timer):
                 self._deliver(reader.type, reader.conversation, reader.request, reader.buffer, reader.start, reader.end)
                 return
             is_command: bool = reader.type == COMMAND and self.is_local and self.is_owner and self.state == OPEN
-            # A channel sends its long messages one at a time.
+            # A channel sends its long messages one after the other.
             is_message: bool = self.agent is not None and reader.type == CHANNEL_MESSAGE and not self.partial_payloads
             is_expected: bool = is_command or is_message or reader.conversation in self.conversations
             if not is_expected or len(self.partial_payloads) >= _PARTIAL_PAYLOADS_MAX:
@@ -334,7 +335,7 @@ class ServerLink(Timer):
             self._deliver_assembled(payload, reader.conversation, reader.request)
 
     def _deliver_assembled(self, payload: IncomingPayload, number: i64, request: i64) -> None:
-        """A payload has come whole."""
+        """Handle a payload whose last segment has arrived."""
         conversation = self.conversations.get(number) if self.agent is None else None
         try:
             whole = payload.whole()
@@ -351,14 +352,14 @@ class ServerLink(Timer):
         self._deliver(payload.type, number, request, whole, 0, len(whole))
 
     def _agent_frame(self, type: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
-        """A frame of a message channel. Heartbeats are the link's concern, whatever it is used for."""
+        """Handle a frame of a message channel. Heartbeats belong to the link, whatever it is used for."""
         agent = self.agent
         assert agent is not None
         if type == HEARTBEAT:
             self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
             return
         if type == HEARTBEAT | REPLY:
-            heart_answered(self)
+            self._on_heartbeat_reply()
         agent.receive_frame(type, request, buffer, start, end)
 
     def _deliver(self, type: i64, number: i64, request: i64, buffer: bytes, start: i64, end: i64) -> None:
@@ -384,17 +385,17 @@ class ServerLink(Timer):
         elif type == HEARTBEAT and number == 0:
             self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
         elif type == HEARTBEAT | REPLY and number == 0:
-            heart_answered(self)
+            self._on_heartbeat_reply()
         elif type == CONNECT and number != 0:
             self._connect(number, request, buffer[start:end])
         elif type == COMMAND:
             self.reactor.handler.run_command(self, number, request, buffer[start:end])
         elif type == FAREWELL:
-            self.close("the application said farewell")
+            self.close("the application sent FAREWELL")
         elif type == HELLO or number == 0 or type not in TYPE_NAMES:
             raise MalformedFrame(f"a frame of type {type} where it cannot be")
         elif type != CANCEL and request != 0:
-            # Its conversation has just ended, perhaps by our doing: the answer tells it so.
+            # The conversation has just ended, perhaps on this side: the application learns it from this reply.
             self.send(
                 failure_frame(type, number, request, MQCC_FAILED, MQRC_HCONN_ERROR, "There is no such conversation.")
             )
@@ -403,9 +404,7 @@ class ServerLink(Timer):
         hello = decode_hello(payload)
         try:
             if hello.version < 1:
-                raise MQError(
-                    MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of the protocol is not spoken here."
-                )
+                raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of the protocol is not supported.")
             agreed = self.reactor.handler.on_hello(self, hello)
         except MQError as error:
             record_connect_failed(self.reactor.engine)
@@ -421,22 +420,21 @@ class ServerLink(Timer):
         self.apply_negotiated(agreed.segment_bytes, agreed.message_bytes_max, agreed.heartbeat_seconds)
 
     def apply_negotiated(self, segment_bytes: i64, message_bytes_max: i64, heartbeat_seconds: i64) -> None:
-        """Both sides know what they keep to."""
+        """Open the link with the values that both sides agreed on."""
         self.state = OPEN
         self.segment_bytes = segment_bytes
         self.message_bytes_max = message_bytes_max
         self.heartbeat_ms = heartbeat_seconds * 1000
-        is_stranger: bool = not self.is_admitted and self.agent is None
-        self.reader.frame_bytes_max = UNADMITTED_FRAME_BYTES if is_stranger else segment_bytes
+        self.reader.frame_bytes_max = UNADMITTED_FRAME_BYTES if self._awaits_admission() else segment_bytes
         self.last_received_ms = self.reactor.now_ms
-        watch_heart(self)
+        self._schedule_heartbeat()
 
     def admit(self) -> None:
-        """Somebody was let in by this link."""
+        """Lift the limits for links without an authenticated user: one has just connected."""
         if not self.is_admitted:
             self.is_admitted = True
             self.reader.frame_bytes_max = self.segment_bytes
-            watch_heart(self)
+            self._schedule_heartbeat()
 
     def _connect(self, number: i64, request: i64, payload: bytes) -> None:
         asked = decode_connect(payload)
@@ -451,7 +449,7 @@ class ServerLink(Timer):
     # -- sending -------------------------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Have a frame sent at the end of the pass."""
+        """Queue a frame. It is sent at the end of the pass."""
         if self.state == CLOSED:
             return
         self.out.append(data)
@@ -466,36 +464,32 @@ class ServerLink(Timer):
                 self.reactor.throttle(self)
 
     def add_large_reply(self, head_bytes: i64, body_bytes: i64) -> None:
-        """Count a reply in segments that is kept from now on until it is sent."""
+        """Count the memory of a large reply, from now until it is sent or dropped."""
         self.large_bytes += head_bytes + body_bytes
         self.large_replies += 1
         self.outgoing_bytes += body_bytes
         self.reactor.memory.add(body_bytes)
 
     def remove_large_reply(self, body_bytes: i64) -> None:
-        """A reply in segments is sent, or dropped."""
+        """Uncount a large reply that was sent or dropped."""
         self.large_replies -= 1
         self.outgoing_bytes -= body_bytes
         self.reactor.memory.remove(body_bytes)
 
     def has_too_many_large_replies(self) -> bool:
-        """Whether no further one is to be made before the application has read of those there are."""
+        """Return True when the application has to read before another large reply is made."""
         most: i64 = self.reactor.memory.reply_bytes_max()
         return self.large_bytes > most and (self.large_replies > 1 or most <= OUT_LOW_BYTES)
 
-    def memory_bytes(self) -> i64:
-        """All that it makes the queue manager hold."""
-        return self.incoming_bytes + self.outgoing_bytes + self.counted_bytes
-
     def send_large(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
-        """Have a payload sent in segments, between which those of others get their turn.
+        """Queue a payload that is sent in segments, interleaved with those of other requests.
 
-        The reactor has counted it in `large_bytes`, and its body among what it keeps.
+        The caller has counted it with `add_large_reply`.
         """
         self._enqueue_large(OutgoingPayload(type, conversation, request, head, body), request)
 
     def send_behind(self, conversation: i64, request: i64, data: bytes) -> None:
-        """Have a frame sent behind the long messages of a request, if any are on their way."""
+        """Queue a frame behind the large replies to its request, if any are unsent."""
         for reply in self.large:
             if reply.conversation == conversation and reply.request == request:
                 self.large_bytes += len(data)
@@ -519,21 +513,21 @@ class ServerLink(Timer):
             self.reactor.throttle(self)
 
     def flush(self) -> None:
-        """Send what the socket takes. The rest is sent when there is room again."""
+        """Send as much as the socket takes. The rest is sent when the socket is writable again."""
         if self.state == CLOSED:
             return
         try:
             self._flush()
         except MemoryError:
             self.reactor.release_ballast()
-            self.schedule_close(NO_MEMORY)  # part of a reply may be lost: what follows would not be understood
+            self.schedule_close(NO_MEMORY)  # part of a reply may be lost, so the peer could not parse the rest
 
     def _flush(self) -> None:
         data = self.unsent
         if not data:
             data = self._next_bytes()
         left: i64 = FLUSH_BYTES_MAX
-        # When the share of this pass is sent, the socket takes more, and says so in the next one.
+        # When the share of this pass is sent, epoll reports the socket as writable again in the next one.
         while data and left > 0:
             try:
                 sent: i64 = self._send(data)
@@ -545,7 +539,7 @@ class ServerLink(Timer):
             self.sent_bytes += sent
             left -= sent
             if sent and self.is_waiting:
-                self.last_received_ms = self.reactor.now_ms  # what was in the way was read by somebody
+                self.last_received_ms = self.reactor.now_ms  # the peer has read, so it is alive
             if sent < len(data):
                 data = data[sent:] if sent else data
                 break
@@ -569,7 +563,7 @@ class ServerLink(Timer):
             agent.mark()
 
     def _next_bytes(self) -> bytes:
-        """The next bytes for the socket: frames that are ready, and segments of large ones in turn."""
+        """Return the next bytes for the socket: complete frames, and segments of large replies in turn."""
         while self.large and self.out_bytes < self.segment_bytes:
             reply = self.large.pop(0)
             before: i64 = reply.at
@@ -588,7 +582,7 @@ class ServerLink(Timer):
         if not out:
             return b""
         tls = self.tls
-        if tls is not None and (not tls.can_tell or self.is_rekeying):
+        if tls is not None and (not tls.can_encrypt or self.is_rekeying):
             return b""
         data = out[0] if len(out) == 1 else b"".join(out)
         self.out = []
@@ -603,7 +597,7 @@ class ServerLink(Timer):
         return data
 
     def queue_tls_output(self) -> None:
-        """What TLS itself has to say goes out as it is."""
+        """Queue the records that TLS itself wants to send."""
         tls = self.tls
         if tls is not None:
             data = tls.take_output()
@@ -617,15 +611,15 @@ class ServerLink(Timer):
             self.reactor.dirty.append(self)
 
     def unsent_bytes(self) -> i64:
-        """What is to be sent in single frames."""
+        """Return the number of unsent bytes in single frames."""
         return self.out_bytes + len(self.unsent) + self.gated_bytes
 
     def backlog_bytes(self) -> i64:
-        """All that the application has not been sent yet."""
+        """Return the number of all unsent bytes."""
         return self.unsent_bytes() + self.large_bytes
 
     def drop_unsent(self) -> None:
-        """Nothing more can be sent."""
+        """Discard all output: nothing more can be sent."""
         for reply in self.large:
             each: OutgoingPayload | None = reply
             while each is not None:
@@ -637,38 +631,38 @@ class ServerLink(Timer):
         self.unsent = b""
         self.awaiting_drain = []
 
-    # -- the end -------------------------------------------------------------------------------------------------------
+    # -- closing -------------------------------------------------------------------------------------------------------
 
     def _tls_failed(self, error: TlsFailed) -> None:
         self.reactor.counters.malformed += 1
         self.queue_tls_output()
         tls = self.tls
-        if self.agent is None:  # an agent has its own say
+        if self.agent is None:  # an agent reports its failures itself
             self.reactor.handler.note_link(self, str(error))
         else:
-            self.out, self.out_bytes = [], 0  # what a channel had to say is not for this partner
-        if tls is not None and tls.can_tell:
+            self.out, self.out_bytes = [], 0  # the channel's output is not meant for this partner
+        if tls is not None and tls.can_encrypt:
             self.send_farewell(error.reason, error.text)
         else:
             self.close_after_flush(str(error))
 
     def notice(self, reason: i64, text: str) -> None:
-        """Tell the application something it did not ask for."""
+        """Send NOTICE to an open link."""
         if self.state == OPEN:
             self.send(frame(NOTICE, 0, 0, reason_payload(reason, text)))
 
     def send_farewell(self, reason: i64, text: str) -> None:
-        """Say why, and close when that is sent."""
+        """Send FAREWELL, and close the link when that is sent."""
         if self.state < CLOSING:
             data = frame(FAREWELL, 0, 0, reason_payload(reason, text))
             if self.gated:
-                self.reactor.send_behind_gated(self, data)  # what was promised before is said before
+                self.reactor.send_behind_gated(self, data)
             else:
                 self.send(data)
             self.close_after_flush(text)
 
     def close_after_flush(self, why: str) -> None:
-        """Close when all that was said is sent, or nobody takes it for some seconds."""
+        """Close the link when all output is sent, or after FAREWELL_TIMEOUT_MS."""
         if self.state < CLOSING:
             self.close_reason = why
             self.state = CLOSING
@@ -677,22 +671,59 @@ class ServerLink(Timer):
             self.reactor.wheel.add(self, self.reactor.now_ms + FAREWELL_TIMEOUT_MS)
 
     def close(self, why: str) -> None:
-        """The peer is not there any more."""
+        """Close the link now. Unsent output is lost."""
         if self.state != CLOSED:
             if not self.close_reason:
                 self.close_reason = why
             self.reactor.close(self)
 
     def schedule_close(self, why: str) -> None:
-        """As `lost`, found out while sending: done at the end of the pass."""
+        """Close the link at the end of the pass, because sending has failed."""
         self.drop_unsent()
         if not self.close_reason:
             self.close_reason = why
         self.reactor.failing.append(self)
 
-    # -- time ----------------------------------------------------------------------------------------------------------
+    # -- TLS -----------------------------------------------------------------------------------------------------------
+
+    def start_tls(self, tls: TlsStream) -> None:
+        """Use TLS from here on, as the end that connected."""
+        self.tls = tls
+        self.keyed_bytes = self.sent_bytes + self.received_bytes
+        self.queue_tls_output()
+
+    def rekey(self) -> None:
+        """Begin a new TLS session on the same connection (SSLRKEYC).
+
+        Queued output is still sent under the old keys. Nothing more is sent until the new handshake is complete.
+        """
+        tls = self.tls
+        if tls is None:
+            raise MalformedFrame("new keys without TLS")
+        if self.is_rekeying or not tls.is_ready:
+            raise MalformedFrame("new keys while they are being changed")
+        if self.out:
+            tls.encrypt(b"".join(self.out))
+            self.out = []
+            self.out_bytes = 0
+        tls.close()
+        self.queue_tls_output()
+        self.is_rekeying = True
+        self._start_tls_successor(tls)
+
+    def _start_tls_successor(self, tls: TlsStream) -> None:
+        """Continue with new keys when both sides have ended the session with the old ones."""
+        if self.is_rekeying and tls.is_ended:
+            self.is_rekeying = False
+            left = tls.leftover()
+            self.start_tls(tls.successor())
+            if left:
+                self.receive(left)
+
+    # -- timers and heartbeats -----------------------------------------------------------------------------------------
 
     def begin(self, now_ms: i64) -> None:
+        """Start the timer for HELLO."""
         self.last_received_ms = now_ms
         self.started_ms = now_ms
         self.reactor.wheel.add(self, now_ms + HELLO_TIMEOUT_MS)
@@ -700,7 +731,7 @@ class ServerLink(Timer):
     def fire(self, now_ms: i64) -> None:
         if self.state == NEW:
             if self.tls is None:
-                who = "No HELLO came" if self.agent is None else "What listens there did not answer as a queue manager"
+                who = "No HELLO arrived" if self.agent is None else "The partner did not answer as a queue manager"
                 self.send_farewell(MQRC_CONNECTION_ERROR, f"{who} within {HELLO_TIMEOUT_MS // 1000} seconds.")
             else:
                 self.close("the TLS handshake took too long")
@@ -708,10 +739,57 @@ class ServerLink(Timer):
         if self.state != OPEN:
             self.close(self.close_reason)
             return
-        is_late: bool = not self.is_admitted and self.agent is None and now_ms - self.started_ms >= ADMISSION_TIMEOUT_MS
+        is_late: bool = self._awaits_admission() and now_ms - self.started_ms >= ADMISSION_TIMEOUT_MS
         if is_late and not self.reactor.handler.is_considering(self):
-            self.send_farewell(
-                MQRC_CHANNEL_NOT_AVAILABLE, f"Nobody connected within {ADMISSION_TIMEOUT_MS // 1000} seconds."
-            )
+            text = f"No application connected within {ADMISSION_TIMEOUT_MS // 1000} seconds."
+            self.send_farewell(MQRC_CHANNEL_NOT_AVAILABLE, text)
             return
-        feel_heart(self, now_ms)
+        self._on_heartbeat_interval(now_ms)
+
+    def _awaits_admission(self) -> bool:
+        """Return True until an application has connected, for which ADMISSION_TIMEOUT_MS are allowed."""
+        return not self.is_admitted and self.agent is None
+
+    def _schedule_heartbeat(self) -> None:
+        # Without heartbeats, only the kernel's keepalive finds a peer that is gone.
+        if self.heartbeat_ms > 0:
+            self._schedule_check(self.reactor.now_ms + self.heartbeat_ms)
+        elif self._awaits_admission():
+            self.reactor.wheel.add(self, self.started_ms + ADMISSION_TIMEOUT_MS)
+        else:
+            self.reactor.wheel.remove(self)
+
+    def _schedule_check(self, due_ms: i64) -> None:
+        """Set the timer, to the end of the admission timeout if that is still to come and earlier."""
+        if self._awaits_admission():
+            last_ms: i64 = self.started_ms + ADMISSION_TIMEOUT_MS
+            if self.reactor.now_ms < last_ms < due_ms:
+                due_ms = last_ms
+        self.reactor.wheel.add(self, due_ms)
+
+    def _on_heartbeat_reply(self) -> None:
+        self.is_heartbeat_pending = False
+        self._schedule_heartbeat()
+
+    def _on_heartbeat_interval(self, now_ms: i64) -> None:
+        """Send a heartbeat after a silent interval. Close the link when an earlier one was not answered in time."""
+        if self.heartbeat_ms == 0:
+            if self._awaits_admission():  # a password is being checked: check again soon
+                self.reactor.wheel.add(self, now_ms + HEARTBEAT_TIMEOUT_MS)
+            return
+        if self.is_deferred or self.waits_for_memory or self.waits_for_log:
+            self.last_received_ms = now_ms  # the socket is not read, so silence proves nothing
+        silent_ms: i64 = now_ms - self.last_received_ms
+        if self.last_received_ms > self.heartbeat_sent_ms:
+            self.is_heartbeat_pending = False
+        if self.is_heartbeat_pending and now_ms - self.heartbeat_sent_ms >= HEARTBEAT_TIMEOUT_MS:
+            self.close(f"no data and no heartbeat reply for {silent_ms // 1000} seconds")
+        elif silent_ms >= self.heartbeat_ms:
+            if not self.is_heartbeat_pending:
+                self.is_heartbeat_pending = True
+                if not self.is_rekeying:
+                    self.send(frame(HEARTBEAT, 0, 1))
+                self.heartbeat_sent_ms = now_ms
+            self._schedule_check(self.heartbeat_sent_ms + HEARTBEAT_TIMEOUT_MS)
+        else:
+            self._schedule_check(self.last_received_ms + self.heartbeat_ms)

@@ -1,12 +1,12 @@
-"""Memory that links hold for messages on their way in and out: how much there may be, and who waits for it.
+"""Memory that links hold for messages in transit, in both directions: its limits, and the links that wait for it.
 
-    held by all links together          who goes on
-    up to a quarter of the limit        everybody; each link has limits of its own
-    up to the limit less a reserve      everybody whose application has read nearly all that it was sent
-    beyond that                         gets and long puts wait; of the links that stand still the one that holds most
-                                        is ended; the long put that has waited longest goes on, within the reserve
+    held by all links together          links that continue
+    up to a quarter of the limit        all; each link has limits of its own
+    up to the limit less a reserve      those whose application has read nearly all of its replies
+    beyond that                         gets and long puts wait; of the links that make no progress, the one that holds
+                                        most is closed; the long put that has waited longest continues in the reserve
 
-Replies count before they are made: a request that may be answered with a message is carried out only below the reserve,
+Replies count before they are made: a request that may be answered with a message is handled only below the reserve,
 which is longer than the longest reply.
 """
 
@@ -27,37 +27,40 @@ if TYPE_CHECKING:
     from ostler.server.net.link import ServerLink
     from ostler.server.net.reactor import Reactor
 
-_CHECK_MS: Final = 250  # between two looks at who moves, while memory is not plentiful
+_CHECK_MS: Final = 250  # between two checks of progress, while memory is not ample
 _MUCH_BYTES: Final = 32 << 20
-_PROGRESS_SHARE: Final = 4  # who holds much must have moved a quarter of it within STALLED_MS
+_PROGRESS_SHARE: Final = 4  # a link must move a quarter of the memory it holds within NO_PROGRESS_MS
 _NOT_DUE: Final = -1  # the slot of a timer that is not on the wheel
 _CLOSED_TEXT: Final = (
-    "AMQ6118E: Memory for messages on their way is short, and this connection holds {held} bytes and stands still"
+    "AMQ6118E: Memory for messages in transit is short, and this connection holds {held} bytes without progress"
 )
 
 
 @final
 class LinkMemory(Timer):
-    """On the reactor's thread. What ends links needs the engine's lock, and says so."""
+    """The memory account of all links. Methods that may close links need the engine's lock, all the reactor's thread.
+
+    Its timer checks the progress of links while memory is not ample.
+    """
 
     def __init__(self, reactor: Reactor, bytes_max: i64) -> None:
         super().__init__()
         self._reactor = reactor
-        self.peak_bytes: i64 = 0  # held at a time, since memory was last given back to the system
-        self.segmented_bytes: i64 = 0  # unfinished payloads, and replies in segments
+        self.peak_bytes: i64 = 0  # the most that was held since memory was last returned to the system
+        self.segmented_bytes: i64 = 0  # partial payloads, and large replies
         self.single_frame_bytes: i64 = (
             0  # single frames: not taken by the socket yet, waiting for the log, or not come whole
         )
         self.waiting: list[ServerLink] = []  # for memory, the longest waiting first
         self.streams: list[WaitingRequest] = []
-        self._privileged: ServerLink | None = None  # may use the reserve for the message that it sends
+        self._privileged: ServerLink | None = None  # may use the reserve for the message that it is sending
         self.bytes_max: i64 = 0
         self.ample_bytes: i64 = 0
         self.free_bytes: i64 = 0
         self.limit(bytes_max)
 
     def limit(self, bytes_max: i64) -> None:
-        """Let all links together hold so much."""
+        """Set the memory that all links together may hold."""
         self.bytes_max = bytes_max
         self.ample_bytes = bytes_max // 4
         reserve: i64 = 2 * (MESSAGE_BYTES_MAX + PAYLOAD_OVERHEAD_BYTES)
@@ -67,7 +70,7 @@ class LinkMemory(Timer):
         return self.segmented_bytes + self.single_frame_bytes
 
     def reply_bytes_max(self) -> i64:
-        """Replies in segments that one link may have unsent and still be read from."""
+        """Return the bytes of large replies that one link may have unsent and still be read."""
         return LARGE_HIGH_BYTES if self.segmented_bytes + self.single_frame_bytes <= self.ample_bytes else OUT_LOW_BYTES
 
     def is_short(self) -> bool:
@@ -89,7 +92,7 @@ class LinkMemory(Timer):
         self._cancel_check()
 
     def recount(self, link: ServerLink) -> None:
-        """Count anew what a link holds in single frames."""
+        """Count the single frames of a link again."""
         now: i64 = link.unsent_bytes() + link.reader.pending_bytes()
         if now != link.counted_bytes:
             self.single_frame_bytes += now - link.counted_bytes
@@ -100,7 +103,7 @@ class LinkMemory(Timer):
                 self._schedule_check()
 
     def forget(self, link: ServerLink) -> None:
-        """A link is gone."""
+        """Remove a closed link from the account."""
         self.single_frame_bytes -= link.counted_bytes
         link.counted_bytes = 0
         if link.waits_for_memory:
@@ -120,20 +123,20 @@ class LinkMemory(Timer):
             self._reactor.wheel.remove(self)
 
     def has_freed_much(self) -> bool:
-        """Whether the C library is likely to keep much that could go back to the system. True once for each time.
+        """Return True, once, when the C library probably keeps much free memory that could go back to the system.
 
-        From any thread.
+        May be called on any thread.
         """
         if self.peak_bytes < _MUCH_BYTES or 2 * (self.segmented_bytes + self.single_frame_bytes) > self.peak_bytes:
             return False
         self.peak_bytes = self.segmented_bytes
         return True
 
-    # -- who goes on ---------------------------------------------------------------------------------------------------
+    # -- waiting for memory --------------------------------------------------------------------------------------------
 
     def may_reply(self, link: ServerLink) -> bool:
-        """Return True when a link may be answered with a message now; if not, it waits. Needs the engine's lock."""
-        # Behind the get may come what the privileged one is to finish; the reserve has room for its answer, too.
+        """Return True if a link may be answered with a message now; otherwise it waits. Needs the engine's lock."""
+        # The rest of the privileged message may come behind this get; the reserve has room for its reply, too.
         if not self.is_short() or self._privileged is link:
             return True
         self._make_room(link)
@@ -143,16 +146,16 @@ class LinkMemory(Timer):
         return False
 
     def add_part(self, link: ServerLink, size: i64) -> None:
-        """Count a part of a long message that comes in. Needs the engine's lock."""
+        """Count a segment of an incoming message. Needs the engine's lock."""
         if self.segmented_bytes + self.single_frame_bytes + size > self.free_bytes:
             self._make_room(link)
         link.incoming_bytes += size
         self.add(size)
         if self.segmented_bytes + self.single_frame_bytes > self.free_bytes and self._privileged is not link:
-            self._wait(link)  # when this part is taken nothing more is read from it
+            self._wait(link)  # behind this segment the socket is not read
 
     def remove_parts(self, link: ServerLink, size: i64) -> None:
-        """Parts of a long message are put together, or dropped."""
+        """Uncount the segments of a message that was joined or dropped."""
         link.incoming_bytes -= size
         if self._privileged is link and link.incoming_bytes <= 0:
             self._privileged = None
@@ -167,7 +170,7 @@ class LinkMemory(Timer):
                 self._schedule_check()
 
     def resume(self) -> None:
-        """Let those go on for whom there is memory now."""
+        """Resume the links for which there is memory now."""
         if not self.is_short():
             waiting = self.waiting
             self.waiting = []
@@ -181,10 +184,10 @@ class LinkMemory(Timer):
             self._let_one_finish()
 
     def _let_one_finish(self) -> None:
-        """Messages that came in part would wait for one another for ever: one of them may use the reserve.
+        """Let one link use the reserve: partial messages would otherwise wait for each other for ever.
 
-        Where the process may have so little that the reserve is shorter than a message, it may still come whole: then
-        memory is found for it or not, and the put fails.
+        When the limit is so low that the reserve is shorter than a message, the message may still be received. Then
+        its put fails if there is no memory.
         """
         for link in self.waiting:
             if link.incoming_bytes > 0:
@@ -194,10 +197,10 @@ class LinkMemory(Timer):
                 self._reactor.update_interest(link)
                 return
 
-    # -- who is ended --------------------------------------------------------------------------------------------------
+    # -- closing links without progress --------------------------------------------------------------------------------
 
     def fire(self, now_ms: i64) -> None:
-        """See who moves; when others wait for memory, end who holds most of it and does not. Under the lock."""
+        """Record progress; close links without progress when others wait for memory. Needs the engine's lock."""
         for link in self._reactor.links.values():
             moved: i64 = link.sent_bytes + link.received_bytes
             if moved - link.progress_bytes >= _progress_bytes_min(link) or link.progress_ms == 0:
@@ -210,12 +213,12 @@ class LinkMemory(Timer):
             self._schedule_check()
 
     def _make_room(self, but: ServerLink | None) -> None:
-        """End links that hold memory and stand still, those that hold most first, until there is room."""
+        """Close links without progress, those that hold most memory first, until there is enough."""
         while self.is_short():
             worst: ServerLink | None = None
             most: i64 = 0
             for link in self._reactor.links.values():
-                held: i64 = link.memory_bytes()
+                held: i64 = _link_bytes(link)
                 if held > most and link is not but and self._makes_no_progress(link):
                     worst = link
                     most = held
@@ -224,7 +227,7 @@ class LinkMemory(Timer):
             self._close_link(worst, most)
 
     def _makes_no_progress(self, link: ServerLink) -> bool:
-        """Whether it is for the peer to go on, and it has not for some time. One that is being ended does not count."""
+        """Return True when the peer could continue and has not for NO_PROGRESS_MS. A closing link does not count."""
         if link.state >= CLOSING or link.progress_ms == 0 or self._reactor.now_ms - link.progress_ms < NO_PROGRESS_MS:
             return False
         if link.sent_bytes + link.received_bytes - link.progress_bytes >= _progress_bytes_min(link):
@@ -235,14 +238,19 @@ class LinkMemory(Timer):
 
     def _close_link(self, link: ServerLink, held: i64) -> None:
         text = _CLOSED_TEXT.format(held=held)
-        self._reactor.handler.note_link(link, f"{text}. It was ended.")
+        self._reactor.handler.note_link(link, f"{text}. It was closed.")
         if link.is_waiting:
-            link.close(text)  # nobody reads what it would be told
+            link.close(text)  # the application does not read, so FAREWELL would not arrive
         else:
             link.send_farewell(MQRC_STORAGE_NOT_AVAILABLE, f"{text}.")
 
 
+def _link_bytes(link: ServerLink) -> i64:
+    """Return the memory that the queue manager holds for a link."""
+    return link.incoming_bytes + link.outgoing_bytes + link.counted_bytes
+
+
 def _progress_bytes_min(link: ServerLink) -> i64:
-    """The bytes that a link must move within STALLED_MS: more than a trickle, and a quarter of what it holds."""
-    share: i64 = link.memory_bytes() // _PROGRESS_SHARE
+    """Return the bytes that a link must move within NO_PROGRESS_MS: PROGRESS_BYTES, or a quarter of what it holds."""
+    share: i64 = _link_bytes(link) // _PROGRESS_SHARE
     return share if share > PROGRESS_BYTES else PROGRESS_BYTES

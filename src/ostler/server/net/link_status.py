@@ -1,4 +1,4 @@
-"""What DISPLAY CHSTATUS shows of a link, and how many links a process may have."""
+"""DISPLAY CHSTATUS for a link of a client."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import time
 from ostler.command.admin.context import ChannelStatus
 from ostler.server.channels.settings import host_of
 from ostler.server.net.link import ServerLink
-from ostler.server.storage.descriptor_budget import raise_limit
 
 
 def link_status(link: ServerLink) -> ChannelStatus:
-    """A running instance of a channel."""
+    """Return the status of the channel instance that a link is."""
     tls = link.tls
     conversations = list(link.conversations.values())
     first = conversations[0].connection if conversations else None
@@ -39,8 +38,3 @@ def link_status(link: ServerLink) -> ChannelStatus:
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
         is_stopping=bool(link.is_quiescing),
     )
-
-
-def raise_descriptor_limit() -> int:
-    """As many descriptors as this process may have."""
-    return raise_limit()

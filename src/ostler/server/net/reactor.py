@@ -1,9 +1,8 @@
 """The reactor: one thread that owns the sockets and runs the engine for them.
 
-Each pass waits for events, takes the engine's lock, lets every readable link hand its frames to the engine, answers
-those who waited, and gives the lock back; then it sends, and forces the log for the replies that promise something.
-Every pass is bounded: so many events, so many bytes of each link, so many timers, and a slice of time for what takes
-long (`slow_lane`).
+Each pass waits for events, takes the engine's lock, lets every readable link pass its frames to the engine, answers
+waiting requests, and releases the lock. Then it sends, and forces the log for the replies that wait for it. Every pass
+is bounded: in events, in bytes of each link, in timers, and in time for requests that take long (`slow_lane.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from ostler.model.constants import MQCC_FAILED
 from ostler.model.errors import MQError
 from ostler.server.clock import EngineClock
 from ostler.server.net.conversation import ServerConversation, WaitingRequest
-from ostler.server.net.held_back import GatedReply, StalledRequest
 from ostler.server.net.link import CLOSED, CLOSING, ServerLink
 from ostler.server.net.link_agent import LinkAgent
 from ostler.server.net.link_limits import OUT_HIGH_BYTES, OUT_LOW_BYTES
@@ -44,19 +42,19 @@ _MILLISECOND_NS: Final = 1_000_000
 _IN: Final = select.EPOLLIN
 _OUT: Final = select.EPOLLOUT
 _GONE: Final = select.EPOLLHUP | select.EPOLLERR
-# A force that takes longer than this is left to the log's own thread, so that others go on meanwhile.
+# When forces take longer than this, the log's own thread does them, and other requests are served meanwhile.
 _INLINE_US_MAX: Final = 1500
-# The same for more bytes than this, which a long message brings at once. Other long ones wait until it is written;
-# short ones go on, until there are so many that nobody does.
+# The same for more bytes than this, as of a long message. Other long messages wait until it is written; short ones do
+# not, up to _BEHIND_BYTES_MAX.
 _INLINE_BYTES_MAX: Final = 4 << 20
 _BEHIND_BYTES_MAX: Final = 128 << 20
 _GATHER_ROUNDS: Final = 4
-# Zeros that are never looked at take no memory of the machine, only of what the process may have.
+# Zeros that are never touched use no memory of the machine, but count against the limit of the process.
 _BALLAST_BYTES: Final = 4 << 20
 _MEMORY_PAUSE_SECONDS: Final = 0.01
-_NO_MEMORY_LEFT: Final = "AMQ6118E: The queue manager has no memory left. Let it have more, or end some applications."
+_NO_MEMORY_LEFT: Final = "AMQ6118E: The queue manager has no memory left. Give it more, or end some applications."
 _ROOM_TRIES: Final = 3
-# Messages on their way in and out that are kept for all links together, unless the process may have little memory.
+# The memory that all links together may hold for messages in transit, unless the process may have little.
 LINK_MEMORY_BYTES_MAX: Final = 1 << 30
 
 
@@ -72,11 +70,65 @@ class ReactorCounters:
         self.inline_forces: i64 = 0
         self.stalled: i64 = 0
         self.deferred: i64 = 0
-        self.searches: i64 = 0  # passes in which a long look for messages went on
+        self.searches: i64 = 0  # passes in which a long search for messages was continued
+
+
+@final
+class GatedReply:
+    """A reply that is sent when the log is durable up to its LSN."""
+
+    def __init__(self, lsn: i64, link: ServerLink, data: bytes) -> None:
+        self.lsn: i64 = lsn
+        self.link = link
+        self.data = data
+        self.type: i64 = 0  # of a large reply
+        self.conversation: i64 = 0
+        self.request: i64 = 0  # of a large reply, or of those that it follows
+        self.body: bytes = b""
+        self.is_last = False  # it depends on no record, and only follows those that do
+
+    def release(self) -> None:
+        """Send the reply."""
+        link = self.link
+        link.gated -= 1
+        if self.type != 0:
+            link.send_large(self.type, self.conversation, self.request, self.data, self.body)
+            return
+        link.gated_bytes -= len(self.data)
+        if self.request != 0:
+            link.send_behind(self.conversation, self.request, self.data)
+        else:
+            link.send(self.data)
+
+    def drop(self) -> None:
+        """Discard the reply, because its record was not written."""
+        if self.is_last:
+            self.release()
+            return
+        self.link.gated -= 1
+        if self.type != 0:
+            self.link.large_bytes -= len(self.data) + len(self.body)
+            self.link.remove_large_reply(len(self.body))
+        else:
+            self.link.gated_bytes -= len(self.data)
+
+
+@final
+class StalledRequest:
+    """A request that is tried again when there is log space."""
+
+    def __init__(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> None:
+        self.conversation = conversation
+        self.type: i64 = type
+        self.number: i64 = number
+        self.payload = payload
+        self.tries: i64 = 0
 
 
 @final
 class Reactor:
+    """Owns all links. Methods need the engine's lock and the reactor's thread, unless they say otherwise."""
+
     def __init__(
         self, engine: Engine, clock: EngineClock, lock: Lock, writer: JournalWriter, handler: ReactorHandler
     ) -> None:
@@ -91,18 +143,18 @@ class Reactor:
         self.links: dict[int, ServerLink] = {}
         self.listening: set[int] = set()
         self.now_ms: i64 = i64(monotonic_ns()) // _MILLISECOND_NS
-        self.ahead_ms: i64 = 0  # the clock is this far ahead, for tests
+        self.ahead_ms: i64 = 0  # added to the clock, for tests
         self.wheel = TimerWheel(self.now_ms)
         self.memory = LinkMemory(self, LINK_MEMORY_BYTES_MAX)
         self.counters = ReactorCounters()
         self.dirty: list[ServerLink] = []
         self.failing: list[ServerLink] = []
-        self.answered: list[WaitingRequest] = []  # by other threads, under the engine's lock
-        self.resuming: list[WaitingRequest] = []  # streams that have more to do
-        self.reading: list[ServerLink] = []  # links that are read from again
-        self._deferred: list[ServerLink] = []  # links whose requests cost more than a pass has for them
-        self.pumping: list[LinkAgent] = []  # message channels that have something to send
-        self.released_lsn: i64 = 0  # replies that promise no more than this have been sent
+        self.answered: list[WaitingRequest] = []  # their gets were answered by other threads
+        self.resuming: list[WaitingRequest] = []  # streams that have more to send
+        self.reading: list[ServerLink] = []  # links that are read again
+        self._deferred: list[ServerLink] = []  # links whose requests cost more than the share of a pass
+        self.pumping: list[LinkAgent] = []  # message channels that may have messages to send
+        self.released_lsn: i64 = 0  # replies that depend on no later record have been sent
         self._gated: list[GatedReply] = []
         self._stalled: list[StalledRequest] = []
         self._retried: StalledRequest | None = None
@@ -110,12 +162,12 @@ class Reactor:
         self._is_slow_ready = False
         self._posted: list[Callable[[], None]] = []
         self._woken = False
-        self._asked_lsn: i64 = 0  # the log's thread was asked to force up to here
+        self._asked_lsn: i64 = 0  # the log's thread was asked to force up to this LSN
         self._stopping = False
         self._force_us: i64 = 0
         self.inline_us_max: i64 = _INLINE_US_MAX
         self.inline_bytes_max: i64 = _INLINE_BYTES_MAX
-        self.waiting_for_log: list[ServerLink] = []  # until long messages that came before are written
+        self.waiting_for_log: list[ServerLink] = []  # until earlier long messages are written
         self.is_gathering = False
         self.has_no_ballast = True
         self._ballast = b""
@@ -123,17 +175,17 @@ class Reactor:
         self._event_turn = Lock()
         self._event_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self.epoll.register(self._event_fd, _IN)
-        # From now on long looks for messages go on in the passes, also those of programs in this process.
-        self._looked_before: object = engine.owner_signal.waker
+        # From now on passes continue long searches for messages, also those of programs in this process.
+        self._previous_waker: object = engine.owner_signal.waker
         engine.owner_signal.waker = self.wake
 
     # -- from other threads --------------------------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Have the reactor look up. From any thread."""
+        """Wake the reactor. May be called on any thread."""
         if self._woken:
             return
-        # The lock is for those who come when all is closed: by then the number may be another file's.
+        # After `close_all` the descriptor may belong to another file, hence the lock.
         self._event_turn.acquire()
         try:
             self._woken = True
@@ -143,7 +195,7 @@ class Reactor:
             self._event_turn.release()
 
     def post(self, task: Callable[[], None]) -> None:
-        """Have something done on the reactor's thread, under the engine's lock. From any thread."""
+        """Run a task on the reactor's thread, under the engine's lock. May be called on any thread."""
         self._posted.append(task)
         self.wake()
 
@@ -166,7 +218,7 @@ class Reactor:
             self.slow.epoll.unregister(fd)
 
     def add(self, link: ServerLink) -> None:
-        """Take a new link in."""
+        """Register a new link."""
         self.links[link.fd] = link
         link.mask = _IN
         self.slow.epoll.register(link.fd, _IN)
@@ -174,7 +226,7 @@ class Reactor:
         self.counters.accepted += 1
 
     def update_interest(self, link: ServerLink) -> None:
-        """Watch a link for what it can do now: read unless too much is unsent or a request of it has to wait."""
+        """Update the events that epoll watches: reading, unless too much is unsent or a request waits; writing."""
         if link.state == CLOSED:
             return
         unsent: i64 = link.unsent_bytes()
@@ -191,7 +243,7 @@ class Reactor:
         else:
             if link.is_paused:
                 link.is_paused = False
-                link.progress_ms = self.now_ms  # it was not for the peer to go on
+                link.progress_ms = self.now_ms  # the peer could not make progress
                 self.reading.append(link)
             mask = _IN
         if link.unsent:
@@ -201,10 +253,7 @@ class Reactor:
             self.slow.epoll_of(link).modify(link.fd, mask)
 
     def throttle(self, link: ServerLink) -> None:
-        """Too much of a link is unsent: read no more from it, and answer none of its waiting gets until that is read.
-
-        Under the engine's lock.
-        """
+        """Stop reading a link with too much unsent output. Its waiting gets take no messages until that is sent."""
         self.update_interest(link)
         if link.is_paused:
             link.is_throttled = True
@@ -212,7 +261,7 @@ class Reactor:
                 conversation.withdraw_gets()
 
     def end_conversations(self, link: ServerLink) -> None:
-        """All applications of a link are gone: what they did not commit is backed out."""
+        """End the conversations of a link. Their uncommitted units of work are backed out."""
         conversations = link.conversations
         link.conversations = {}
         for conversation in conversations.values():
@@ -220,7 +269,7 @@ class Reactor:
                 conversation.close(False)
             except Exception as error:
                 self.counters.internal_errors += 1
-                self.handler.note_link(link, f"AMQ6109E: A connection could not be ended properly: {error!r}.")
+                self.handler.note_link(link, f"AMQ6109E: Ending a connection failed: {error!r}.")
         for payload in link.partial_payloads.values():
             self.memory.remove_parts(link, payload.cost_bytes)
         link.partial_payloads = {}
@@ -231,12 +280,12 @@ class Reactor:
                 agent.on_closed(link.close_reason)
             except Exception as error:
                 self.counters.internal_errors += 1
-                self.handler.note_link(link, f"AMQ6109E: A channel could not be ended properly: {error!r}.")
+                self.handler.note_link(link, f"AMQ6109E: Ending a channel failed: {error!r}.")
         if self._stalled:
             self._stalled = [each for each in self._stalled if each.conversation.link is not link]
 
     def close(self, link: ServerLink) -> None:
-        """Let a link go, whatever it was doing."""
+        """Close a link now, in any state. Unsent output is lost."""
         if link.state == CLOSED:
             return
         link.state = CLOSED
@@ -252,18 +301,18 @@ class Reactor:
     # -- limits --------------------------------------------------------------------------------------------------------
 
     def segmented_bytes(self) -> int:
-        """Parts of long messages, on their way in or out, of all links."""
+        """Return the bytes of partial payloads and large replies of all links."""
         return self.memory.segmented_bytes
 
     def defer(self, link: ServerLink) -> None:
-        """Leave what a link asks for to a later pass: it has cost enough in this one."""
+        """Leave the requests of a link to a later pass: they have cost enough in this one."""
         self.counters.deferred += 1
         link.is_deferred = True
         self._deferred.append(link)
         self.update_interest(link)
 
     def _resume_deferred(self, end_ns: i64) -> None:
-        """Go on with links that were put off, in their order, as far as the share and the time of this pass go."""
+        """Resume deferred links in their order, within the share and the time of this pass."""
         left: i64 = len(self._deferred)
         while left > 0 and self.engine.share_left > 0:
             left -= 1
@@ -277,7 +326,7 @@ class Reactor:
                 return
 
     def stall(self, conversation: ServerConversation, type: i64, number: i64, payload: bytes) -> bool:
-        """A request found no log space: try it again when room was made. False when that was tried often enough."""
+        """Keep a request that found no log space, and try it again later. False after _ROOM_TRIES attempts."""
         retried = self._retried
         if retried is not None and retried.conversation is conversation and retried.number == number:
             retried.tries += 1
@@ -296,6 +345,7 @@ class Reactor:
         return True
 
     def _retry_stalled(self) -> None:
+        """Try stalled requests again, because log space has been freed."""
         self._is_making_room = False
         stalled = self._stalled
         self._stalled = []
@@ -313,7 +363,7 @@ class Reactor:
             except Exception as error:
                 link.internal_error(error)
             self._retried = None
-            self.update_interest(link)  # what came behind is taken up in this pass
+            self.update_interest(link)  # the requests behind it are handled in this pass
 
     # -- the log -------------------------------------------------------------------------------------------------------
 
@@ -336,12 +386,12 @@ class Reactor:
             link.send_behind(conversation, request, data)
             return
         self.send_when_durable(lsn, link, data)
-        held = self._gated[-1]
-        held.conversation = conversation
-        held.request = request
+        reply = self._gated[-1]
+        reply.conversation = conversation
+        reply.request = request
 
     def send_behind_gated(self, link: ServerLink, data: bytes) -> None:
-        """Send a frame behind all replies of a link that wait for the log."""
+        """Send a frame behind all gated replies of a link."""
         lsn: i64 = 0
         for reply in self._gated:
             if reply.link is link and reply.lsn > lsn:
@@ -352,37 +402,37 @@ class Reactor:
     def send_large_when_durable(
         self, lsn: i64, link: ServerLink, type: i64, conversation: i64, request: i64, head: bytes, body: bytes
     ) -> None:
-        """Send a payload in segments, when the log is durable up to an LSN. LSN 0: now."""
+        """Send a payload in segments when the log is durable up to an LSN. LSN 0: now."""
         link.add_large_reply(len(head), len(body))
         if lsn == 0:
             link.send_large(type, conversation, request, head, body)
             return
-        held = GatedReply(lsn, link, head)
-        held.type = type
-        held.conversation = conversation
-        held.request = request
-        held.body = body
-        self._gated.append(held)
+        reply = GatedReply(lsn, link, head)
+        reply.type = type
+        reply.conversation = conversation
+        reply.request = request
+        reply.body = body
+        self._gated.append(reply)
         link.gated += 1
         if not link.is_throttled and link.has_too_many_large_replies():
             self.throttle(link)
 
     def is_log_behind(self) -> bool:
-        """Whether a long message is being written to the log, by the log's own thread."""
+        """Return True while the log's own thread writes a long message."""
         return self.log.end_lsn() - self.log.durable_lsn() > self.inline_bytes_max and self.log.buffer_is_full()
 
     def wait_for_log(self, link: ServerLink) -> None:
-        """Read nothing from a link that brings a long message until those before it are written."""
+        """Stop reading a link that sends a long message until earlier ones are written."""
         link.waits_for_log = True
         self.waiting_for_log.append(link)
         self.update_interest(link)
 
     def _release_gated(self) -> None:
-        """Send the replies whose records are durable."""
+        """Send the gated replies whose records are durable."""
         durable: i64 = self.log.durable_lsn()
-        held = self._gated
-        self._gated = [reply for reply in held if reply.lsn > durable]
-        for reply in held:
+        gated = self._gated
+        self._gated = [reply for reply in gated if reply.lsn > durable]
+        for reply in gated:
             if reply.lsn <= durable:
                 try:
                     reply.release()
@@ -391,7 +441,7 @@ class Reactor:
         self.released_lsn = durable
 
     def _force(self) -> None:
-        """Have the log forced for those who wait. The engine's lock is not held."""
+        """Force the log for gated replies. The engine's lock is not held."""
         if self.writer.failure:
             self._drop_gated()
             return
@@ -404,7 +454,7 @@ class Reactor:
         if log.buffer_is_full() and wanted < log.end_lsn():
             wanted = log.end_lsn()
         if log.buffer_is_full() and (behind > _BEHIND_BYTES_MAX or behind <= self.inline_bytes_max):
-            # Whoever fills the buffer waits for the disk; so do all others, and nobody's memory grows.
+            # The buffer is full: everybody waits for the disk, so that memory does not grow.
             self._wait_durable(wanted)
         elif wanted > log.durable_lsn():
             if self._force_us <= self.inline_us_max and behind <= self.inline_bytes_max:
@@ -419,17 +469,17 @@ class Reactor:
         if log.needs_checkpoint():
             self.writer.ask_for_checkpoint()
         if self._gated:
-            self.lock.acquire()  # a link that has too much to send then is held off, and its gets leave their queues
+            self.lock.acquire()  # a link with too much output is throttled, and its gets leave their queues
             try:
                 self._release_gated()
             finally:
                 self.lock.release()
 
     def _drop_gated(self) -> None:
-        """The log has failed: the queue manager breaks all connections, and nothing that was promised is said."""
-        held = self._gated
+        """Discard gated replies, because the log has failed. The queue manager then breaks all connections."""
+        gated = self._gated
         self._gated = []
-        for reply in held:
+        for reply in gated:
             reply.drop()
 
     def _wait_durable(self, lsn: i64) -> None:
@@ -444,40 +494,41 @@ class Reactor:
         self._force_us = (self._force_us * 15 + took) // 16
 
     def _forced(self) -> None:
-        """The log's thread has forced. When that is quick again, the reactor does it itself."""
+        """Record the time of a force by the log's thread. When forces are quick again, the reactor does them itself."""
         self._force_us = (self._force_us * 15 + self.writer.counters.last_us) // 16
         self.wake()
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
+        """Run passes until `stop`. The engine's lock is not held."""
         while not self._stopping:
             try:
                 self.run_pass(_SLEEP_MS_MAX)
                 if self.has_no_ballast:
                     self.allocate_ballast()
             except MemoryError:
-                # Requests that find none fail for themselves. This was something small, for which the ballast will do.
+                # A request without memory fails by itself. This was a small allocation: the ballast suffices for it.
                 self.release_ballast()
                 with suppress(MemoryError):
                     self.handler.note(_NO_MEMORY_LEFT)
                     sleep(_MEMORY_PAUSE_SECONDS)
 
     def release_ballast(self) -> None:
-        """Memory is used up: give back what was kept, so that everybody can be told."""
+        """Free the memory that is reserved for reporting that there is no more."""
         if len(self._ballast) > 0:
             self._ballast = b""
             self.has_no_ballast = True
 
     def allocate_ballast(self) -> None:
-        """Keep some memory for the case that there is no more. Does nothing when there is none now."""
+        """Reserve memory for reporting that there is no more. Does nothing when there is none now."""
         if self.has_no_ballast:
             with suppress(MemoryError):
                 self._ballast = bytes(_BALLAST_BYTES)
                 self.has_no_ballast = False
 
     def run_pass(self, sleep_ms_max: i64) -> None:
-        """Wait for something to do, and do a bounded share of it."""
+        """Wait for events, and handle a bounded number of them. The engine's lock is not held."""
         sleep_ms: i64 = 0
         now_ns: i64 = monotonic_ns()
         has_slow_turn: bool = self.slow.has_turn(now_ns)
@@ -519,7 +570,7 @@ class Reactor:
                 self.update_interest(link)
 
     def _gather(self) -> None:
-        """Before a force, serve those who have come meanwhile: one force does for all of them. Nobody is waited for."""
+        """Serve links that became readable meanwhile, without waiting: one force then suffices for all of them."""
         for _ in range(_GATHER_ROUNDS):
             if not self._gated or self.log.buffer_is_full():
                 return
@@ -538,7 +589,7 @@ class Reactor:
             self._send()
 
     def _serve(self, events: list[tuple[int, int]], now_ns: i64) -> None:
-        """Serve the links of the fast lane that have something."""
+        """Serve the links of the fast lane that have events."""
         self._is_slow_ready = False
         for fd, mask in events:
             link = self.links.get(fd)
@@ -550,7 +601,7 @@ class Reactor:
                 if now_ns - before_ns > self.slow.quick_ns and link.state != CLOSED:
                     self.slow.update_lane(link, now_ns - before_ns)
             elif fd == self._event_fd:
-                # In this order: who wakes the reactor in between has left its work already.
+                # In this order: a thread that wakes the reactor in between has queued its work already.
                 with suppress(BlockingIOError):
                     os.eventfd_read(self._event_fd)
                 self._woken = False
@@ -558,7 +609,7 @@ class Reactor:
                 self._is_slow_ready = True
 
     def _serve_slow(self) -> None:
-        """Serve the slow lane for a slice of time: links and listeners, each once, and looks for messages."""
+        """Serve the slow lane for a slice of time: links and listeners once each, and long searches for messages."""
         began_ns: i64 = monotonic_ns()
         now_ns: i64 = began_ns
         end_ns: i64 = began_ns + self.slow.slice_ns(began_ns)
@@ -603,12 +654,12 @@ class Reactor:
             self.dirty.append(link)
 
     def _finish_serving(self) -> None:
-        """Do what requests and other threads have left to be done, and what is due."""
+        """Do the work that requests and other threads have queued, and fire timers."""
         if self.answered:
-            self._answer_ready()  # before what may end their links
+            self._answer_ready()  # before tasks that may close their links
         if self._posted:
             self._run_posted()
-        # One by one: should one of them find no memory even to fail, the others are still there in the next pass.
+        # One by one: if one of them finds no memory even to fail, the others are still queued in the next pass.
         for _ in range(len(self.resuming)):
             self._answer(self.resuming.pop(0))
         for _ in range(len(self.reading)):
@@ -623,7 +674,7 @@ class Reactor:
             self._release_gated()
 
     def _pump(self) -> None:
-        """Let message channels send what has come for them, once for all that came in this pass."""
+        """Let message channels send the messages that arrived in this pass."""
         pumping = self.pumping
         self.pumping = []
         for agent in pumping:
@@ -636,12 +687,12 @@ class Reactor:
             self.answer_woken()
 
     def _agent_internal_error(self, agent: LinkAgent, error: Exception) -> None:
-        """Something is wrong on this side. The channel ends with it; others go on."""
+        """End a channel, because code on this side has failed. Other channels are not affected."""
         self.counters.internal_errors += 1
         try:
             agent.on_internal_error(error)
         except Exception as another:
-            self.handler.note(f"AMQ6109E: A channel could not be ended properly: {another!r}, after {error!r}.")
+            self.handler.note(f"AMQ6109E: Ending a channel failed: {another!r}, after {error!r}.")
 
     def _run_posted(self) -> None:
         tasks = self._posted[:_POSTED_MAX]
@@ -650,9 +701,9 @@ class Reactor:
             try:
                 task()
             except Exception as error:
-                # Whatever it was for fails; everybody else is served.
+                # The task has failed; the others are run.
                 self.counters.internal_errors += 1
-                self.handler.note(f"AMQ6109E: Something could not be done: {type(error).__name__}: {error}.")
+                self.handler.note(f"AMQ6109E: A task of the reactor failed: {type(error).__name__}: {error}.")
 
     def _answer_ready(self) -> None:
         for _ in range(len(self.answered)):
@@ -676,10 +727,10 @@ class Reactor:
                 self._agent_internal_error(timer, error)
             else:
                 self.counters.internal_errors += 1
-                self.handler.note(f"AMQ6109E: Something that was due could not be done: {error!r}.")
+                self.handler.note(f"AMQ6109E: A timer of the reactor failed: {type(error).__name__}: {error}.")
 
     def answer_woken(self) -> None:
-        """Answer those whose gets the engine has answered."""
+        """Reply to the requests whose gets the engine has answered."""
         while self.engine.woken:
             woken = self.engine.woken
             self.engine.woken = []
@@ -693,11 +744,11 @@ class Reactor:
                     try:
                         waker()
                     except Exception as error:
-                        # Such as a program in this process whose event loop is gone.
-                        self.handler.note(f"AMQ6109E: A waiting program could not be told of its message: {error!r}.")
+                        # For example, a program in this process has closed its event loop.
+                        self.handler.note(f"AMQ6109E: Waking a program that waits for a message failed: {error!r}.")
 
     def _send(self) -> None:
-        """Send what the pass has left. The engine's lock is not held; only this thread has to do with links."""
+        """Send the output of this pass. The engine's lock is not held: only this thread uses links."""
         dirty = self.dirty
         self.dirty = []
         for link in dirty:
@@ -716,6 +767,7 @@ class Reactor:
                 self.lock.release()
 
     def close_links(self) -> None:
+        """Flush and close all links."""
         self.lock.acquire()
         try:
             for link in list(self.links.values()):
@@ -725,10 +777,10 @@ class Reactor:
             self.lock.release()
 
     def close_all(self) -> None:
-        """The last thing: no link stays. The thread has ended."""
+        """Close all links and the reactor itself, after its thread has ended."""
         self.close_links()
         self.lock.acquire()
-        self.engine.owner_signal.waker = self._looked_before
+        self.engine.owner_signal.waker = self._previous_waker
         self.engine.signal_new_owner()
         self.lock.release()
         self.slow.close()

@@ -1,4 +1,4 @@
-"""What the reactor asks of the server it works for."""
+"""Callbacks of the reactor: what it leaves to the server."""
 
 from __future__ import annotations
 
@@ -18,61 +18,61 @@ if TYPE_CHECKING:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReactorHandler(metaclass=ABCMeta):
-    """What the reactor leaves to the server: who may come in, and all that is not on the busiest path.
+    """Decides on admission, and handles all requests that are not on the hot path.
 
-    Called on the reactor's thread, under the engine's lock. Nothing here may wait.
+    Every method is called on the reactor's thread, under the engine's lock, and must not block.
     """
 
     @abstractmethod
     def on_hello(self, link: ServerLink, hello: Hello) -> Hello:
-        """A link says what it wants: what it gets, or MQError."""
+        """Return the negotiated values of a client's link. MQError refuses it."""
 
     @abstractmethod
     def on_channel_hello(self, link: ServerLink, request: int, payload: bytes) -> None:
-        """A queue manager wants to use a message channel: answered now or later."""
+        """Start a message channel on a link. The reply may be sent later."""
 
     @abstractmethod
     def new_tls_stream(self, link: ServerLink) -> TlsStream:
-        """A link begins with TLS. TlsFailed when there is none here."""
+        """Return the stream for a link whose peer starts TLS. Raises TlsFailed if TLS is not configured."""
 
     @abstractmethod
     def on_connect(self, link: ServerLink, number: int, request: int, asked: ConnectArguments) -> None:
-        """An application connects: make its conversation and answer it, or MQError."""
+        """Authenticate an application, and start its conversation now or later. MQError refuses it."""
 
     @abstractmethod
     def handle_request(
         self, conversation: ServerConversation, type: int, number: int, buffer: bytes, start: int, end: int
     ) -> None:
-        """A request that is not on the busiest path."""
+        """Handle a request that the conversation does not handle itself."""
 
     @abstractmethod
     def release_connection(self, conversation: ServerConversation, commits: bool) -> int:
-        """A conversation is over: let its connection go; 0 or the reason."""
+        """Disconnect the connection of a conversation that has ended. Return 0 or the reason code."""
 
     @abstractmethod
     def run_command(self, link: ServerLink, conversation: int, request: int, payload: bytes) -> None:
-        """A command for the queue manager itself."""
+        """Run a COMMAND."""
 
     @abstractmethod
     def accept(self, fd: int) -> None:
-        """Connections wait on a listening socket: take some of them."""
+        """Accept connections that wait on a listening socket."""
 
     @abstractmethod
     def is_considering(self, link: ServerLink) -> bool:
-        """Whether somebody on a link waits to be let in."""
+        """Return True while the authentication of a user on a link is not decided."""
 
     @abstractmethod
     def on_link_closed(self, link: ServerLink) -> None:
-        """A link is gone."""
+        """Release everything that belongs to a link."""
 
     @abstractmethod
     def note_link(self, link: ServerLink, why: str) -> None:
-        """Something about a link that the operator may want to know."""
+        """Write an operator message about a link."""
 
     @abstractmethod
     def note(self, text: str) -> None:
-        """Something else that the operator may want to know."""
+        """Write an operator message."""
 
     @abstractmethod
     def make_room(self, then: Callable[[], None]) -> None:
-        """The log is full: have room made, elsewhere, and `then` posted to the reactor."""
+        """Free log space on another thread, and post `then` to the reactor."""

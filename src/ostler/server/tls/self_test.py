@@ -62,8 +62,8 @@ def _handshake(
         server = TlsStream(_SelfTestRules(server_context), is_server=True)
         client = TlsStream(_SelfTestRules(client_context), is_server=False, channel="TRIAL")
         for _ in range(_ROUND_TRIPS):
-            server.received(client.take_output())
-            client.received(server.take_output())
+            server.receive_data(client.take_output())
+            client.receive_data(server.take_output())
         assert server.is_ready
         assert client.is_ready
     except TlsFailed as failure:

@@ -10,9 +10,12 @@ from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
 from ostler.engine.connection import AsyncStatus
+from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
-from ostler.engine.open import close_object, open_object
+from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties.property_block import decode_block
+from ostler.engine.pubsub.publish import refresh_open_topic
+from ostler.model.attributes import valid_name
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -20,8 +23,13 @@ from ostler.model.constants import (
     MQCO_DELETE,
     MQCO_DELETE_PURGE,
     MQOO_ALTERNATE_USER_AUTHORITY,
+    MQOO_NO_READ_AHEAD,
+    MQOO_READ_AHEAD,
+    MQOT_Q,
+    MQOT_TOPIC,
     MQPMO_ASYNC_RESPONSE,
     MQPMO_SYNC_RESPONSE,
+    MQPRT_ASYNC_RESPONSE,
     MQRC_BACKED_OUT,
     MQRC_ENVIRONMENT_ERROR,
     MQRC_HOBJ_ERROR,
@@ -30,17 +38,33 @@ from ostler.model.constants import (
     MQRC_NO_EXTERNAL_PARTICIPANTS,
     MQRC_NONE,
     MQRC_STAT_TYPE_ERROR,
+    MQRC_UNKNOWN_OBJECT_NAME,
+    MQRC_UNKNOWN_OBJECT_Q_MGR,
     MQRC_UOW_IN_PROGRESS,
+    MQREADA_YES,
     MQSTAT_TYPE_ASYNC_ERROR,
     MQSTAT_TYPE_RECONNECTION,
     MQSTAT_TYPE_RECONNECTION_ERROR,
 )
+from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.net.conversation import ServerConversation, completion_code
-from ostler.server.verbs.opened_objects import make_open_reply, make_open_request
 from ostler.wire.frames import BEGIN, CLOSE, INQUIRE, OPEN, PUT1, REPLY, SET, STATUS, frame
-from ostler.wire.object_frames import StatusReply, decode_inquire, decode_put1, read_open_arguments
+from ostler.wire.object_frames import (
+    CREATED,
+    IS_QUEUE,
+    PUTS_NEED_NO_REPLY,
+    READS_AHEAD,
+    REMOTE,
+    TEMPORARY,
+    OpenArguments,
+    OpenReply,
+    StatusReply,
+    decode_inquire,
+    decode_put1,
+    read_open_arguments,
+)
 from ostler.wire.payload_codec import PayloadReader, PayloadWriter
 from ostler.wire.replies import reply_frame
 
@@ -223,3 +247,88 @@ def _begin(conversation: ServerConversation, number: i64) -> None:
     conversation.engine.unit_of_work_of(conversation.connection)
     data = reply_frame(BEGIN, conversation.number, number, MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS)
     conversation.link.send(data)
+
+
+def make_open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
+    """What an application asks to have open, checked as far as that can be done without the object."""
+    request = OpenRequest(asked.object_type, asked.name, asked.options)
+    request.manager_name = asked.manager_name
+    if asked.manager_name:
+        if not valid_name(asked.manager_name):
+            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The name of the queue manager has characters it cannot have.")
+        if asked.object_type != MQOT_Q and asked.manager_name != engine.name:
+            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {asked.manager_name}.")
+    if asked.name and not valid_name(asked.name):
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name has characters that no name has.")
+    request.dynamic_name = asked.dynamic_name
+    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = asked.alternate_user
+    request.selection = asked.selection
+    if asked.object_type == MQOT_TOPIC:
+        request.topic_string = asked.object_string
+    return request
+
+
+def make_open_reply(engine: Engine, handle: Handle, asked: OpenArguments) -> OpenReply:
+    """What a client has to know of an opened object."""
+    if handle.queue is not None:
+        found = make_queue_open_reply(handle)
+        found.object_type = asked.object_type
+        return found
+    found = OpenReply()
+    found.hobj = handle.number
+    found.object_type = asked.object_type
+    found.name = handle.name
+    opened = handle.topic
+    if opened is not None:
+        settings = refresh_open_topic(engine, opened)
+        found.object_type = MQOT_TOPIC
+        found.object_string = opened.topic
+        found.default_persistence = settings.persistence
+        found.default_priority = settings.priority
+        if settings.response == MQPRT_ASYNC_RESPONSE:
+            found.flags = PUTS_NEED_NO_REPLY
+    return found
+
+
+def make_queue_open_reply(handle: Handle) -> OpenReply:
+    """The same of a queue."""
+    queue = handle.queue
+    assert queue is not None, "the handle of a queue"
+    found = OpenReply()
+    found.hobj = handle.number
+    found.object_type = MQOT_Q
+    found.flags = IS_QUEUE
+    found.name = queue.name
+    if handle.created_dynamic:
+        found.flags |= CREATED
+        if queue.is_temporary:
+            found.flags |= TEMPORARY
+    if handle.remote_manager:
+        found.flags |= REMOTE
+    if len(handle.resolved_names) == 96:
+        found.resolved_names = handle.resolved_names
+    definition = queue.definition
+    if handle.default_response == MQPRT_ASYNC_RESPONSE or (
+        handle.default_response < 0 and _integer(definition, "DEFPRESP") == MQPRT_ASYNC_RESPONSE
+    ):
+        found.flags |= PUTS_NEED_NO_REPLY
+    if _reads_ahead(handle, definition):
+        found.flags |= READS_AHEAD
+    found.default_persistence = _integer(definition, "DEFPSIST")
+    found.default_priority = _integer(definition, "DEFPRTY")
+    found.backout_threshold = queue.backout_threshold
+    name = definition.attributes.get("BOQNAME")
+    found.backout_queue = name if isinstance(name, str) else ""
+    return found
+
+
+def _reads_ahead(handle: Handle, definition: Definition) -> bool:
+    if handle.options & MQOO_NO_READ_AHEAD or not (handle.for_input or handle.for_browse):
+        return False
+    return bool(handle.options & MQOO_READ_AHEAD) or _integer(definition, "DEFREADA") == MQREADA_YES
+
+
+def _integer(definition: Definition, name: str) -> int:
+    value = definition.attributes.get(name, 0)
+    return value if isinstance(value, int) else 0

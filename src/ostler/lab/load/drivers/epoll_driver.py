@@ -325,7 +325,7 @@ class EpollDriver:
 
     def _deciphered(self, link: LoadLink, tls: TlsStream, data: bytes) -> bytes:
         try:
-            plain = tls.received(data)
+            plain = tls.receive_data(data)
         except TlsFailed as error:
             raise LoadFailed(error.text) from None
         if tls.has_output:
