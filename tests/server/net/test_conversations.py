@@ -311,7 +311,7 @@ def test_a_held_message_that_cannot_be_sent_for_want_of_memory_comes_back(wire_b
     peer.ask(wire.GET, get(2, flags=HELD), 10)
     (link,) = wire_bench.reactor.links.values()
     with wire_bench.manager.lock:
-        link.conversations[1].out_of_memory(wire.GET, 10)
+        link.conversations[1].reply_out_of_memory(wire.GET, 10)
     assert reasons(peer.answers()) == [(10, MQRC_STORAGE_NOT_AVAILABLE)]
     assert depth(wire_bench) == 1
     assert wire_bench.manager.engine.units_of_work == {}
