@@ -35,7 +35,7 @@ def test_limits_on_the_page_are_those_of_the_code() -> None:
     assert f"used more than {limits.others_percent:.0f} % of the machine" in text
     assert f"differed by more than {limits.noise_percent:.0f} %" in text
     assert f"busy for more than {limits.busy_percent:.0f} % of the time" in text
-    assert f"more than {limits.look_seconds:.0f} seconds after" in text
+    assert f"more than {limits.sample_seconds:.0f} seconds after" in text
     assert f"less than {limits.memory_available_bytes >> 20} MiB" in text
     assert f"{limits.disk_free_bytes >> 30} GiB of disk" in text
     assert limits.seconds_fraction == 0.1

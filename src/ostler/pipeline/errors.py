@@ -1,16 +1,16 @@
-"""What the pipeline says when it cannot do something: a sentence that tells what to do."""
+"""Errors of the pipeline: each is a sentence with a remedy."""
 
 from __future__ import annotations
 
 
 class PipelineError(Exception):
-    """It cannot be done. Tables are as they were. The text says why, and what to do."""
+    """An operation failed. Tables are unchanged. The text has the reason and the remedy."""
 
 
 class LakeBusy(PipelineError):
-    """Somebody else is changing the lake. Whoever can wait may try again."""
+    """Another process is changing the lake. The operation may be retried."""
 
 
-def counted(number: int, what: str) -> str:
-    """1 row, 2,000 rows."""
+def count_text(number: int, what: str) -> str:
+    """Return a count as text: 1 row, 2,000 rows."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

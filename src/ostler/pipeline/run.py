@@ -1,8 +1,8 @@
 """The order of all steps, from runs of the laboratory to the tables of a report, in one change of the lake.
 
-Only runs that are new or have changed are ingested, and their points made; what a report tells is small and is made
-again from all points. When nothing is new, nothing is done, and Spark is not even started. All tables change at once
-at the very end: whatever happens before, the lake is as it was.
+Only runs that are new or have changed are ingested, and their points made; gold tables are small and are made again
+from all points. When nothing is new, nothing is done, and Spark is not even started. All tables change at once at the
+very end: whatever happens before, the lake is unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ostler.pipeline.errors import PipelineError, counted
+from ostler.pipeline.errors import PipelineError, count_text
 from ostler.pipeline.lake.lake import LakeSnapshot
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.lake_frames import read_table, write_table
@@ -28,12 +28,12 @@ from ostler.pipeline.steps.gold import GOLD_STEPS, GoldStep
 from ostler.pipeline.steps.points import broken_points, points, timed_operations
 
 STEPS: Final = 5
-"""Raised when the steps make other tables of the same samples: all but bronze is then made again.
+"""Incremented when the steps make other tables of the same samples: all but bronze is then made again.
 
-1: the first. 2: what was observed beyond the window counts by the window's share; runs keep their version.
-3: message channels. 4: processor time of two queue managers that are joined is told apart.
+1: the first. 2: samples beyond the window count by the window's share; runs keep their version. 3: message channels. 4:
+separate processor time of two joined queue managers.
 """
-# What is rejected of the published figures belongs to no run.
+# Rejected rows of the published figures belong to no run.
 _NO_RUN: Final = ""
 
 Report = Callable[[str], None]
@@ -42,7 +42,8 @@ OpenSpark = Callable[[], SparkSession]
 
 @dataclass(frozen=True)
 class PipelineOutcome:
-    """What came of it. `rejected` counts rows that were set aside this time; `snapshot` is the lake now."""
+    """The result of the pipeline. `rejected` counts rows that were quarantined this time; `snapshot` is the current
+    lake."""
 
     snapshot: LakeSnapshot
     is_changed: bool
@@ -54,9 +55,9 @@ class PipelineOutcome:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to be done: which runs are ingested, of which points are made, whether published figures are read.
+    """The plan: the runs to ingest, the runs whose points are made, whether published figures are read.
 
-    `is_stale` when other steps have made the lake.
+    `is_stale`: an earlier version of the steps has made the lake.
     """
 
     fresh: tuple[FoundRun, ...]
@@ -75,12 +76,12 @@ class _Plan:
 
     @property
     def rejecting(self) -> tuple[str, ...]:
-        """Runs of which everything that is set aside is new; what is of no run comes with the published figures."""
+        """Return the runs whose quarantined rows are all new; those of no run come with the published figures."""
         return (*self.fresh_names, *([_NO_RUN] if self.published is not None else []))
 
 
 def _ignore_report(text: str) -> None:
-    """Report to nobody."""
+    """Ignore a report."""
 
 
 def run_pipeline(
@@ -91,9 +92,9 @@ def run_pipeline(
     report: Report | None = None,
     gold: Sequence[GoldStep] | None = None,
 ) -> PipelineOutcome:
-    """Bring the lake up to the runs in some places. `is_rebuild` ingests known runs too. `gold` is for tests.
+    """Ingest the runs below some paths into the lake. `is_rebuild` ingests known runs too. `gold` is for tests.
 
-    PipelineRefused, and the lake as it was, when that cannot be done.
+    Raises PipelineError, and leaves the lake unchanged, on failure.
     """
     report = report or _ignore_report
     found, refused = find_runs(paths)
@@ -106,7 +107,7 @@ def run_pipeline(
             spark = open_spark()
             rejected = _update_lake(spark, change, plan, report)
             _make_gold(spark, change, GOLD_STEPS if gold is None else gold, report)
-        # What others keep there stays.
+        # Entries of other programs are kept.
         snapshot = change.commit({**change.before.made_from, **plan.made_from})
     return PipelineOutcome(snapshot, True, plan.fresh_names, known, tuple(refused), rejected)
 
@@ -117,7 +118,7 @@ def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bo
     fresh = tuple(run for run in found if is_rebuild or contents.get(run.name) != run.content)
     text = published.published_text()
     made_from = {"steps": str(STEPS), "published": published.published_content(text)}
-    # A lake without them has seen no steps: only what was watched can be in it.
+    # A lake without the entry has seen no steps: it contains live records only.
     is_stale = before.made_from.get("steps", made_from["steps"]) != made_from["steps"]
     pointed = {run.name for run in fresh} | (set(contents) if is_stale or is_rebuild else set())
     is_printed = not is_rebuild and before.made_from.get("published") == made_from["published"]
@@ -125,11 +126,11 @@ def _plan_update(before: LakeSnapshot, found: Sequence[FoundRun], is_rebuild: bo
 
 
 def _update_lake(spark: SparkSession, change: LakeChange, plan: _Plan, report: Report) -> int:
-    """Bronze, silver and quarantine; how many rows were set aside."""
+    """Update bronze, silver and quarantine, and return the number of quarantined rows."""
     rejected: list[DataFrame] = []
     checked = CheckedFiles()
     if plan.fresh:
-        report(f"Checking the files of {counted(len(plan.fresh), 'run')}.")
+        report(f"Checking the files of {count_text(len(plan.fresh), 'run')}.")
         checked = check_files(plan.fresh)
         rejected += take_samples(spark, change, plan.fresh, checked, report)
     if plan.is_stale:
@@ -148,13 +149,13 @@ def _make_gold(spark: SparkSession, change: LakeChange, steps: Sequence[GoldStep
     for step in steps:
         frames = {each.name: read_table(spark, change.now, each) for each in step.reads}
         rows = write_table(change, step.make(frames).coalesce(1), step.table)
-        report(f"{counted(rows, 'row')} of {step.table.name}.")
+        report(f"{count_text(rows, 'row')} of {step.table.name}.")
 
 
 def take_samples(
     spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], checked: CheckedFiles, report: Report
 ) -> list[DataFrame]:
-    """Bronze. What is not as it should be is given back: files at once, rows where fewer came out than went in."""
+    """Write bronze. Returns the rejected rows: of files at once, of rows where fewer were written than read."""
     names = [run.name for run in runs]
     rejected = [ingest.rejected_files(spark, checked.problems)] if checked.problems else []
     for name, table in BRONZE.items():
@@ -163,14 +164,14 @@ def take_samples(
             change.put(table, names)
             continue
         rows = write_table(change, ingest.sound_samples(samples, table), table, names)
-        report(f"{counted(rows, 'row')} of {name}.")
+        report(f"{count_text(rows, 'row')} of {name}.")
         if rows < checked.rows[name]:
             rejected.append(ingest.rejected_samples(samples, table))
     return rejected
 
 
 def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun], is_stale: bool = False) -> None:
-    """What manifests say. Of a lake that other steps made, what they said of its other runs is read once more."""
+    """Write the table of runs from manifests. In a lake of earlier steps the other manifests are read again."""
     names = [run.name for run in runs]
     listed, entrants = (read_table(spark, change.before, each) for each in (RUN, ENTRANT))
     if is_stale:
@@ -181,30 +182,30 @@ def list_runs(spark: SparkSession, change: LakeChange, runs: Sequence[FoundRun],
 
 
 def _ingest_published(spark: SparkSession, change: LakeChange, text: str, report: Report) -> list[DataFrame]:
-    """Published figures."""
+    """Write the published figures, and return the rejected ones."""
     read = published.read_figures(published.printed_figures(spark, text))
     rows = write_table(change, published.published_figures(read).coalesce(1), PUBLISHED)
-    report(f"{counted(rows, 'row')} of {PUBLISHED.name}.")
+    report(f"{count_text(rows, 'row')} of {PUBLISHED.name}.")
     return [published.rejected_figures(read)]
 
 
 def make_points(spark: SparkSession, change: LakeChange, runs: Sequence[str], report: Report) -> list[DataFrame]:
-    """Silver. Scenarios that have new points are written again, with their other points."""
+    """Write silver. Scenarios with new points are rewritten, with their other points."""
     now = change.now
     tables = {name: read_table(spark, now, table, run=runs) for name, table in BRONZE.items()}
     tables |= {each.name: read_table(spark, now, each) for each in (RUN, ENTRANT)}
     listed = now.read(RUN, ["run", "scenario"]).to_pylist() + change.before.read(RUN, ["run", "scenario"]).to_pylist()
     scenarios = sorted({row["scenario"] for row in listed if row["run"] in runs})
-    # Few rows, from one pass over all samples, looked at twice: those that keep the rules, and those that do not.
+    # Few rows, from one pass over all samples, used twice: those that keep the rules, and those that do not.
     operations = timed_operations(tables).persist()
     others = read_table(spark, change.before, POINT, scenario=scenarios).filter(~F.col("run").isin(list(runs)))
     rows = write_table(change, points(operations, tables).unionByName(others).coalesce(1), POINT, scenarios)
-    report(f"{counted(rows, 'row')} of {POINT.name}.")
+    report(f"{count_text(rows, 'row')} of {POINT.name}.")
     return [broken_points(operations)]
 
 
 def _quarantine(spark: SparkSession, change: LakeChange, rejected: Sequence[DataFrame], plan: _Plan) -> None:
-    """Quarantine: of runs that were ingested all is new; of those whose points were made, only what is of points."""
+    """Write quarantine: of ingested runs all rows are new; of those whose points were made, only the rows of points."""
     pointed = [name for name in plan.pointed if name not in plan.rejecting]
     kept = read_table(spark, change.before, REJECTED, run=pointed).filter(F.col("table") != POINT.name)
     whole = reduce(DataFrame.unionByName, rejected, kept)
@@ -212,7 +213,8 @@ def _quarantine(spark: SparkSession, change: LakeChange, rejected: Sequence[Data
 
 
 def _check_row_counts(now: LakeSnapshot, plan: _Plan, checked: CheckedFiles) -> int:
-    """How many rows were set aside. Every row of every file must be in bronze or there: nothing is lost in silence."""
+    """Return the number of quarantined rows. Every row of every file must be in bronze or in quarantine: nothing is
+    lost silently."""
     rejected = now.read(REJECTED, ["table", "rows"], run=plan.rejecting).to_pylist()
     runs = plan.fresh_names
     for name, table in BRONZE.items():
@@ -221,7 +223,7 @@ def _check_row_counts(now: LakeSnapshot, plan: _Plan, checked: CheckedFiles) -> 
         aside = sum(row["rows"] for row in rejected if row["table"] == name)
         if taken + aside != wanted:
             raise PipelineError(
-                f"{counted(wanted, 'row')} of {name} went in, and {taken:,} were taken and {aside:,} set aside. "
+                f"{count_text(wanted, 'row')} of {name} went in, and {taken:,} were taken and {aside:,} set aside. "
                 "Are the lake and the runs on a file system that all workers of Spark share? Tables are as they were."
             )
     return sum(row["rows"] for row in rejected)

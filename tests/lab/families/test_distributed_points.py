@@ -136,7 +136,7 @@ def context(tmp_path: Path, name: str, chosen: dict[str, list[str]]) -> RunConte
 def test_a_cipher_spec_that_stands_in_for_another_is_told(tmp_path: Path) -> None:
     said: list[str] = []
     place = context(tmp_path, "zos-chl-1-4-ssl", {"channels": ["1", "2"]})
-    DistributedExperiment(replace(place, say=said.append)).close()
+    DistributedExperiment(replace(place, note=said.append)).close()
     assert said == [f"TRIPLE_DES_SHA_US is refused today: channels use {STAND_IN_CIPHER} in its place."]
 
 

@@ -395,12 +395,12 @@ def test_a_load_is_over_when_what_all_drivers_have_outstanding_adds_up_to_nothin
 
 PROGRAM = """
 import sys, time
-from ostler.lab.load import plan
+from ostler.lab.load import spec
 from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.timeline import Timeline
 
 class Watching:
-    def moment(self, moment):
+    def on_progress(self, sample):
         print(load.processes()[0].pid, flush=True)
 
 if __name__ == "__main__":

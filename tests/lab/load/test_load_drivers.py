@@ -74,13 +74,14 @@ def test_a_failed_load_is_told(tmp_path: Path) -> None:
 
 FEW_DESCRIPTORS = """
 import resource
-from ostler.lab.load import plan
+from ostler.lab.load import spec
 from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.drivers.start import start_driver
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
 made = spec.LoadSpec(spec.BARE, ("127.0.0.1", 1), range(10**9), range(5), 1, 64, False, conversations=0)
 try:
-    plan.start_driver(made)
+    start_driver(made)
 except LoadFailed as told:
     print(told)
 """

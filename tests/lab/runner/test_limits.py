@@ -176,7 +176,7 @@ def test_a_probe_that_cannot_be_is_told(probes: LimitProbes, tmp_path: Path) -> 
 def test_a_probes_server_ends_with_who_started_it() -> None:
     program = (
         "import socket, sys\n"
-        "from ostler.lab.load import bare_server\n"
+        "from ostler.lab.load.bare import server as bare_server\n"
         "from ostler.lab.load.bare.client import HELLO, REQUESTER\n"
         "listener = bare_server.listening(('127.0.0.1', 0))\n"
         "process = bare_server.start('echo', listener, 64)\n"

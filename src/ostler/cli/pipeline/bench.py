@@ -140,7 +140,7 @@ def _work(asked: LakeBenchOptions | QueueBenchOptions, directory: Path) -> Calla
 def _sentence(text: str) -> str:
     """What the process that measured said when it refused; the whole of anything else."""
     lines = text.strip().splitlines()
-    _, is_refusal, told = lines[-1].partition("PipelineRefused: ") if lines else ("", "", "")
+    _, is_refusal, told = lines[-1].partition("PipelineError: ") if lines else ("", "", "")
     return told if is_refusal else text
 
 

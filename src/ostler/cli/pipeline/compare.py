@@ -16,7 +16,7 @@ from typing import Any, Final
 from ostler.cli.framework import commands
 from ostler.cli.pipeline.options import USAGE, add_lake_option, need_packages
 from ostler.cli.pipeline.statuses import DONE, FOUND, NOTHING_TO_COMPARE
-from ostler.pipeline.errors import counted
+from ostler.pipeline.errors import count_text
 
 WORSE: Final = "worse"
 NOT_COMPARABLE: Final = "not comparable"
@@ -153,9 +153,9 @@ def _checked(releases: int, worse: int) -> int:
     if not releases:
         text = "No release was compared, so nothing was checked. Measure the same scenario with two releases."
     elif worse:
-        text = f"Of {counted(releases, 'comparison')} of releases {worse} {'is' if worse == 1 else 'are'} worse."
+        text = f"Of {count_text(releases, 'comparison')} of releases {worse} {'is' if worse == 1 else 'are'} worse."
     else:
-        text = f"Of {counted(releases, 'comparison')} of releases none is worse."
+        text = f"Of {count_text(releases, 'comparison')} of releases none is worse."
     print(f"Check: {text}", file=sys.stderr)
     if not releases:
         return NOTHING_TO_COMPARE

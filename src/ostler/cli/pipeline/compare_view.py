@@ -10,7 +10,7 @@ from rich.console import Console
 from ostler.cli.pipeline.compare import KINDS, NOT_COMPARABLE, RATIO, WORSE, Choice, Row
 from ostler.lab.runner.formatting import figure, percent
 from ostler.lab.runner.text_table import TextColumn, TextTable, show
-from ostler.pipeline.errors import counted
+from ostler.pipeline.errors import count_text
 
 _WIDTH_WITHOUT_TERMINAL: Final = 220
 # Beyond these an interval says no more than that little is known. A rate cannot fall by 100 % and still be one.
@@ -43,7 +43,7 @@ def foot(choice: Choice) -> list[str]:
     judged = [row["verdict"] for row in choice.rows if row["kind"] != RATIO or row["our_ratio"] is not None]
     if judged:
         counts = ", ".join(f"{judged.count(each)} {each}" for each in ("better", WORSE, "same", NOT_COMPARABLE))
-        lines = [f"{counted(len(judged), 'comparison')} with figures of ours: {counts}."]
+        lines = [f"{count_text(len(judged), 'comparison')} with figures of ours: {counts}."]
     else:
         lines = ["Nothing of ours to compare: measure a scenario again, with an option, or beside other products."]
     for option, (one, many) in _LEFT_OUT.items():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from ostler.cli.framework import commands
 from ostler.cli.lab.runs import RUNS
 from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
-from ostler.pipeline.errors import counted
+from ostler.pipeline.errors import count_text
 
 if TYPE_CHECKING:
     from ostler.pipeline.run import PipelineOutcome
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if outcome.rejected:
         advice = f"ostler pipeline validate --lake {arguments.lake} tells each of them"
         breaks = "breaks" if outcome.rejected == 1 else "break"
-        rows = counted(outcome.rejected, "row")
+        rows = count_text(outcome.rejected, "row")
         print(f"Set aside: {rows} that {breaks} a rule; {advice}.", file=sys.stderr)
     print(json.dumps(_as_json(outcome), indent=2) if arguments.is_json else _account(outcome, arguments.lake))
     return 1 if outcome.refused or outcome.rejected else 0
@@ -67,10 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 def _account(outcome: PipelineOutcome, lake: Path) -> str:
     known = len(outcome.known)
     if not outcome.is_changed:
-        has = f"the {counted(known, 'run')}" if known == 1 else f"all {counted(known, 'run')}"
+        has = f"the {count_text(known, 'run')}" if known == 1 else f"all {count_text(known, 'run')}"
         return f"Nothing is new: {lake} has {has} that can be taken." if known else "There are no runs to be taken."
     others = f", {known:,} {'was' if known == 1 else 'were'} there" if known else ""
-    taken = counted(len(outcome.taken), "run")
+    taken = count_text(len(outcome.taken), "run")
     return f"Taken: {taken}{others}. The tables are in {lake}, version {outcome.snapshot.version}."
 
 

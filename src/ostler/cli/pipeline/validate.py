@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.cli.framework import commands
 from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
-from ostler.pipeline.errors import counted
+from ostler.pipeline.errors import count_text
 
 if TYPE_CHECKING:
     from ostler.pipeline.lake.validation import Validation
@@ -78,11 +78,11 @@ def _show(found: Validation) -> None:
         print(f"{place}: {each.reason} [{each.rule}]: {json.dumps(dict(each.row))}")
     told = sum(each.rows for each in found.violations)
     if found.rows > told:
-        print(f"... and {counted(found.rows - told, 'more row')}.")
+        print(f"... and {count_text(found.rows - told, 'more row')}.")
     for (table, rule), rows in found.by_rule.items():
-        print(f"{counted(rows, 'row')} of {table} {'breaks' if rows == 1 else 'break'} {rule}.")
+        print(f"{count_text(rows, 'row')} of {table} {'breaks' if rows == 1 else 'break'} {rule}.")
     if not found.rows and not found.refused:
-        print(f"All rules are kept by {counted(len(found.runs), 'run')}.")
+        print(f"All rules are kept by {count_text(len(found.runs), 'run')}.")
 
 
 def _show_rules(is_json: bool) -> None:

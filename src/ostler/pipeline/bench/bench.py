@@ -41,9 +41,9 @@ NAME: Final = "pipeline"
 ROWS: Final = 100_000_000
 ROUNDS: Final = 3
 RATIO_AIM: Final = 0.5
-# Of the driver's memory, from a tenth of the rows to all of them: what it knows of files and partitions may grow.
+# Growth of the driver's memory from a tenth of the rows to all of them: its metadata on files and partitions may grow.
 GROWTH_MEGABYTES_MAX: Final = 64.0
-# A row takes 3 bytes of a run; the run, bronze of the last two versions and a bare copy are there at once.
+# A row takes 3 bytes of a run; the run, bronze of the last two versions and a bare copy exist at once.
 _DISK_BYTES_OF_ROW: Final = 20
 INGEST: Final = "ingest"
 POINTS: Final = "points"
@@ -51,7 +51,7 @@ POINTS: Final = "points"
 
 @dataclass(frozen=True)
 class LakeBenchOptions:
-    """What is to be measured, and where."""
+    """The options of the benchmark."""
 
     rows: int = ROWS
     rounds: int = ROUNDS
@@ -63,7 +63,7 @@ class LakeBenchOptions:
 
 @dataclass
 class _LakeTimes:
-    """Rows a second of each step, ours and bare, and the driver's memory as it went."""
+    """Rows a second of each step, ours and bare, and the driver's memory over time."""
 
     ours: dict[str, list[float]] = field(default_factory=lambda: {INGEST: [], POINTS: []})
     bare: dict[str, list[float]] = field(default_factory=lambda: {INGEST: [], POINTS: []})
@@ -73,7 +73,7 @@ class _LakeTimes:
 
 
 def measure(options: LakeBenchOptions, scratch: Path, report: Report) -> Result:
-    """Everything; needs a process of its own, for there is one Spark in a process. PipelineRefused when it cannot."""
+    """Run the benchmark. It needs a process of its own, since there is one Spark in a process. Raises PipelineError."""
     _check_room(options.rows, scratch)
     deadline = time.monotonic() + options.seconds_max
     found = _LakeTimes()
@@ -121,7 +121,7 @@ def _round(
     report: Report,
     done: float,
 ) -> None:
-    """Every step once, ours and bare. Bronze that ours has written is what both kinds of points are made from."""
+    """Run every step once, ours and bare. Both kinds of points are made from the bronze that ours has written."""
     lake = (scratch / f"lake-{len(runs)}-{number}").absolute()
     copy = (scratch / "copy").absolute()
     rows = _rows_of(runs)
@@ -155,13 +155,13 @@ def _rows_of(runs: Sequence[Path]) -> int:
 
 
 def _ingest(spark: SparkSession, lake: Path, runs: Sequence[Path]) -> None:
-    """As `ostler pipeline run` does it, from looking for runs to tables that are in force."""
+    """Ingest as `ostler pipeline run` does, from finding runs to committed tables."""
     found, refused = find_runs(runs)
     with LakeChange(lake) as change:
         rejected = take_samples(spark, change, found, check_files(found), _silent)
         list_runs(spark, change, found)
         change.commit({})
-    # Synthetic samples keep all rules: what does not is a mistake here, and figures would mean nothing.
+    # Synthetic samples keep all rules: a violation is a bug here, and results would mean nothing.
     assert not refused
     assert not rejected
 
@@ -175,7 +175,7 @@ def _points(spark: SparkSession, lake: Path) -> None:
 
 
 def _bare_ingest(spark: SparkSession, copy: Path, runs: Sequence[Path]) -> None:
-    """The same files, read and written by Spark, table by table."""
+    """Read and write the same files with Spark, table by table."""
     for name in samples.TABLES:
         paths = [str(path) for run in runs for path in sorted(run.glob(f"segments/*/{name}.parquet"))]
         if paths:
@@ -183,7 +183,7 @@ def _bare_ingest(spark: SparkSession, copy: Path, runs: Sequence[Path]) -> None:
 
 
 def _bare_points(spark: SparkSession, lake: Path) -> None:
-    """The same tables, read and added up by point; the sums go nowhere."""
+    """Read the same tables and aggregate them by point; the sums are discarded."""
     now = open_lake(lake)
     for name, table in samples.TABLES.items():
         if now.rows(BRONZE[name]) and name != samples.PHASE.name:
@@ -197,7 +197,7 @@ def _bronze(spark: SparkSession, now: LakeSnapshot, name: str) -> DataFrame:
 
 
 def _sums(table: samples.SampleTable) -> list[Column]:
-    """What adding up the rows of a table comes to for its counters; a statistic has its figure only."""
+    """Return the sums of a table's counters; a statistic has its value only."""
     named = [each.name for each in table.columns if each.adding is samples.Aggregation.SUM] or ["value"]
     return [F.sum(name).alias(name) for name in named]
 
@@ -210,7 +210,7 @@ def _silent(text: str) -> None:
 
 
 def _remember(spark: SparkSession, found: _LakeTimes, when: str) -> None:
-    """What the driver keeps: its Java heap after a collection, and the resident memory of this process."""
+    """Record the driver's memory: its Java heap after a collection, and the resident memory of this process."""
     virtual_machine = spark.sparkContext._jvm
     assert virtual_machine is not None
     virtual_machine.java.lang.System.gc()

@@ -1,4 +1,4 @@
-"""The Spark of a benchmark: an application whose processes are gone when it is over."""
+"""The Spark session of a benchmark: an application whose processes end with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _END_SECONDS_MAX: Final = 30.0
 
 @contextmanager
 def spark_application(master: str, name: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session of this process. Java ends with it, and has ended when this is over."""
+    """Open a session of this process. Java ends with it, and has ended when this returns."""
     session = open_session(master, name, settings)
     try:
         yield session

@@ -65,7 +65,7 @@ _LOG_BYTES: Final = 512 << 20
 
 @dataclass(frozen=True)
 class QueueBenchOptions:
-    """What is to be measured, and where."""
+    """The options of the benchmark."""
 
     messages: int = MESSAGES
     body_bytes: int = BODY_BYTES
@@ -88,7 +88,7 @@ class _QueueTimes:
 
 @dataclass(frozen=True)
 class _Stage:
-    """What the works of a round need."""
+    """The shared objects of a round."""
 
     spark: SparkSession
     manager: LabQueueManager
@@ -104,12 +104,12 @@ class _Stage:
         return connect(self.manager.name, f"{host}({port})", channel=CHANNEL, reconnect=False, binding="client")
 
     def copy(self, messages: int) -> Path:
-        """Where the messages are as Parquet: as the source shows them, all columns."""
+        """The directory of the messages as Parquet, with all columns of the source."""
         return (self.scratch / f"messages-{messages}").absolute()
 
 
 def measure(options: QueueBenchOptions, scratch: Path, report: Report) -> Result:
-    """Everything; needs a process of its own, for there is one Spark in a process. PipelineRefused when it cannot."""
+    """Run the benchmark. It needs a process of its own, since there is one Spark in a process. Raises PipelineError."""
     _check_room(options, scratch)
     deadline = time.monotonic() + options.seconds_max
     found = _QueueTimes()
@@ -158,7 +158,7 @@ _Work = Callable[[_Stage, int], int]
 
 
 def _round(stage: _Stage, messages: int, found: _QueueTimes, number: int, report: Callable[[str], None]) -> None:
-    """Every step once, of every kind. It ends with the queues as empty as they were."""
+    """Run every step once, of every kind. The queues are empty again afterwards."""
     works: dict[str, dict[str, _Work]] = {
         WRITE: {SOURCE: _spark_writes, PROGRAM: _program_puts, PARQUET: _parquet_writes},
         BATCH: {SOURCE: _spark_browses, PROGRAM: _program_browses, PARQUET: _parquet_reads},
@@ -179,7 +179,7 @@ def _round(stage: _Stage, messages: int, found: _QueueTimes, number: int, report
 
 
 def _rows(stage: _Stage, messages: int) -> DataFrame:
-    """The messages to be written, made by Spark in as many tasks as there are for Parquet."""
+    """Return the messages to write, made by Spark in as many tasks as for Parquet."""
     body = F.rpad(F.concat(F.lit("message "), F.col("id").cast("string"), F.lit(" ")), stage.body_bytes, "pony ")
     return stage.spark.range(0, messages, 1, _TASKS).select(body.cast("binary").alias("body"))
 
@@ -225,7 +225,7 @@ def _parquet_reads(stage: _Stage, messages: int) -> int:
 
 
 def _counted(frame: DataFrame) -> int:
-    """Have all columns of all rows made, and count the rows on the way."""
+    """Evaluate all columns of all rows, and count the rows."""
     seen = Observation()
     frame.observe(seen, F.count(F.lit(1)).alias("rows")).write.format("noop").mode("overwrite").save()
     return int(seen.get["rows"])

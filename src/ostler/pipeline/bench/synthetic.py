@@ -1,7 +1,7 @@
-"""Runs of the laboratory that nobody measured: as many samples as wanted, made by Spark, for the pipeline's benchmark.
+"""Synthetic runs of the laboratory: any number of samples, made by Spark, for the pipeline's benchmark.
 
-They are runs in every respect: manifests, segments with checksums, files in the schema of samples, figures that keep
-all rules. Each task of Spark writes the file of one segment and table; the files are then moved to their places.
+They are valid runs: manifests, segments with checksums, files in the schema of samples, values that keep all rules.
+Each task of Spark writes the file of one segment and table; the files are then moved to their directories.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REPETITIONS: Final = 2
 SEGMENTS_OF_RUN: Final = len(CONTESTANTS) * STEPS * REPETITIONS
 _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _FILES_AT_ONCE: Final = 4
-# Counts of neighbouring buckets go through 1 to 8, so a whole number of eights has a sum that is known.
+# Counts of neighbouring buckets go through 1 to 8, so a multiple of eight has a known sum.
 _COUNTS: Final = 8
 _TAIL: Final = 8
 _TAIL_STRIDE: Final = 20
@@ -46,7 +46,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class SampleShape:
-    """What one segment has. The usual shape is near that of a run of a minute a point with many clients."""
+    """The size of one segment. The default is near that of a run of a minute a point with many clients."""
 
     workers: int = 64
     seconds: int = 60
@@ -57,7 +57,7 @@ class SampleShape:
 
     @property
     def rows(self) -> Mapping[str, int]:
-        """Rows of each table but that of phases, which has one."""
+        """Return the rows of each table, without phases, which have one."""
         pairs = self.workers * self.seconds
         return {
             "latency": pairs * self.buckets,
@@ -75,7 +75,7 @@ class SampleShape:
 
 @dataclass(frozen=True)
 class SyntheticRuns:
-    """What was made: the directories of the runs, in order, and how many rows they have, by table and in all."""
+    """The directories of the runs, in order, and their number of rows, by table and in all."""
 
     runs: tuple[Path, ...]
     segments: int
@@ -87,12 +87,12 @@ class SyntheticRuns:
 
 
 def segments_for(rows: int, shape: SampleShape) -> int:
-    """As many segments as have at least so many rows."""
+    """Return the number of segments with at least this many rows."""
     return max(1, -(-rows // shape.rows_in_all))
 
 
 def make_runs(spark: SparkSession, directory: Path, rows: int, shape: SampleShape, report: Report) -> SyntheticRuns:
-    """Runs with at least so many samples below a directory that is not there yet."""
+    """Make runs with at least this many samples below a directory that does not exist yet."""
     count = segments_for(rows, shape)
     runs = tuple(directory / _run_name(number) for number in range(-(-count // SEGMENTS_OF_RUN)))
     for segment in range(count):
@@ -119,7 +119,7 @@ def _run_name(number: int) -> str:
 
 
 def _key(segment: int) -> tuple[str, str, int, int, str]:
-    """Run, contestant, step, repetition and phase of a segment; `_key_columns` says the same to Spark."""
+    """Return run, contestant, step, repetition and phase of a segment, as `_key_columns` does for Spark."""
     run, within = divmod(segment, SEGMENTS_OF_RUN)
     step, rest = divmod(within, len(CONTESTANTS) * REPETITIONS)
     repetition, contestant = divmod(rest, len(CONTESTANTS))
@@ -154,7 +154,7 @@ def _manifest(number: int, segments: int) -> Manifest:
 
 
 def _written(spark: SparkSession, table: samples.SampleTable, segments: int, shape: SampleShape) -> DataFrame:
-    """The rows of a table in all segments, a partition for each segment."""
+    """Return the rows of a table in all segments, a partition for each segment."""
     rows = shape.rows[table.name]
     number = F.col("id")
     segment = _whole(number / rows)
@@ -164,10 +164,10 @@ def _written(spark: SparkSession, table: samples.SampleTable, segments: int, sha
 
 
 def _column(column: samples.SampleColumn, made: Mapping[str, Column]) -> Column:
-    """Of the type and with the nullability that files of the laboratory have."""
+    """Return a column with the type and nullability of the laboratory's files."""
     kind, nothing = _KINDS[column.kind]
     found = made.get(column.name, F.lit(nothing)).cast(kind)
-    # True of all rows, which Spark does not find out: so the column may be empty.
+    # True for all rows, which Spark cannot infer: so the column is nullable.
     is_there = F.col("id") >= 0
     found = F.when(is_there, found) if column.optional else F.coalesce(found, F.lit(nothing).cast(kind))
     return found.alias(column.name)
@@ -198,13 +198,13 @@ def _key_columns(segment: Column) -> dict[str, Column]:
 
 
 def _pair(at: Column, shape: SampleShape) -> tuple[Column, Column, Column]:
-    """Worker, second, and the first bucket of its histogram."""
+    """Return worker, second, and the first bucket of its histogram."""
     worker, second = _whole(at / shape.seconds), at % shape.seconds
     return worker, second, _FIRST_BUCKET + (worker * 31 + second * 17) % _FIRST_BUCKETS
 
 
 def _bucket(first: Column, directory: Column, shape: SampleShape) -> Column:
-    """Buckets side by side, and a tail of some that are further apart."""
+    """Return adjacent buckets, and a tail of some that are further apart."""
     return first + directory + F.greatest(directory - (shape.buckets - _TAIL), F.lit(0)) * _TAIL_STRIDE
 
 
@@ -237,7 +237,7 @@ def _operation(at: Column, segment: Column, shape: SampleShape) -> dict[str, Col
 
 
 def _figures(names: Sequence[str], at: Column) -> dict[str, Column]:
-    """Numbers that go up and down a little, each in its own way."""
+    """Return numbers that vary a little, each in its own way."""
     return {name: 1000 * (directory + 1) + at * (directory + 3) % 997 for directory, name in enumerate(names)}
 
 
@@ -283,7 +283,7 @@ def _machine(at: Column, segment: Column, shape: SampleShape) -> dict[str, Colum
 
 
 def _statistic(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
-    """Counters of the log, which go on growing, and figures of queues."""
+    """Return growing counters of the log, and metrics of queues."""
     which, second = at % shape.statistics, _whole(at / shape.statistics)
     is_log = which < 2
     return {
@@ -311,7 +311,7 @@ _OWN: Final[Mapping[str, Callable[[Column, Column, SampleShape], dict[str, Colum
 
 
 def _moved(written: Path, table: str, runs: Sequence[Path], segments: int) -> None:
-    """Each file that Spark has written to the segment it is of: files are numbered as partitions are."""
+    """Move each file that Spark has written to its segment: files are numbered as partitions are."""
     found = sorted(written.glob("part-*.parquet"))
     assert len(found) == segments, f"{len(found)} files of {table} for {segments} segments"
     for segment, path in enumerate(found):
@@ -319,7 +319,7 @@ def _moved(written: Path, table: str, runs: Sequence[Path], segments: int) -> No
 
 
 def _completed(directory: Path, segment: int, shape: SampleShape) -> None:
-    """The row of its phase, and the note that makes it a segment."""
+    """Complete a segment with the row of its phase and its note."""
     key = _key(segment)
     began = _BEGAN + timedelta(minutes=segment)
     phase = PhaseRow(SCENARIO, began, float(shape.seconds), 2 ** key[2], 2048, False, None, {"operation": OPERATION})

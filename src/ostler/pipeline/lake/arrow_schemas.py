@@ -1,4 +1,4 @@
-"""The tables of the lake as Arrow has them, for whoever reads them without Spark."""
+"""Arrow schemas of the lake's tables, for readers without Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIMPLE: Final = {
 
 
 def arrow_type(text: str) -> pa.DataType:
-    """The type that a column's text names."""
+    """Return the type that a column's text names."""
     outer, _, inner = text.removesuffix(">").partition("<")
     if outer == "array":
         return pa.list_(_SIMPLE[inner])
@@ -30,5 +30,5 @@ def arrow_type(text: str) -> pa.DataType:
 
 
 def arrow_schema(table: LakeTable) -> pa.Schema:
-    """All columns in their order; everything may be empty."""
+    """Return all columns in their order; all are nullable."""
     return pa.schema([pa.field(each.name, arrow_type(each.type)) for each in table.columns])

@@ -22,14 +22,14 @@ from urllib.parse import unquote
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.dataset as ds  # type: ignore[import-untyped]
 
-from ostler.pipeline.errors import PipelineError, counted
+from ostler.pipeline.errors import PipelineError, count_text
 from ostler.pipeline.lake.arrow_schemas import arrow_schema
 from ostler.pipeline.lake.tables import LakeTable
 
 CURRENT: Final = "current.json"
 FORMAT: Final = 1
 VERSION_PREFIX: Final = "version="
-# What Hive, and so Spark, calls the directory of an empty value.
+# The directory name of an empty value in Hive, and so in Spark.
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -38,14 +38,14 @@ class LakePart:
     """A directory of Parquet files: a whole table, or the rows with certain values of its partition columns."""
 
     path: str
-    """Below the lake."""
+    """Relative to the lake."""
     values: Mapping[str, str]
     rows: int
 
 
 @dataclass(frozen=True)
 class LakeSnapshot:
-    """The lake as of one version. `made_from` tells inputs that are no tables, by name: a checksum, a version."""
+    """One version of the lake. `made_from` has inputs that are not tables, by name: a checksum, a version."""
 
     root: Path
     version: int = 0
@@ -54,7 +54,8 @@ class LakeSnapshot:
     unused: tuple[str, ...] = ()
 
     def parts_of(self, table: LakeTable, **values: Sequence[str]) -> tuple[LakePart, ...]:
-        """The directories of a table; of a partitioned one, only those with one of the values of each column named."""
+        """Return the directories of a table; of a partitioned one, only those with the given values of each named
+        column."""
         assert set(values) <= set(table.partitions)
         found = self.parts.get(table.name, ())
         return tuple(part for part in found if all(part.values[name] in wanted for name, wanted in values.items()))
@@ -63,7 +64,7 @@ class LakeSnapshot:
         return sum(part.rows for part in self.parts.get(table.name, ()))
 
     def read(self, table: LakeTable, columns: Sequence[str] | None = None, **values: Sequence[str]) -> pa.Table:
-        """Rows of a table, without rows when there are none. PipelineRefused when files are damaged or lost."""
+        """Return the rows of a table. Raises PipelineError when files are damaged or lost."""
         wanted = arrow_schema(table)
         found = [_read(self.root / part.path, part, table, wanted) for part in self.parts_of(table, **values)]
         whole = pa.concat_tables([wanted.empty_table(), *found])
@@ -79,7 +80,7 @@ def _read(directory: Path, part: LakePart, table: LakeTable, wanted: pa.Schema) 
     except (OSError, pa.ArrowException) as error:
         raise _damaged(directory, (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")) from error
     if found.num_rows != part.rows:
-        raise _damaged(directory, f"it has {counted(found.num_rows, 'row')} instead of {part.rows:,}")
+        raise _damaged(directory, f"it has {count_text(found.num_rows, 'row')} instead of {part.rows:,}")
     columns = [
         pa.repeat(pa.scalar(part.values[each.name], each.type), part.rows)
         if each.name in table.partitions
@@ -96,7 +97,8 @@ def _damaged(directory: Path, why: str) -> PipelineError:
 
 
 def open_lake(root: Path) -> LakeSnapshot:
-    """The lake as it is now; version 0, without rows, when there is none yet. PipelineRefused when it is damaged."""
+    """Return the current version of the lake; version 0, without rows, when there is none yet. Raises PipelineError
+    when it is damaged."""
     path = root / CURRENT
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -122,7 +124,7 @@ def _from_json(root: Path, content: Mapping[str, object]) -> LakeSnapshot:
     tables, unused, made_from = content["tables"], content["unused"], content["made_from"]
     if not isinstance(tables, dict) or not isinstance(unused, list) or not isinstance(made_from, dict):
         raise ValueError("it does not list its tables")
-    # Tables that this version does not know are left alone.
+    # Tables that this version does not know are not touched.
     parts = {
         name: tuple(LakePart(str(each["path"]), dict(each["values"]), int(each["rows"])) for each in listed)
         for name, listed in tables.items()
@@ -134,7 +136,7 @@ def _from_json(root: Path, content: Mapping[str, object]) -> LakeSnapshot:
 
 
 def as_json(snapshot: LakeSnapshot) -> str:
-    """The text of `current.json`."""
+    """Return the text of `current.json`."""
     tables = {
         name: [{"path": part.path, "values": dict(part.values), "rows": part.rows} for part in parts]
         for name, parts in sorted(snapshot.parts.items())
@@ -154,7 +156,7 @@ def table_directory(table: LakeTable) -> str:
 
 
 def partition_values(names: Sequence[str]) -> dict[str, str]:
-    """The values that names of directories tell: `run=a` is run a. Spark escapes what file systems do not like."""
+    """Return the values in directory names: `run=a` is run a. Spark escapes characters that file systems reject."""
     found: dict[str, str] = {}
     for name in names:
         column, _, value = name.partition("=")

@@ -1,4 +1,4 @@
-"""Changing the lake: new directories for some tables, put in force all at once."""
+"""Changes of the lake: new directories for some tables, committed all at once."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ _ATTEMPT_BYTES: Final = 3
 
 
 class LakeChange:
-    """One change, from `with` to `commit`. Only one process at a time has one; nothing is seen of it before `commit`.
+    """One change, from `with` to `commit`. Only one process at a time has one; nothing is visible before `commit`.
 
-    For each table that changes: have files written to `directory(table)`, and say with `put` what they take the place
-    of. Without `commit`, the lake is as it was.
+    For each table that changes: write files to `directory(table)`, and call `put` with the rows they replace. Without
+    `commit` the lake is unchanged.
     """
 
     def __init__(self, root: Path) -> None:
-        """PipelineRefused when somebody else changes the lake, or it cannot be read or made."""
+        """Begin a change. Raises PipelineError when another process changes the lake, or it cannot be read or
+        created."""
         self._lock = _locked(root)
         try:
             self.before = open_lake(root)
@@ -52,7 +53,7 @@ class LakeChange:
             raise
         self._root = root
         self._version = self.before.version + 1
-        # A change that was cut may have a Spark that still writes: it must not write among what this one writes.
+        # A killed change may have a Spark that still writes: its files must not mix with those of this one.
         self._name = f"{VERSION_PREFIX}{self._version}-{secrets.token_hex(_ATTEMPT_BYTES)}"
         self._parts = dict(self.before.parts)
         self._written: list[Path] = []
@@ -72,7 +73,7 @@ class LakeChange:
             self._lock.close()
 
     def directory(self, table: LakeTable) -> Path:
-        """Where files of a table are to be written: a directory that is not there yet, below one that may not be."""
+        """Return the directory for files of a table. It does not exist yet, and its parent may not either."""
         path = self._root / table_directory(table) / self._name
         if path not in self._written:
             self._written.append(path)
@@ -80,16 +81,16 @@ class LakeChange:
 
     @property
     def now(self) -> LakeSnapshot:
-        """The lake as it would be after `commit`: for steps that read what steps before them have written."""
+        """Return the lake as it would be after `commit`, for steps that read tables of earlier steps."""
         kept = {part.path for parts in self._parts.values() for part in parts}
         gone = [part.path for parts in self.before.parts.values() for part in parts if part.path not in kept]
         return replace(self.before, version=self._version, parts=dict(self._parts), unused=tuple(gone))
 
     def put(self, table: LakeTable, replaced: Iterable[str] = ()) -> int:
-        """Take what was written for a table; how many rows it has.
+        """Add the files of a table, and return their number of rows.
 
-        It takes the place of the whole table; of a partitioned table, of the partitions that were written and those
-        whose value (of the first partition column) is one of `replaced`.
+        They replace the whole table; of a partitioned table, the partitions that were written and those whose value (of
+        the first partition column) is one of `replaced`.
         """
         try:
             found = _parts(self._root, self.directory(table), table)
@@ -108,7 +109,7 @@ class LakeChange:
         return sum(part.rows for part in found)
 
     def commit(self, made_from: Mapping[str, str]) -> LakeSnapshot:
-        """Put everything in force. PipelineRefused, and tables as they were, when that cannot be written."""
+        """Commit all tables. Raises PipelineError, and leaves the tables unchanged, when that cannot be written."""
         after = replace(self.now, made_from=dict(made_from))
         try:
             for path in self._written:
@@ -117,7 +118,7 @@ class LakeChange:
         except OSError as error:
             raise _not_written(self._root, error) from error
         self._is_committed = True
-        # What the version before this one still needed, nobody needs any more.
+        # Nothing reads the directories any more that the previous version still needed.
         for unused in self.before.unused:
             shutil.rmtree(self._root / unused, ignore_errors=True)
         return after
@@ -146,7 +147,7 @@ def _locked(root: Path) -> IO[bytes]:
 
 
 def _clear(snapshot: LakeSnapshot) -> None:
-    """Remove what changes that were cut have left: versions that never were, and partitions that were replaced."""
+    """Remove leftovers of killed changes: uncommitted versions, and partitions that were replaced."""
     needed = {part.path for parts in snapshot.parts.values() for part in parts} | set(snapshot.unused)
     above = {str(parent) for path in needed for parent in PurePath(path).parents}
     for layer in Layer:
@@ -164,7 +165,7 @@ def _clear_below(root: Path, directory: Path, needed: set[str], above: set[str])
 
 
 def _parts(root: Path, directory: Path, table: LakeTable) -> list[LakePart]:
-    """The partitions below a directory that was written; the directory itself of a table without partitions."""
+    """Return the partitions below a written directory; the directory itself for a table without partitions."""
     paths = [directory]
     for column in table.partitions:
         paths = [below for path in paths for below in sorted(path.glob(f"{column}=*"))]
@@ -178,7 +179,7 @@ def _parts(root: Path, directory: Path, table: LakeTable) -> list[LakePart]:
 
 
 def _sync_tree(directory: Path) -> None:
-    """Have all files below a directory on storage."""
+    """Force all files below a directory to storage."""
     for path, _, names in os.walk(directory):
         for name in names:
             descriptor = os.open(os.path.join(path, name), os.O_RDONLY)

@@ -16,24 +16,24 @@ from ostler.pipeline.lake.tables import LakeTable
 
 
 def read_table(spark: SparkSession, lake: LakeSnapshot, table: LakeTable, **values: Sequence[str]) -> DataFrame:
-    """Rows of a table; of a partitioned one, only those with one of the values of each partition column named."""
+    """Return the rows of a table; of a partitioned one, only those with the given values of each named column."""
     schema = spark_schema(table)
     paths = [str((lake.root / part.path).absolute()) for part in lake.parts_of(table, **values)]
     if not paths:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
     if table.partitions:
-        # Directories name the version too: `select` leaves it behind. Without partitions no directory is looked at:
-        # the version of the lake would stand in place of a column of this name, and runs have one.
+        # Directory names contain the version too: `select` drops it. Without partitions no directory name is parsed:
+        # the version of the lake would replace a column of this name, which runs have.
         reader = reader.option("basePath", str((lake.root / table_directory(table)).absolute()))
     found = reader.parquet(*paths)
-    # Spark has no name but "none" for an empty value.
+    # Spark's only name for an empty value is "none".
     named = {name: F.coalesce(F.col(name), F.lit("")) for name in table.partitions}
     return found.select([named.get(name, F.col(f"`{name}`")).alias(name) for name in table.names])
 
 
-def paths_from_root(root: Path) -> PipelineError:
-    """What Spark has written is not here."""
+def unshared_disk_error(root: Path) -> PipelineError:
+    """Return the error for a lake that Spark writes on another machine."""
     return PipelineError(
         f"Spark has written tables, and they are not in {root}: its workers have another disk. "
         "Tables are as they were. Name a lake and runs on a file system that this machine and all workers share."
@@ -41,13 +41,13 @@ def paths_from_root(root: Path) -> PipelineError:
 
 
 def write_table(change: LakeChange, frame: DataFrame, table: LakeTable, replaced: Iterable[str] = ()) -> int:
-    """Have a table changed to what a frame has, as `LakeChange.put` tells it; how many rows were written."""
+    """Replace a table by a frame, as `LakeChange.put` does, and return the number of rows written."""
     writer = as_table(frame, table).write.mode("error")
     if table.partitions:
         writer = writer.partitionBy(*table.partitions)
     directory = change.directory(table).absolute()
     writer.parquet(str(directory))
-    # Spark writes a file even when there are no rows; of a table with partitions, at least the directory.
+    # Spark writes a file even without rows; for a table with partitions, at least the directory.
     if not any(directory.glob("*" if table.partitions else "*.parquet")):
-        raise paths_from_root(change.before.root)
+        raise unshared_disk_error(change.before.root)
     return change.put(table, replaced)

@@ -1,6 +1,6 @@
-"""The tables of what a queue manager tells while it runs: its activity by interval, and the accounts of connections.
+"""The tables of a running queue manager: its activity by interval, and the accounting of connections.
 
-Nothing here needs Spark: whoever shows these tables reads the same definitions.
+Nothing here needs Spark: programs that show these tables read the same definitions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rules of data quality, as data: what each row must keep, and in which words it is told when it does not.
+"""Rules of data quality, as data: the condition of each row, and the text of a violation.
 
-Most rules follow from the description of the tables: what may not be empty, what cannot be negative. The others say
-how columns of one row belong together. Nothing here needs Spark: conditions are Spark SQL as text.
+Most rules follow from the description of the tables: columns that must not be empty or negative. The others relate
+columns of one row. Nothing here needs Spark: conditions are Spark SQL as text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ostler.pipeline.lake.tables import BRONZE, PUBLISHED, LakeTable
 
 @dataclass(frozen=True)
 class QualityRule:
-    """`keeps` is true of a row that keeps the rule; false and unknown both break it. `text` says what is wrong then."""
+    """A rule. `keeps` is true for a row that keeps it; false and unknown both violate it. `text` describes the
+    violation."""
 
     name: str
     table: str
@@ -34,7 +35,7 @@ def _not_empty(table: LakeTable) -> list[QualityRule]:
 
 
 def _a_number(table: samples.SampleTable) -> list[QualityRule]:
-    """Of real numbers; empty ones are for another rule. What is no number would be above 0 to Spark."""
+    """Return the rules of real numbers; empty ones have another rule. NaN would be above 0 for Spark."""
     return [
         QualityRule(
             f"{each.name}-no-number",
@@ -48,7 +49,7 @@ def _a_number(table: samples.SampleTable) -> list[QualityRule]:
 
 
 def _not_negative(table: samples.SampleTable) -> list[QualityRule]:
-    """Counters, extremes and seconds; empty ones are for another rule."""
+    """Return the rules of counters, extremes and seconds; empty ones have another rule."""
     adding = (samples.Aggregation.SUM, samples.Aggregation.LOWEST, samples.Aggregation.HIGHEST)
     numbers = (samples.ColumnKind.INTEGER, samples.ColumnKind.LONG, samples.ColumnKind.REAL)
     return [
@@ -81,7 +82,7 @@ _TOGETHER: Final = (
     QualityRule(
         "total-outside",
         "operation",
-        # As double: the sum of a second's latencies is far below what a double tells exactly; products may be above.
+        # As double: the sum of a second's latencies is far below the precision of a double; products may be above.
         "coalesce(total_ns BETWEEN 0.999999D * lowest_ns * count AND 1.000001D * highest_ns * count, total_ns = 0)",
         "total_ns is not between count times the lowest and count times the highest latency",
     ),
@@ -113,7 +114,7 @@ _PUBLISHED: Final = (
     ),
 )
 
-# Of a point, over all its rows of `operation` and `latency`.
+# Rules of a point, over all its rows of `operation` and `latency`.
 POINT_RULES: Final = (
     QualityRule(
         "histogram-total",

@@ -1,4 +1,4 @@
-"""Rules of data quality as columns: rows that keep all of them, and rows that do not, with the reason."""
+"""Quality rules as columns: rows that keep all of them, and rows that do not, with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.pipeline.lake.tables import REJECTED, LakeTable
 
 
 def keeps(rule: QualityRule) -> Column:
-    """Never empty: what is not known to keep a rule breaks it."""
+    """Return a condition that is never null: unknown counts as a violation."""
     return F.expr(_keeps_text(rule))
 
 
@@ -22,12 +22,12 @@ def _keeps_text(rule: QualityRule) -> str:
 
 
 def keeps_all(rules: Sequence[QualityRule]) -> Column:
-    """One text, not columns joined one by one: Spark Connect sends those as a tree, and no tree deeper than 100."""
+    """Return one text, not joined columns: Spark Connect sends those as a tree, and no tree deeper than 100."""
     return F.expr(" AND ".join(["true", *map(_keeps_text, rules)]))
 
 
 def first_broken(rules: Sequence[QualityRule], name: bool) -> Column:
-    """The name, or the words, of the first rule that a row breaks: one row has one reason."""
+    """Return the name, or the text, of the first rule that a row violates: one row has one reason."""
     first, *others = rules
     found = F.when(~keeps(first), F.lit(first.name if name else first.text))
     for rule in others:
@@ -42,7 +42,7 @@ def kept_rows(frame: DataFrame, rules: Sequence[QualityRule]) -> DataFrame:
 def broken_rows(
     frame: DataFrame, rules: Sequence[QualityRule], table: LakeTable, row: Column | None = None
 ) -> DataFrame:
-    """Rows that break a rule, as rows of the table of rejected ones; `row` shows them, else all columns do."""
+    """Return the rows that violate a rule, as rows of the quarantine table; `row` shows them, else all columns do."""
     shown = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))) if row is None else row
     return as_table(
         frame.filter(~keeps_all(rules)).select(

@@ -1,6 +1,6 @@
-"""The runs of the laboratory before Spark sees them: which there are, which changed, and which files are sound.
+"""The laboratory's runs before Spark reads them: those that exist, those that changed, and the sound files.
 
-Everything here is told by names, manifests, checksums and footers of files; no row is read.
+Only names, manifests, checksums and footers of files are read here, no rows.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ostler.lab.store.manifest import MANIFEST, RunUnreadable
 from ostler.lab.store.run_reader import RunCondition, Segment, StoredRun, read_run, stored_runs
 from ostler.lab.store.schema import KEY, PHASE, TABLES
 from ostler.lab.store.segments import SEGMENT, SegmentKey, SegmentNote, StoredFile, crc32_of
-from ostler.pipeline.errors import PipelineError, counted
+from ostler.pipeline.errors import PipelineError, count_text
 
 _CHECKS_AT_ONCE: Final = 4
-# Manifests have some kilobytes; what is far beyond was not written by a laboratory.
+# Manifests have some kilobytes; a much larger one was not written by a laboratory.
 _MANIFEST_BYTES_MAX: Final = 32 << 20
-# Directories of partitions would say that there is no value.
+# Partition directories would represent these names as null.
 _NO_NAMES: Final = ("", "__HIVE_DEFAULT_PARTITION__")
 
 
 @dataclass(frozen=True)
 class RejectedRun:
-    """A run that cannot be taken, and why."""
+    """A run that cannot be ingested, and the reason."""
 
     directory: Path
     why: str
@@ -41,7 +41,7 @@ class RejectedRun:
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run that can be taken. `content` changes when the run does."""
+    """A run that can be ingested. `content` changes when the run does."""
 
     stored: StoredRun
     content: str
@@ -53,7 +53,7 @@ class FoundRun:
 
 @dataclass(frozen=True)
 class FileProblem:
-    """A file that is set aside whole. `rows` are as many as its segment says."""
+    """A file that is quarantined as a whole. `rows` is the count in its segment."""
 
     run: str
     table: str
@@ -65,7 +65,7 @@ class FileProblem:
 
 @dataclass(frozen=True)
 class CheckedFiles:
-    """The files of some runs: those to be read, by table, with all their rows; and those that are not."""
+    """The files of some runs: sound ones by table, with all their rows; and quarantined ones."""
 
     sound: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -76,9 +76,9 @@ class CheckedFiles:
 
 
 def find_runs(paths: Iterable[Path]) -> tuple[list[FoundRun], list[RejectedRun]]:
-    """Runs that can be taken, by name, and those that cannot. A place is a run, or a directory of runs.
+    """Return the runs that can be ingested, by name, and those that cannot. A path is a run, or a directory of runs.
 
-    PipelineRefused when a place is not there.
+    Raises PipelineError when a path does not exist.
     """
     found: dict[str, FoundRun] = {}
     refused: list[RejectedRun] = []
@@ -126,7 +126,7 @@ def _readable(directory: Path) -> FoundRun:
 
 
 def _content(run: StoredRun) -> str:
-    """A checksum of all that a run says of itself, the checksums of its files among it."""
+    """Return a checksum of the manifest and of all segment notes, which contain the checksums of files."""
     found = zlib.crc32((run.directory / MANIFEST).read_bytes())
     for segment in run.segments:
         path = segment.directory / SEGMENT
@@ -139,7 +139,7 @@ def _content(run: StoredRun) -> str:
 
 
 def check_files(runs: Iterable[FoundRun]) -> CheckedFiles:
-    """Look at every file of some runs. A segment with anything damaged is set aside whole."""
+    """Check every file of some runs. A segment with any damage is quarantined as a whole."""
     sound: dict[str, list[Path]] = {name: [] for name in TABLES}
     rows = dict.fromkeys(TABLES, 0)
     problems: list[FileProblem] = []
@@ -192,7 +192,7 @@ def _file_problems(path: Path, stored: StoredFile, note: SegmentNote) -> Iterato
             if not file.schema_arrow.equals(arrow_schema(TABLES[stored.table])):
                 yield "columns", f"{path.name} does not have the columns of its table"
             elif file.metadata.num_rows != stored.rows:
-                rows_found = counted(file.metadata.num_rows, "row")
+                rows_found = count_text(file.metadata.num_rows, "row")
                 yield "rows", f"{path.name} has {rows_found} instead of {stored.rows:,}"
             else:
                 yield from _key_problems(file, path.name, note)
@@ -201,7 +201,8 @@ def _file_problems(path: Path, stored: StoredFile, note: SegmentNote) -> Iterato
 
 
 def _key_problems(file: pq.ParquetFile, name: str, note: SegmentNote) -> Iterator[tuple[str, str]]:
-    """Footers tell the lowest and the highest value of each column; only where they do not, the column is read."""
+    """Yield violations of keys. Footers have the minimum and the maximum of each column; only without those the column
+    is read."""
     expected = (note.run, note.contestant, note.step, note.repetition, note.phase)
     for at, (column, value) in enumerate(zip(KEY, expected, strict=True)):
         parts = [file.metadata.row_group(number).column(at) for number in range(file.metadata.num_row_groups)]
@@ -214,7 +215,7 @@ def _key_problems(file: pq.ParquetFile, name: str, note: SegmentNote) -> Iterato
 
 
 def _quarantine_segment(run: str, segment: Segment, found: list[Broken]) -> Iterator[FileProblem]:
-    """An entry for each file of a segment: with its own reason, or with that of the segment."""
+    """Yield an entry for each file of a segment: with its own reason, or with that of the segment."""
     files = {} if segment.note is None else {stored.table: stored.rows for stored in segment.note.files}
     first = found[0]
     own = {table: (rule, reason) for table, rule, reason in reversed(found)}
@@ -225,6 +226,6 @@ def _quarantine_segment(run: str, segment: Segment, found: list[Broken]) -> Iter
 
 
 def problem_row(problem: FileProblem) -> tuple[str, str, str, str, str, int]:
-    """A row of the table of rejected ones."""
+    """Return a row of the quarantine table."""
     row = json.dumps({"file": problem.file, "rows": problem.rows})
     return (problem.table, problem.run, problem.rule, problem.reason, row, problem.rows)

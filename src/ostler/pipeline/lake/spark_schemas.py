@@ -1,4 +1,4 @@
-"""The tables of the lake as Spark has them: what a step states at entry and exit."""
+"""Spark schemas of the lake's tables, which steps state at entry and exit."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _NARROWER: Final = {
 
 
 class SchemaBroken(Exception):
-    """A step made something else than the table it is for."""
+    """A step made a frame that does not fit its table."""
 
 
 def spark_type(text: str) -> DataType:
-    """The type that a column's text names."""
+    """Return the type that a column's text names."""
     outer, _, inner = text.removesuffix(">").partition("<")
     if outer == "array":
         return ArrayType(_SIMPLE[inner])
@@ -54,15 +54,15 @@ def spark_type(text: str) -> DataType:
 
 
 def spark_schema(table: LakeTable) -> StructType:
-    """All columns in their order. Everything may be empty: rules, not readers, tell what must not be."""
+    """Return all columns in their order, all nullable: quality rules check for empty values, not readers."""
     return StructType([StructField(each.name, spark_type(each.type)) for each in table.columns])
 
 
 def as_table(frame: DataFrame, table: LakeTable) -> DataFrame:
-    """The columns of a table in their order and of their types: how every step that makes one ends.
+    """Return the columns of a table in their order and types: every step ends with this.
 
-    Numbers are made wider where they must be. SchemaBroken when a column is missing or of another type: a mistake of
-    the step, not of its data.
+    Numbers are widened where needed. Raises SchemaBroken when a column is missing or of another type: a bug of the
+    step, not of its data.
     """
     found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     wrong = [

@@ -1,6 +1,6 @@
-"""The tables of the lake: what each holds, column by column. Steps state them at entry and exit.
+"""The tables of the lake, column by column. Steps state them at entry and exit.
 
-Bronze is what was measured, as it came. Silver is one row for each measured point. Gold is what a report tells. Nothing
+Bronze has the samples as measured. Silver has one row for each measured point. Gold has the content of reports. Nothing
 here needs Spark: the report reads the same definitions.
 """
 
@@ -22,7 +22,8 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """`type` is a type of Spark SQL: string, int, bigint, double, boolean, timestamp, array<...>, map<...>."""
+    """A column. `type` is a type of Spark SQL: string, int, bigint, double, boolean, timestamp, array<...>,
+    map<...>."""
 
     name: str
     type: str
@@ -32,7 +33,7 @@ class LakeColumn:
 
 @dataclass(frozen=True)
 class LakeTable:
-    """`key` tells rows apart. `partitions` are columns that name directories."""
+    """A table. `key` identifies rows. `partitions` are columns that name directories."""
 
     name: str
     layer: Layer
@@ -58,7 +59,7 @@ _SPARK_TYPES: Final = {
 
 
 def _sample_table(table: samples.SampleTable) -> LakeTable:
-    """A table of the laboratory, as bronze has it: the same columns, partitioned by run."""
+    """Return a sample table of the laboratory in bronze: the same columns, partitioned by run."""
     columns = tuple(LakeColumn(each.name, _SPARK_TYPES[each.kind], each.text, each.optional) for each in table.columns)
     key = tuple(each.name for each in table.columns if each.adding is samples.Aggregation.KEY)
     return LakeTable(table.name, Layer.BRONZE, table.text, columns, key, ("run",))

@@ -1,4 +1,4 @@
-"""Whether runs keep the rules, told row by row, without taking them into a lake."""
+"""Validation of runs against the rules, row by row, without ingesting them into a lake."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_SHOWN: int = 1000
-"""As many violations are told one by one at most; all are counted."""
+"""The most violations reported one by one; all are counted."""
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A row, or `rows` of a file, that break a rule."""
+    """A row, or `rows` of a file, that violate a rule."""
 
     table: str
     run: str
@@ -44,7 +44,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Validation:
-    """What was found: runs that were looked at, those that cannot be read, and violations, of which `rows` in all."""
+    """The runs that were checked, those that cannot be read, and violations, of which `rows` in all."""
 
     runs: tuple[str, ...]
     refused: tuple[RejectedRun, ...] = ()
@@ -59,7 +59,7 @@ class Validation:
 
 
 def validate_runs(open_spark: Callable[[], SparkSession], paths: Iterable[Path], shown: int = ROWS_SHOWN) -> Validation:
-    """All rules on all runs in some places. PipelineRefused when a place is not there, or Spark fails."""
+    """Check all rules on all runs below some paths. Raises PipelineError when a path does not exist, or Spark fails."""
     from ostler.pipeline.spark.spark_errors import spark_error_context
 
     runs, refused = find_runs(paths)
@@ -80,7 +80,7 @@ def validate_runs(open_spark: Callable[[], SparkSession], paths: Iterable[Path],
 
 
 def _broken(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
-    """Everything that breaks a rule: files, rows, points."""
+    """Return everything that violates a rule: files, rows, points."""
     from pyspark.sql import DataFrame
 
     from ostler.pipeline.lake.spark_schemas import spark_schema
@@ -105,7 +105,7 @@ def _by_rule(broken: DataFrame) -> DataFrame:
 
 
 def violations_in(lake: LakeSnapshot, shown: int = ROWS_SHOWN) -> Validation:
-    """What was set aside when runs were taken into a lake. Needs no Spark."""
+    """Return the quarantined rows of a lake. Needs no Spark."""
     from ostler.pipeline.lake.tables import RUN
 
     table = lake.read(REJECTED).sort_by([(name, "ascending") for name in ("run", "table", "rule", "row")])

@@ -1,7 +1,8 @@
-"""What a queue manager tells while it runs, as tables: figures in bronze, activity, accounts and costs in gold.
+"""Statistics and accounting of a running queue manager as tables: metrics in bronze, activity, accounting and costs in
+gold.
 
-Records are kept under a run for each hour: `live-QM1-20261116T06Z`, and in bronze the minute is the step. Nobody
-measured anything then, so there are no points. Costs are told of the hour as a whole.
+Records are kept under a run for each hour: `live-QM1-20261116T06Z`, and in bronze the minute is the step. There was no
+measurement, so there are no points. Costs are those of the whole hour.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _COSTS_OF_MANAGER = ("MQIStatistics.QMgrUserCPUTime", "MQIStatistics.QMgrSystemC
 
 @dataclass(frozen=True)
 class WatchState:
-    """What must be known after a restart: the messages of the last batch, and how many records there were."""
+    """The state needed after a restart: the messages of the last batch, and the number of records."""
 
     messages: tuple[str, ...] = ()
     records: int = 0
@@ -60,15 +61,15 @@ def state_of(text: str | None) -> WatchState:
 
 
 def records_of(messages: DataFrame, queue_manager: str) -> DataFrame:
-    """Messages, with the columns of READ_SCHEMA, as records: RECORD_SCHEMA, and the hour in which they were told."""
-    # Not mapInArrow: that one asks for pandas, which nothing else here needs. Spark knows the kind by the annotations.
+    """Return messages with the columns of READ_SCHEMA as records: RECORD_SCHEMA, and the run of their hour."""
+    # Not mapInArrow, which needs pandas, which nothing else here needs. Spark infers the kind from the annotations.
     rows = arrow_udf(read_messages, f"array<struct<{RECORD_SCHEMA}>>")  # type: ignore[call-overload]
     records = messages.select(F.inline(rows(*(F.col(name) for name in READ_COLUMNS))))
     return records.withColumn("run", F.concat(F.lit(f"{RUN_PREFIX}{queue_manager}-"), F.date_format("told", _HOUR)))
 
 
 def figures(records: DataFrame, first_record: int) -> DataFrame:
-    """Records of runs as rows of the table of statistics, numbered from `first_record` on. What is zero is left out."""
+    """Return records of runs as rows of the table of statistics, numbered from `first_record` on. Zeros are omitted."""
     number = F.dense_rank().over(Window.orderBy("place", "part")) - 1 + first_record
     named = records.withColumn("record", number).select("*", F.explode("figures").alias("field", "numbers"))
     found = named.select("*", F.posexplode("numbers").alias("position", "number")).filter(F.col("number") != 0)
@@ -92,7 +93,7 @@ def figures(records: DataFrame, first_record: int) -> DataFrame:
 
 
 def activity(records: DataFrame) -> DataFrame:
-    """Records of statistics as rows of the table of activity."""
+    """Return statistics records as rows of the table of activity."""
     scope = reduce(
         lambda found, each: found.when(F.col("kind") == each[0], each[1]), _SCOPES.items(), F.when(F.lit(False), "")
     )
@@ -118,7 +119,7 @@ def activity(records: DataFrame) -> DataFrame:
 
 
 def accounts(records: DataFrame) -> DataFrame:
-    """Records of accounting as rows of the table of accounts."""
+    """Return accounting records as rows of the table of accounts."""
     is_of_queue = F.col("kind") == "QueueAccounting"
     return as_table(
         records.filter(F.col("kind").isin(*_ACCOUNTS)).select(
@@ -133,7 +134,7 @@ def accounts(records: DataFrame) -> DataFrame:
 
 
 def unreadable(records: DataFrame) -> DataFrame:
-    """Messages that are no records, as rows of the table of rejected ones."""
+    """Return messages that are not records as rows of the quarantine table."""
     return as_table(
         records.filter(F.col("problem").isNotNull()).select(
             F.lit(_STATISTIC.name).alias("table"),
@@ -148,7 +149,7 @@ def unreadable(records: DataFrame) -> DataFrame:
 
 
 def _shared() -> list[Column]:
-    """Columns that tables of activity and of accounts have in common."""
+    """Return the common columns of activity and accounts."""
     return [
         (F.unix_timestamp("ended") - F.unix_timestamp("began")).cast("double").alias("seconds"),
         _total("PutCount", "Put1Count").alias("puts"),
@@ -173,7 +174,7 @@ def _sum(numbers: Column) -> Column:
 
 
 def _total(*names: str) -> Column:
-    """Figures added up, persistent messages and others; empty where none of them is told."""
+    """Return the sum of persistent and non-persistent messages; null where none is present."""
     sums = [_sum(_numbers(name)) for name in names]
     if len(sums) == 1:
         return sums[0]
@@ -187,7 +188,7 @@ def _failed() -> Column:
 
 
 def _weighted(name: str) -> Column:
-    """Times by persistence, each with the weight of the messages got; empty when none were."""
+    """Return times by persistence, weighted by the messages got; null when none were."""
     gets = _numbers("GetCount")
     times = F.zip_with(_numbers(name), gets, lambda time, count: time * count)
     return F.when(_sum(gets) > 0, _sum(times) / _sum(gets))
@@ -199,7 +200,7 @@ def _weighted(name: str) -> Column:
 def add_records(
     spark: SparkSession, change: LakeChange, queue_manager: str, records: DataFrame, runs: Sequence[str], first: int
 ) -> None:
-    """Records of runs to bronze and gold, numbered from `first` on. Hours that have new records are written again."""
+    """Add records of runs to bronze and gold, numbered from `first` on. Hours with new records are rewritten."""
     sound = records.filter(F.col("problem").isNull())
     _add(spark, change, figures(sound, first), _STATISTIC, runs)
     _add(spark, change, activity(sound), ACTIVITY, runs)
@@ -214,7 +215,7 @@ def add_records(
 
 
 def quarantine(spark: SparkSession, change: LakeChange, records: DataFrame, runs: Sequence[str]) -> None:
-    """What cannot be read, to quarantine."""
+    """Add unreadable messages to quarantine."""
     _add(spark, change, unreadable(records), REJECTED, runs)
 
 
@@ -224,7 +225,7 @@ def _add(spark: SparkSession, change: LakeChange, fresh: DataFrame, table: LakeT
 
 
 def listed_runs(spark: SparkSession, before: DataFrame, queue_manager: str, runs: Sequence[str]) -> DataFrame:
-    """The table of runs with these hours. Of one queue manager, only the last hour still runs."""
+    """Return the table of runs with these hours. Of one queue manager, only the last hour is still running."""
     fresh = spark.createDataFrame([_run_row(name, queue_manager) for name in runs], spark_schema(RUN))
     others = before.filter(~F.col("run").isin(list(runs)))
     is_over = (F.col("source") == queue_manager) & (F.col("scenario") == SCENARIO) & (F.col("run") < max(runs))
@@ -256,10 +257,10 @@ def _run_row(name: str, queue_manager: str) -> tuple[object, ...]:
 
 
 def live_costs(statistics: DataFrame) -> DataFrame:
-    """Costs of verbs and of units of work, of each hour that was watched; as rows of the table of costs.
+    """Return the costs of verbs and of units of work of each hour, as rows of the table of costs.
 
-    Statistics of verbs tell the processor time and the log of the whole queue manager: the one is shared out among all
-    verbs, and both among units of work that were committed.
+    Statistics of verbs have the processor time and the log of the whole queue manager: the one is divided among all
+    verbs, and both among committed units of work.
     """
     watched = statistics.filter(F.col("run").startswith(RUN_PREFIX)).withColumn("step", F.lit(0))
     is_of_manager = F.col("scope") == QUEUE_MANAGER
@@ -284,12 +285,12 @@ def live_costs(statistics: DataFrame) -> DataFrame:
 
 
 def _named(log_bytes: Column) -> Column:
-    # Which verb wrote how much of the log is not known: units of work tell that.
+    # The log bytes of a single verb are unknown: units of work have them.
     return log_bytes.alias("log_bytes")
 
 
 def _whole(watched: DataFrame) -> DataFrame:
-    """Processor time and log of the queue manager, by hour."""
+    """Return processor time and log of the queue manager, by hour."""
     name = F.col("name")
     value = F.col("value")
     return (

@@ -1,7 +1,7 @@
-"""Statistics and accounting messages read on Spark's side: bodies in PCF come in as Arrow, records go out as Arrow.
+"""Parser of statistics and accounting messages within Spark: PCF bodies come in as Arrow, records go out as Arrow.
 
-A message of verbs is one record. A message of queues or channels has a record for each of them. What cannot be read is
-a row, too: with what is wrong, and without a record.
+A message of verbs is one record. A message of queues or channels has a record for each of them. An unreadable message
+is a row, too: with the problem, and without a record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ostler.observe.record_reader import Field, Record, read_record
 from ostler.server.statistics_writer import ACCOUNTING_QUEUE, STATISTICS_QUEUE
 
 WATCHER: Final = "ostler pipeline watch"
-"""The application that reads. Its own accounts are passed over, or there would be new ones without end."""
+"""The name of the application that reads. Its own accounting is ignored, or there would be new messages without end."""
 SOURCES: Final = {STATISTICS_QUEUE: "statistics", ACCOUNTING_QUEUE: "accounting"}
 READ_COLUMNS: Final = {
     "queue": "string",
@@ -27,7 +27,7 @@ READ_COLUMNS: Final = {
     "put_time": "timestamp",
 }
 READ_SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in READ_COLUMNS.items())
-"""What is asked of the data source."""
+"""The columns requested from the data source."""
 RECORD_COLUMNS: Final = {
     "message": "string",
     "place": "bigint",
@@ -51,9 +51,10 @@ RECORD_COLUMNS: Final = {
     "figures": "map<string,array<bigint>>",
 }
 RECORD_SCHEMA: Final = ", ".join(f"{name}: {kind}" for name, kind in RECORD_COLUMNS.items())
-"""What comes out: `place` and `part` give the order; `figures` has numbers by their names in MQ's documentation."""
+"""The columns of records: `place` and `part` give the order; `figures` has numbers by their names in MQ's
+documentation."""
 
-# Whom or what a record is about, the most particular first.
+# The object of a record, the most specific name first.
 _OBJECTS: Final = ("QName", "ChannelName", "ConnectionId")
 _NO_METRICS: Final = frozenset(
     {"CommandLevel", "ObjectCount", "SeqNumber", "MsgSeqNumber", "Control", "ApplicationPid", "ApplicationTid"}
@@ -65,7 +66,7 @@ _MOMENT: Final = "%Y-%m-%d %H.%M.%S"
 def read_messages(
     queues: pa.Array, positions: pa.Array, bodies: pa.Array, message_ids: pa.Array, put_times: pa.Array
 ) -> pa.Array:
-    """For an Arrow function of Spark: columns of READ_SCHEMA to a list of rows of RECORD_SCHEMA for each message."""
+    """Arrow function of Spark: turns columns of READ_SCHEMA into a list of rows of RECORD_SCHEMA for each message."""
     columns = (each.to_pylist() for each in (queues, positions, bodies, message_ids, put_times))
     found = [list(message_rows(*message)) for message in zip(*columns, strict=True)]
     return pa.array(found, type=pa.list_(pa.struct(_arrow_fields())))
@@ -86,7 +87,7 @@ def _arrow_fields() -> list[pa.Field]:
 def message_rows(
     queue: str, position: int, body: bytes | None, message_id: bytes | None, put_time: datetime | None
 ) -> Iterator[dict[str, object]]:
-    """The rows of one message; none of the watcher's own accounts."""
+    """Return the rows of one message; none for the watcher's own accounting."""
     put_at = put_time or datetime.now(UTC)
     key: dict[str, object] = {
         "message": (message_id or b"").hex(),
@@ -109,7 +110,7 @@ def message_rows(
 
 
 def _about(record: Record, put_at: datetime) -> dict[str, object]:
-    """Who tells, of when, and of which connection."""
+    """Return the queue manager, the interval, and the connection of a record."""
     sequence = record.get("SeqNumber")
     return {
         "queue_manager": _text(record, "QueueManager"),

@@ -1,11 +1,12 @@
-"""Keeping gold tables current from a queue manager's own messages: each of them is in the tables exactly once.
+"""Keeps gold tables current from a queue manager's statistics and accounting messages, each exactly once.
 
-A stream of Spark takes the messages of both queues through the data source `ostler`, reads them, and hands them on in
-batches. A batch is one change of the lake, and with it goes which messages that was. Whoever is killed before that
-change gets the same batch again; whoever is killed between it and Spark's own record of the batch gets it again, too,
-and sees in the lake that it is there. Messages wait on a staging queue until Spark has recorded their batch.
+A Spark stream takes the messages of both queues through the data source `ostler`, parses them, and passes them on in
+batches. A batch is one change of the lake, which also records its messages. A process that is killed before that change
+gets the same batch again; one that is killed between the change and Spark's own record of the batch gets it again, too,
+and finds it in the lake. Messages wait on a staging queue until Spark has recorded their batch.
 
-A query does not outlive its queue manager. Then it is waited for, and the next query goes on where the last one was.
+A query does not outlive its queue manager. Then the watch waits for it, and the next query continues after the last
+one.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ SPARK_SETTINGS: Final = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 BATCH_MAX: Final = 1000
-"""As many messages at once: what is remembered of them in the lake stays small."""
+"""The most messages at once: the state kept in the lake stays small."""
 CHECKPOINTS: Final = "watch"
 _BUSY_SECONDS: Final = 1.0
 _AWAY_SECONDS: Final = 2.0
 _LOOK_SECONDS: Final = 0.2
 _END_SECONDS_MAX: Final = 60.0
 _FAILURES_MAX: Final = 3
-_REFUSED: Final = re.compile(r"PipelineRefused: (.+)")
+_REFUSED: Final = re.compile(r"PipelineError: (.+)")
 _PAGES_GONE: Final = "that are not on staging queue"
 _REASON: Final = "MQRC_"
 _IN_USE: Final = "Another query uses the staging queue"
@@ -62,7 +63,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class BatchSummary:
-    """What came of a batch: messages of each kind that went into the tables, and how many were no records."""
+    """The result of a batch: messages of each kind that went into the tables, and the number of unreadable ones."""
 
     statistics: int
     accounting: int
@@ -80,18 +81,18 @@ Show = Callable[[BatchSummary], None]
 
 
 class WatchEnded(Exception):
-    """It was asked to end before this batch was begun."""
+    """The watch was asked to end before this batch was begun."""
 
 
 class _QueryFailed(Exception):
-    """A query ended, and the sink is not to blame."""
+    """A query ended, not because of the sink."""
 
 
 class LiveWatch:
-    """Watches one queue manager for one lake, until `over` is set. `options` say where it is, as the data source does.
+    """Watches one queue manager for one lake, until `over` is set. `options` locate it, as for the data source.
 
-    `report` has sentences for people, `show` each batch that changed the lake. `waits` is for a queue manager that is
-    not there at the beginning.
+    `report` is called with sentences for people, `show` with each batch that changed the lake. `waits` allows for a
+    queue manager that does not run yet.
     """
 
     def __init__(
@@ -126,9 +127,10 @@ class LiveWatch:
     # -- the life of queries -------------------------------------------------------------------------------------------
 
     def go_on(self, seconds: float | None, interval: float) -> None:
-        """For so long, or until `over` is set; 0: what is there now. PipelineRefused when it cannot go on.
+        """Run this long, or until `over` is set; 0: only the messages there now. Raises PipelineError when it cannot
+        continue.
 
-        The queue manager is looked at every `interval` seconds. When it goes, it is waited for.
+        The queue manager is polled every `interval` seconds. When it ends, the watch waits for it.
         """
         deadline = time.monotonic() + (seconds if seconds else 1e9)
         open_lake(self._lake)
@@ -150,7 +152,7 @@ class LiveWatch:
                 self._recover(str(failed), deadline, can_wait=seconds != 0)
 
     def _inspect(self, deadline: float, can_wait: bool) -> WatchedManager | None:
-        """The queue manager as it is now, or as it is when it is there; None when the time is over before."""
+        """Return the queue manager, waiting for it if need be; None when the time is over before."""
         is_reported = False
         while True:
             try:
@@ -168,7 +170,7 @@ class LiveWatch:
             else:
                 if is_reported and self.name:
                     self._report(f"{self.name} is there again.")
-                    # That was the reason, and it is over.
+                    # The queue manager was the reason, and it is back.
                     self._failures = 0
                 return manager
 
@@ -188,12 +190,12 @@ class LiveWatch:
 
     @property
     def checkpoint(self) -> Path:
-        """Where Spark keeps how far it came. Names of queue managers may have characters that paths must not."""
+        """The directory of Spark's checkpoint. Names of queue managers may have characters that paths must not."""
         safe = "".join(each if each.isalnum() or each in "._" else f"-{ord(each):02x}" for each in self.name)
         return (self._lake / CHECKPOINTS / safe).absolute()
 
     def _follow(self, query: StreamingQuery, deadline: float) -> None:
-        """Until the query ends, or we do. The batch that is being written is written to its end."""
+        """Wait until the query or the watch ends. The current batch is completed."""
         while query.isActive:
             if self.over.wait(_LOOK_SECONDS):
                 self._report("Ending: what was begun is written. Once more ends at once; nothing is lost.")
@@ -203,7 +205,7 @@ class LiveWatch:
                 self._end(query)
                 return
         if self._failure is not None:
-            # Tasks read from the queue manager, too: that it went is not the lake's fault.
+            # Tasks read from the queue manager, too: its end is not an error of the lake.
             if isinstance(self._failure, PipelineError) and _REASON in str(self._failure):
                 raise _QueryFailed(_reason(str(self._failure)))
             raise self._failure
@@ -212,15 +214,15 @@ class LiveWatch:
             raise _QueryFailed(_reason(str(error)))
 
     def _end(self, query: StreamingQuery) -> None:
-        """Once the batch that is being written is in the lake. What is not in it is still staged."""
+        """End the query after the current batch is in the lake. Other messages are still staged."""
         if self._writing.acquire(timeout=_END_SECONDS_MAX):
             self._writing.release()
-        # Whoever ends all processes at once ends Spark's Java, too.
+        # A signal to all processes ends Spark's Java, too.
         with suppress(Py4JError, OSError):
             query.stop()
 
     def _recover(self, why: str, deadline: float, can_wait: bool) -> None:
-        """Make the next query possible, or say why there can be none."""
+        """Prepare the next query, or raise the reason why there can be none."""
         staging = self._options["stagingQueue"]
         if _IN_USE in why:
             raise PipelineError(
@@ -242,7 +244,7 @@ class LiveWatch:
     # -- a batch -------------------------------------------------------------------------------------------------------
 
     def _take_batch(self, records: DataFrame, number: int) -> None:
-        """Spark calls this on a thread of its own, with one batch at a time."""
+        """Called by Spark on a thread of its own, with one batch at a time."""
         with self._writing:
             try:
                 if self.over.is_set():
@@ -255,7 +257,7 @@ class LiveWatch:
             self._failures = 0
 
     def put(self, records: DataFrame) -> None:
-        """Records of a batch to the tables, in one change of the lake; nothing when they are there."""
+        """Add the records of a batch to the tables, in one change of the lake; nothing when they are there already."""
         with spark_error_context("What the queue manager told is not in the tables"):
             records = records.persist()
             try:
@@ -275,7 +277,7 @@ class LiveWatch:
         found = records.groupBy(*summary).agg(F.count("*").alias("records")).collect()
         name = state_name(self.name)
         state = state_of(change.before.made_from.get(name))
-        # Only the first batch of a query can be one that the lake has.
+        # Only the first batch of a query can be in the lake already.
         known = set(state.messages) & {row["message"] for row in found} if self._is_first else set[str]()
         fresh = [row for row in found if row["message"] not in known]
         if not fresh:
@@ -297,7 +299,7 @@ class LiveWatch:
         return BatchSummary(*kinds, count, len(known), snapshot)
 
     def _change(self) -> LakeChange:
-        """The lake, when nobody else changes it."""
+        """Begin a change, waiting while another process changes the lake."""
         is_reported = False
         while True:
             try:
@@ -311,6 +313,6 @@ class LiveWatch:
 
 
 def _reason(text: str) -> str:
-    """Why a query failed: our own sentence where there is one, else Spark's."""
+    """Return why a query failed: our own sentence where there is one, else Spark's."""
     found = _REFUSED.search(text)
     return found[1].strip() if found else spark_sentence(text)

@@ -1,4 +1,4 @@
-"""The queue manager that is watched, before Spark is asked: whether it is there, lets us in, and tells anything."""
+"""Checks of the watched queue manager before Spark is started: it runs, admits us, and collects statistics."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ _LONG_SECONDS: Final = 300
 
 
 class ManagerUnreachable(PipelineError):
-    """Nobody is there. Whoever can wait may try again."""
+    """The queue manager is not reachable. The operation may be retried."""
 
 
 @dataclass(frozen=True)
 class WatchedManager:
-    """The queue manager's name, and what whoever watches it should know."""
+    """The queue manager's name, and notes for the user."""
 
     name: str
     notes: tuple[str, ...] = ()
 
 
 def inspect_manager(options: Mapping[str, str]) -> WatchedManager:
-    """Connect as the data source will. ManagerAway when there is nobody, PipelineRefused when we may not."""
+    """Connect as the data source will. Raises ManagerUnreachable when it does not run, PipelineError when access is
+    denied."""
     wanted = read_options(options).connect
     who = f"'{wanted.user}'" if wanted.user else "the user of this program"
     try:
@@ -63,7 +64,7 @@ def inspect_manager(options: Mapping[str, str]) -> WatchedManager:
                 _check(connection, queue, who)
             return WatchedManager(connection.name, tuple(_notes(connection)))
     except MQError as error:
-        # It went while it was asked.
+        # It ended while it was asked.
         raise _unreachable(f"Asking {wanted.queue_manager or 'the queue manager'} failed. {error}", error) from error
     except PipelineError as refused:
         if isinstance(refused.__cause__, MQError):
@@ -89,7 +90,7 @@ def _check(connection: Connection, queue: str, who: str) -> None:
 
 
 def _notes(connection: Connection) -> list[str]:
-    """What is switched off, and what comes seldom. Whoever may not ask is told so, and goes on."""
+    """Return notes on statistics that are switched off or infrequent, or that the attributes may not be inquired."""
     name = connection.name
     selectors = [*(number for number, _ in _SWITCHES.values()), *_INTERVALS.values()]
     try:
@@ -123,7 +124,7 @@ def _commands_to_turn_on(switches: Iterable[str]) -> str:
 
 
 def _inquire(connection: Connection, selectors: list[int]) -> list[int]:
-    """Attributes of the queue manager by MQINQ: that works over the network, where DISPLAY does not."""
+    """Inquire attributes of the queue manager by MQINQ, which works over the network, where DISPLAY does not."""
     opened = run(connection.inner.session.open(OpenRequest(mq.MQOT_Q_MGR, "", mq.MQOO_INQUIRE)))
     assert isinstance(opened, RemoteQueue)
     try:

@@ -1,5 +1,5 @@
-"""The report: one page that tells what was measured, made from the tables of the lake. Needs no Spark.
+"""The report: one page with all results, made from the tables of the lake. Needs no Spark.
 
-`ostler.pipeline.report.build.write_report` makes the page and its PDF. What is told is decided by the modules named
-`section_...`; how it looks by `page`, `svg` and the files in `assets/`.
+`ostler.pipeline.report.build.write_report` makes the page and its PDF. The modules of `sections` determine the content;
+`html`, `charts` and the files in `assets/` the appearance.
 """

@@ -1,4 +1,4 @@
-"""Writes the report: all sections in their order, the page, and its PDF."""
+"""Builds the report: all sections in their order, the page, and its PDF."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PDF_NAME = "report.pdf"
 
 @dataclass(frozen=True)
 class Written:
-    """`pdf` is empty when none was made; `why` says why not."""
+    """The files of the report. `pdf` is empty when none was made; `why` has the reason."""
 
     page: Path
     pdf: Path | None
@@ -36,7 +36,8 @@ class Written:
 
 
 def sections(context: Context) -> list[Section]:
-    """All sections, as the published reports have them; appendices last. The order is that of the numbering."""
+    """Return all sections, in the order of the published reports; appendices last. Tables and figures are numbered in
+    this order."""
     made = [
         highlights_section(context),
         peaks_section(context),
@@ -53,7 +54,7 @@ def sections(context: Context) -> list[Section]:
 
 
 def render(tables: Tables, title: str = TITLE) -> str:
-    """The page as text. The same tables make the same page: it has no time of its own."""
+    """Return the page as text. The same tables make the same page: it contains no current time."""
     context = make_context(tables)
     began = [run.began for run in tables.runs]
     versions = sorted({run.version for run in tables.runs})
@@ -67,7 +68,7 @@ def render(tables: Tables, title: str = TITLE) -> str:
 def write_report(
     tables: Tables, directory: Path, title: str = TITLE, *, pdf: bool = True, browser: str = ""
 ) -> Written:
-    """Write the page, and the PDF beside it unless there is nothing to print with. Files are replaced whole."""
+    """Write the page, and the PDF beside it unless there is no browser to print with. Files are replaced atomically."""
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / PAGE_NAME
     write_whole(target, render(tables, title))

@@ -1,4 +1,4 @@
-"""Message channels in pictures: rates by channels, distance or size of batches, and whose processor time it is."""
+"""Charts of message channels: rates by channels, distance or batch size, and processor time by process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MESSAGES: Final = "messages"
 _SPEED: Final = "NPMSPEED"
 _NO_CIPHER: Final = "none"
 _ROUND_TRIP_OPERATION: Final = "round trip"
-# How the laboratory names what is the same for all contestants of a step.
+# The laboratory's name of a parameter that is the same for all contestants of a step.
 _CHANNELS_SHOWN: Final = "channels each way"
 _MILLISECONDS: Final = 1000.0
 _NANOSECONDS: Final = 1e9
@@ -56,7 +56,7 @@ _BARS_MAX: Final = 8
 
 @dataclass(frozen=True)
 class _RateSweep:
-    """What a figure goes along, and what its lines differ in."""
+    """The axis of a figure, and the parameters that its lines differ in."""
 
     sweep: ChartSweep
     lines: tuple[str, ...]
@@ -72,19 +72,19 @@ _ROADS: Final = (
 
 
 def channel_figures(context: Context, name: str, run: str) -> tuple[list[Block], list[Block]]:
-    """Of a scenario with two queue managers: rates in one picture, where channels are swept, and where time goes."""
+    """Return the charts of a scenario with two queue managers: rates where channels are swept, and processor time."""
     points = [point for point in context.points_of[run] if point.kind != LIMIT]
     main = context.main_contestant(run)
     own = [point for point in points if point.contestant == main]
     sweep_lines = next((each for each in _ROADS if len({_at(point, each.sweep.name) for point in own}) > 1), None)
     rates = [] if sweep_lines is None else _rates(context, name, run, points, sweep_lines)
-    # While a queue is filled and emptied, much is done that no message needs.
+    # While a queue is filled and drained, much work is done that no message needs.
     times = [] if any(point.operation == DRAIN for point in own) else _times(context, name, run, points, sweep_lines)
     return rates, times
 
 
 def _at(point: PointRow, name: str) -> str:
-    """The value of a parameter of a point; empty when it has none."""
+    """Return the value of a parameter of a point; empty when it has none."""
     if name == CLIENTS:
         return str(point.clients)
     if name == CHANNELS:
@@ -101,7 +101,7 @@ def _number(point: PointRow, name: str) -> float | None:
 
 
 def _rate(point: PointRow) -> float | None:
-    """Messages or round trips a second. A drain is of many messages."""
+    """Return messages or round trips a second. A drain has many messages."""
     if point.operation != DRAIN:
         return point.rate
     drained = point.parameters.get(DRAINED, point.parameters.get(_MESSAGES, ""))
@@ -110,7 +110,7 @@ def _rate(point: PointRow) -> float | None:
 
 def _rates(context: Context, name: str, run: str, points: Sequence[PointRow], sweep_lines: _RateSweep) -> list[Block]:
     varied = [each for each in sweep_lines.lines if len({_at(point, each) for point in points}) > 1]
-    # Clients that are as many as channels are no line of their own.
+    # Clients that are as many as channels have no line of their own.
     charts: dict[str, list[PointRow]] = defaultdict(list)
     for point in points:
         charts[_chart_title(point, [sweep_lines.sweep.name, *varied])].append(point)
@@ -137,7 +137,7 @@ _CURVES_SAY: Final = {
 
 
 def _chart_title(point: PointRow, left_out: Sequence[str]) -> str:
-    """What all lines of a chart have in common."""
+    """Return the parameters that all lines of a chart have in common."""
     left = {*left_out, CHANNELS, "message_bytes", "persistence"}
     kind = "persistent" if point.persistent else "nonpersistent"
     words = (_words(each, text) for each, text in series_parts(point.series).items() if each not in left)
@@ -160,7 +160,7 @@ def _words(name: str, value: str) -> str:
 
 
 def _line_words(point: PointRow, varied: Sequence[str], is_main: bool) -> str:
-    """What a line is of. One queue manager does the same whatever channels are, and peers know no NPMSPEED."""
+    """Return the parameters of a line. One queue manager is independent of channels, and peers have no NPMSPEED."""
     if point.contestant == ONE_QUEUE_MANAGER:
         varied = [each for each in varied if each == CLIENTS]
     elif not is_main:
@@ -207,7 +207,7 @@ def _rate_chart(
 
 
 def _name(contestant: str, words: str, main: str, single: Collection[str]) -> str:
-    """Short enough for its place beside a line: whose it is, and what of it where there are several."""
+    """Return a short name beside a line: the contestant, and its parameters where there are several lines."""
     if contestant == main and contestant not in single:
         return words
     whose = "one queue manager" if contestant == ONE_QUEUE_MANAGER else contestant
@@ -234,7 +234,7 @@ def _line(
 def _bound(
     points: Sequence[PointRow], sweep_lines: _RateSweep, style: Style, bottom: float, top: float
 ) -> FittedCurve | None:
-    """What waiting for every answer would allow, where that is neither above the chart nor below it."""
+    """Return the curve of waiting for every answer, where it lies within the chart."""
     first = points[0]
     if sweep_lines.title != "distance" or not (first.persistent or first.operation == _ROUND_TRIP_OPERATION):
         return None
@@ -264,7 +264,8 @@ _DRIVER: Final = Style(0, 1, True)
 def _times(
     context: Context, name: str, run: str, points: Sequence[PointRow], sweep_lines: _RateSweep | None
 ) -> list[Block]:
-    """Whose processor time an operation takes: bars for the steps of Ostler, and for the best step of all others."""
+    """Return processor time of an operation by process: bars for the steps of Ostler, and for the best step of all
+    others."""
     sweep = sweep_lines.sweep.name if sweep_lines else CLIENTS
     charts: dict[str, list[PointRow]] = defaultdict(list)
     for point in points:
@@ -304,7 +305,7 @@ def _bars(context: Context, main: str, points: Sequence[PointRow], sweep: str) -
 
 
 def _some(places: list[float]) -> list[float]:
-    """Not more than a chart bears: the first, the last, and some between."""
+    """Return as many values as a chart can show: the first, the last, and some between."""
     if len(places) <= _BARS_MAX:
         return places
     return [places[number * (len(places) - 1) // (_BARS_MAX - 1)] for number in range(_BARS_MAX)]

@@ -1,4 +1,4 @@
-"""What all sections share: the rows, the looks, the numbering, and which run speaks for a scenario."""
+"""The context of all sections: the rows, the styles, the numbering, and the representative run of each scenario."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Context:
 
     @cached_property
     def speaking(self) -> dict[str, str]:
-        """The run that speaks for each scenario: complete and of full length before others, then the newest."""
+        """The representative run of each scenario: complete and full ones before others, then the newest."""
         best: dict[str, RunRow] = {}
         for run in sorted(self.tables.runs, key=lambda each: (each.is_complete, not each.is_quick, each.began)):
             if self.points_of.get(run.run):
@@ -74,13 +74,14 @@ class Context:
         return found
 
     def own_peaks(self, run: str) -> list[PeakRow]:
-        """Ostler's peaks of a run. One queue manager in the place of two is what these are held against, and not it."""
+        """Return Ostler's peaks of a run, without one queue manager in the place of two, which these are compared
+        with."""
         return [
             peak for peak in self.peaks_of.get(run, []) if peak.kind == OSTLER and peak.contestant != ONE_QUEUE_MANAGER
         ]
 
     def queue_managers(self, name: str) -> int:
-        """How many queue managers a scenario has at most."""
+        """Return the largest number of queue managers of a scenario."""
         found = self.scenario(name)
         return max(found.queue_managers, default=1) if found else 1
 
@@ -95,18 +96,18 @@ class Context:
         return Cell((self.scenario_link(name),), name)
 
     def scenario_link(self, name: str) -> Hyperlink:
-        """The short name, which commands know, as a link; the title for those who point at it."""
+        """Return the short name, which commands accept, as a link with the title as tooltip."""
         where = f"scenario-{name}" if name in self.speaking else "scenarios"
         return Hyperlink(name, where, self.title(name))
 
     def main_contestant(self, run: str) -> str:
-        """Ostler itself, as it is called in a run: the shortest name of its kind; empty when it did not take part."""
+        """Return Ostler's name in a run: the shortest name of its kind; empty when it did not take part."""
         names = {point.contestant for point in self.points_of.get(run, []) if point.kind == OSTLER}
         return min(names, key=lambda each: (len(each), each), default="")
 
 
 def _in_order(series: str) -> list[tuple[int, str]]:
-    """For sorting: numbers by their size, so that 4 channels come before 10."""
+    """Sort key: numbers by value, so that 4 channels come before 10."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in _NUMBER.split(series)]
 
 
@@ -119,7 +120,7 @@ def make_context(tables: Tables) -> Context:
 
 
 def described(title: str, group: str) -> str:
-    """A title with what it does not say itself of size and persistence."""
+    """Return a title with size and persistence, where it does not contain them."""
     sizes = _SIZE.findall(title)
     left = [
         part
@@ -136,7 +137,7 @@ def messages(message_bytes: int, persistent: bool) -> str:
 
 
 def message_words(message_bytes: int, persistent: bool, series: str) -> str:
-    """Messages of a curve, with the other parameters that stay the same along it."""
+    """Return the messages of a curve, with the other constant parameters."""
     return ", ".join([messages(message_bytes, persistent), *other_words(series)])
 
 

@@ -1,4 +1,4 @@
-"""Figures as text. Three digits count: no machine repeats itself closer than that."""
+"""Numbers as text, with three significant digits: no machine repeats itself closer than that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KB: Final = 1024
 
 
 def figure(value: float | None) -> str:
-    """Three significant digits, with separators: 21,100; 3.07; 0.0412."""
+    """Return three significant digits, with separators: 21,100; 3.07; 0.0412."""
     if value is None or math.isnan(value):
         return NOTHING
     if value == 0:
@@ -26,7 +26,7 @@ def figure(value: float | None) -> str:
 
 
 def exact(value: float | None) -> str:
-    """As much of a figure as is stored, for those who point at it."""
+    """Return a number with all stored digits, for tooltips."""
     if value is None:
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.2f}"
@@ -37,7 +37,7 @@ def whole(value: float | None) -> str:
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:
-    """One place below ten, none above."""
+    """Return a percentage: one decimal below ten, none above."""
     if value is None or math.isnan(value):
         return NOTHING
     if value == 0:
@@ -48,12 +48,12 @@ def percent(value: float | None, *, signed: bool = False) -> str:
 
 
 def milliseconds(value_ns: float | None) -> str:
-    """Nanoseconds as milliseconds, without the unit: columns and axes name it."""
+    """Return nanoseconds as milliseconds, without the unit: columns and axes name it."""
     return NOTHING if value_ns is None else figure(value_ns / 1e6)
 
 
 def duration(value_ns: float | None) -> str:
-    """Nanoseconds in the unit that reads best."""
+    """Return nanoseconds in the unit that reads best."""
     if value_ns is None:
         return NOTHING
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
@@ -63,7 +63,7 @@ def duration(value_ns: float | None) -> str:
 
 
 def span(seconds: float | None) -> str:
-    """How long something took, as people say it: 37 s, 2 min 5 s, 1 h 20 min."""
+    """Return a duration for people: 37 s, 2 min 5 s, 1 h 20 min."""
     if seconds is None:
         return NOTHING
     whole_seconds = round(seconds)
@@ -77,12 +77,12 @@ def span(seconds: float | None) -> str:
 
 
 def count(number: int, word: str) -> str:
-    """1 client, 20 clients."""
+    """Return 1 client, 20 clients."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def size(value: float | None) -> str:
-    """Bytes as the reports write them: 256 bytes, 2 KB, 2 MB."""
+    """Return bytes as the reports write them: 256 bytes, 2 KB, 2 MB."""
     if value is None:
         return NOTHING
     for unit, factor in (("GB", _KB**3), ("MB", _KB**2), ("KB", _KB)):
@@ -92,10 +92,10 @@ def size(value: float | None) -> str:
 
 
 def times(value: float | None) -> str:
-    """A ratio: 1.28 ×."""
+    """Return a ratio: 1.28 ×."""
     return NOTHING if value is None else f"{figure(value)} {TIMES}"
 
 
 def ratio(value: float | None) -> str:
-    """A ratio with two places, as columns of ratios are read."""
+    """Return a ratio with two decimals, as in columns of ratios."""
     return NOTHING if value is None else (f"{value:.2f}" if 0.1 <= value < 100 else figure(value))

@@ -1,4 +1,4 @@
-"""From a lake to the rows of a report, and which of them are told."""
+"""The input of a report: rows of a lake, filtered by scenario and run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_lake(lake: Path) -> Tables:
-    """All rows that a report tells of. PipelineRefused when there is no lake, or nothing in it."""
+    """Return all rows of a report. Raises PipelineError when there is no lake, or it is empty."""
     snapshot = open_lake(lake)
     if not snapshot.version:
         raise PipelineError(f"There is no lake in {lake}. Make one with `ostler pipeline run`, or name it: --lake.")
@@ -29,7 +29,8 @@ def read_lake(lake: Path) -> Tables:
 
 
 def select_rows(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -> Tables:
-    """Only some scenarios and runs; all when none is named. PipelineRefused when there is nothing of a name."""
+    """Return the rows of some scenarios and runs; all when none is named. Raises PipelineError for a name without
+    rows."""
     if not scenarios and not runs:
         return tables
     check_names("scenario", scenarios, tuple(each.scenario for each in tables.runs))
@@ -48,7 +49,7 @@ def select_rows(tables: Tables, scenarios: Sequence[str], runs: Sequence[str]) -
 
 
 def check_names(kind: str, names: Sequence[str], known: tuple[str, ...]) -> None:
-    """PipelineRefused for the first that is not known, with those that may have been meant."""
+    """Raise PipelineError for the first unknown name, with similar ones."""
     for name in names:
         if name not in known:
             near = near_names(name, tuple(dict.fromkeys(known)))

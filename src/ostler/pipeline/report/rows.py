@@ -1,4 +1,4 @@
-"""Rows of the lake's tables as the report needs them: typed, and only the columns it uses.
+"""Rows of the lake's tables for the report: typed, with the columns it uses.
 
 The names of attributes are the names of columns in `ostler.pipeline.lake.tables`.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
 TableReader = Callable[[str], "pyarrow.Table | None"]
-"""Gives a table by its name; None where the lake has none of it yet."""
+"""Returns a table by its name; None where the lake does not have it yet."""
 
 OSTLER: Final = "ostler"
 PEER: Final = "peer"
@@ -48,7 +48,7 @@ class RunRow:
 
     @property
     def is_quick(self) -> bool:
-        """Whether it is the short form, for looking only."""
+        """The short form, for a first impression only."""
         return self.parameters.get("is_quick", "").lower() == "true"
 
 
@@ -272,17 +272,17 @@ ROWS: Final[dict[str, type]] = {
     "published": PublishedRow,
     "rejected": RejectedRow,
 }
-# Without these there is nothing to tell; the others may be empty.
+# Without these tables there is no report; the others may be empty.
 _NEEDED: Final = ("run", "point")
 
 
 def columns(kind: type) -> tuple[str, ...]:
-    """Names of the columns that a kind of row is made of."""
+    """Return the names of the columns that a kind of row has."""
     return tuple(each.metadata.get("column", each.name) for each in fields(kind))
 
 
 def _plain(value: Any) -> Any:
-    """A map arrives as pairs; a list of texts stays one."""
+    """Return a plain value: a map is stored as pairs; a list of texts stays one."""
     if isinstance(value, list) and value and isinstance(value[0], tuple):
         return dict(value)
     return value
@@ -324,7 +324,7 @@ class Tables:
     rejected: list[RejectedRow] = field(default_factory=list)
 
     def only(self, runs: Iterable[str]) -> Tables:
-        """What concerns some runs; published figures stay."""
+        """Return the rows of some runs; published figures are kept."""
         names = set(runs)
         return Tables(
             [each for each in self.runs if each.run in names],
@@ -342,7 +342,7 @@ class Tables:
 
 
 def read_tables(read: TableReader) -> Tables:
-    """All rows of the lake that a report tells of; PipelineRefused when nothing was measured."""
+    """Read all rows of a report. Raises PipelineError when nothing was measured."""
     found = Tables(*(_read(read, name, kind) for name, kind in ROWS.items()))
     for name, rows in zip(_NEEDED, (found.runs, found.points), strict=True):
         if not rows:

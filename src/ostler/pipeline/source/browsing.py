@@ -1,4 +1,4 @@
-"""A queue at rest, for batch reads: browsed, never changed, cut into ranges of message identifiers."""
+"""Batch reads: a queue is browsed, never changed, and divided into ranges of message identifiers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ostler.pipeline.source.options import ReadOptions
 from ostler.pipeline.source.subscriptions import queues_of
 from ostler.pipeline.source.windows import browse as browse_stored
 
-# Beyond that many, tasks look for their messages on the whole queue.
+# Beyond this many, tasks search the whole queue for their messages.
 _PLACED_MAX: Final = 1_000_000
 
 
@@ -26,7 +26,7 @@ class QueueSlice:
     """The messages of a queue whose identifiers are from `first` on and before `after`; empty bounds are open.
 
     Bounds are in the order of `in_order`. `start` and `end` are the identifiers of the messages between which all of
-    the slice were on the queue, `position` is the place of the first.
+    the slice were on the queue, `position` is the index of the first.
     """
 
     queue: str
@@ -42,17 +42,17 @@ class QueueSlice:
 
 
 def in_order(message_id: bytes) -> bytes:
-    """An identifier so that they sort as a queue manager made them: the number at the end has its low bytes first.
+    """Return an identifier that sorts as a queue manager made them: the number at the end has its low bytes first.
 
-    So a slice is one stretch of the queue, or nearly so. Whoever makes identifiers in another way gets slices as good.
+    So a slice is one stretch of the queue, or nearly so. Identifiers made in another way work as well.
     """
     return message_id[:16] + message_id[:15:-1]
 
 
 def slices(options: ReadOptions) -> list[QueueSlice]:
-    """One slice for each queue; more when `numPartitions` asks for more than there are queues.
+    """Return one slice for each queue; more when `numPartitions` exceeds the number of queues.
 
-    Opening the queues here tells what is wrong before any task runs.
+    Opening the queues here reports errors before any task runs.
     """
     found: list[QueueSlice] = []
     with connect_with(options.connect) as connection:
@@ -70,7 +70,8 @@ def slices(options: ReadOptions) -> list[QueueSlice]:
 
 
 def _identifiers(queue: Queue) -> tuple[list[bytes], bool]:
-    """The identifiers of messages as they are on the queue, of very many every second or fourth; whether it is all."""
+    """Return the identifiers of messages in queue order, of very many every second or fourth, and whether they are
+    complete."""
     ids: list[bytes] = []
     step = 1
     for number, each in enumerate(browse_stored(queue, 0)):
@@ -83,7 +84,7 @@ def _identifiers(queue: Queue) -> tuple[list[bytes], bool]:
 
 
 def assign_ids(parts: list[QueueSlice], ids: list[bytes]) -> list[QueueSlice]:
-    """The same slices, with where their messages are on the queue; not where identifiers come twice."""
+    """Return the slices with the position of their messages on the queue; not where identifiers are repeated."""
     if len(set(ids)) != len(ids):
         return parts
     bounds = [part.first for part in parts[1:]]
@@ -99,7 +100,7 @@ def assign_ids(parts: list[QueueSlice], ids: list[bytes]) -> list[QueueSlice]:
 
 
 def ranges(queue: str, ids: list[bytes], wanted: int) -> list[QueueSlice]:
-    """Cut identifiers into ranges that hold about as many each. Equal identifiers are in the same one."""
+    """Divide identifiers into ranges of about equal size. Equal identifiers are in the same one."""
     ordered = sorted(in_order(each) for each in ids)
     cuts = sorted({ordered[len(ordered) * at // wanted] for at in range(1, wanted)}) if ordered else []
     bounds = [b"", *(cut for cut in cuts if cut), b""]
@@ -107,7 +108,7 @@ def ranges(queue: str, ids: list[bytes], wanted: int) -> list[QueueSlice]:
 
 
 def browse(options: ReadOptions, part: QueueSlice) -> Iterator[Read]:
-    """The messages of a slice, as they are now."""
+    """Browse the messages of a slice."""
     with connect_with(options.connect) as connection:
         queue = open_queue(connection, part.queue, "b", options.selector)
         with queue, error_context(f"Browsing queue {part.queue}"):
@@ -120,7 +121,7 @@ def browse(options: ReadOptions, part: QueueSlice) -> Iterator[Read]:
 
 
 def _around(queue: Queue, part: QueueSlice) -> Iterator[tuple[int, StoredMessage]]:
-    """The messages of the queue from where a slice begins; all of them when that is not known, or not so any more."""
+    """Browse the queue from the beginning of a slice; from the first message when that is unknown, or gone."""
     is_there = False
     if part.start:
         for each in enumerate(browse_stored(queue, start=part.start), part.position):

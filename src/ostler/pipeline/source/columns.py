@@ -1,7 +1,7 @@
 """Messages as rows: the columns of the data source, one table for reading and writing.
 
-Rows are made a batch at a time, column by column, from descriptors as they are stored: a message of Python's for each
-would cost more than getting it.
+Rows are made a batch at a time, column by column, from stored descriptors: a Python message for each would cost more
+than getting it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS: Final = 4096
 _BATCH_BYTES: Final = 4 << 20
-# All fields of a descriptor but its first two, and the stamp of date and time as one.
+# All fields of a descriptor but its first two, with date and time as one field.
 _DESCRIPTOR: Final = Struct("<8x6i8s2i24s24si48s48s12s32s32si28s16s4s24s3i4x")
 _FIELDS: Final = (
     *("report", "message_type", "expiry", "feedback", "encoding", "ccsid", "format", "priority", "persistence"),
@@ -44,12 +44,12 @@ _STRING: Final = MQFMT_STRING
 _UTF_8: Final = 1208
 _UTF_8_LIKE: Final = (MQCCSI_Q_MGR, _UTF_8)
 _NULL_ID: Final = bytes(24)
-# As the descriptor has it; what the queue is to decide tells nothing.
+# As in the descriptor; MQPER_PERSISTENCE_AS_Q_DEF determines nothing.
 _PERSISTENT: Final = {0: False, 1: True, 2: None}
 
 
 class Read(NamedTuple):
-    """A message on its way into Spark: where it comes from, and its place among all that were read."""
+    """A message on its way into Spark: its source, and its position among all messages read."""
 
     queue: str
     position: int
@@ -57,12 +57,12 @@ class Read(NamedTuple):
 
     @property
     def message(self) -> Message:
-        """As a program would have got it."""
+        """Return the message as a program would have got it."""
         return to_message(self.taken, {})
 
 
 class Rows:
-    """Messages side by side: where they were read, fields of descriptors, bodies, properties."""
+    """Columns of messages: their source, fields of descriptors, bodies, properties."""
 
     def __init__(self, reads: Sequence[Read]) -> None:
         self.reads = reads
@@ -77,7 +77,7 @@ class Rows:
             topic: PropertyValue = None
             is_retained: PropertyValue = False
             if property_block or starts_with_rfh2(md):
-                # As a get does it: properties apart from the body.
+                # As MQGET does: properties separate from the body.
                 view = properties_on_get(md, body, property_block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
                 md, body = view.md, view.body
                 found = property_values(view.property_set.properties) if view.property_set is not None else {}
@@ -91,12 +91,12 @@ class Rows:
 
     @cached_property
     def fields(self) -> dict[str, Sequence[Any]]:
-        """Each field of all descriptors; taken apart only if a column wants some."""
+        """Return each field of all descriptors; decoded only if a column needs it."""
         columns = zip(*_DESCRIPTOR.iter_unpack(b"".join(self._descriptors)), strict=True)
         return dict(zip(_FIELDS, columns, strict=True))
 
     def texts(self) -> list[str | None]:
-        """Bodies whose descriptors say that they are text, and that are."""
+        """Return the bodies that are text according to their descriptors, and can be decoded."""
         fields = self.fields
         described = zip(self.bodies, fields["format"], fields["ccsid"], fields["encoding"], strict=True)
         return [
@@ -119,7 +119,7 @@ def _shown(value: PropertyValue) -> str | None:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-# Neighbours on a queue often come from the same program: most of these are asked for again and again.
+# Neighbours on a queue often come from the same program: most values repeat.
 @lru_cache(maxsize=1024)
 def _characters(field: bytes) -> str:
     return field.partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
@@ -127,7 +127,7 @@ def _characters(field: bytes) -> str:
 
 @lru_cache(maxsize=1024)
 def _when(stamp: bytes) -> datetime | None:
-    """PutDate and PutTime, yyyymmddhhmmssth, in Greenwich."""
+    """Return PutDate and PutTime, yyyymmddhhmmssth, in GMT."""
     try:
         year, month, day = int(stamp[:4]), int(stamp[4:6]), int(stamp[6:8])
         hour, minute, second = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:14])
@@ -141,7 +141,7 @@ def _field(name: str) -> Getter:
 
 
 def _words(name: str) -> Getter:
-    """A field of characters; null when it is blank."""
+    """Return a character field; null when it is blank."""
     return lambda rows: [_characters(field) or None for field in rows.fields[name]]
 
 
@@ -187,11 +187,11 @@ _GETTERS: Final[dict[str, Getter]] = {
 }
 
 COLUMNS: Final = {name: (kind, _GETTERS[name]) for name, kind in KINDS.items()}
-"""The type of each column, and what makes it."""
+"""The type of each column, and the function that makes it."""
 
 
 def check_read_schema(schema: StructType) -> None:
-    """Whoever asks for a schema of their own picks among our columns."""
+    """Check a user's schema: it must be a subset of our columns."""
     for field in schema.fields:
         known = COLUMNS.get(field.name)
         if known is None:
@@ -201,7 +201,7 @@ def check_read_schema(schema: StructType) -> None:
 
 
 def record_batches(reads: Iterable[Read], schema: StructType) -> Iterator[pa.RecordBatch]:
-    """Messages in batches of Arrow, each of bounded size."""
+    """Yield messages in Arrow batches, each of bounded size."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     arrow = to_arrow_schema(schema, timezone="UTC")
@@ -248,7 +248,7 @@ _WRITABLE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
 _BODIES: Final = ("body", "text", "value")
 _BODY_TYPES: Final = ("binary", "string")
 _TOPIC_TYPES: Final = ("string",)
-# What was read and says nothing about a new message; a topic does, where messages are published.
+# Columns of a read that do not affect a new message; a topic does, where messages are published.
 _IGNORED: Final = (
     "queue",
     "position",
@@ -267,7 +267,7 @@ _IGNORED: Final = (
 
 
 def check_write_schema(schema: StructType) -> None:
-    """Refuse columns that are no part of a message, and rows without a body."""
+    """Reject unknown columns, and rows without a body."""
     kinds = {field.name: field.dataType.simpleString() for field in schema.fields}
     if not any(name in kinds for name in _BODIES):
         raise PipelineError(
@@ -287,10 +287,10 @@ def check_write_schema(schema: StructType) -> None:
 
 
 def messages_of(batch: pa.RecordBatch, persistent: bool | None, topic: str = "") -> Iterator[Message]:
-    """The messages of rows. A null is as if the column were not there.
+    """Yield the messages of rows. A null is as if the column did not exist.
 
-    With a topic, messages wait to be published: each has the property that a publication has, with the row's own topic
-    or else this one. The queue manager replaces it when the message is published.
+    With a topic, messages wait to be published: each has the property of a publication, with the row's own topic or
+    else this one. The queue manager replaces it when the message is published.
     """
     for row in batch.to_pylist():
         message = _message(row, persistent)
@@ -300,7 +300,7 @@ def messages_of(batch: pa.RecordBatch, persistent: bool | None, topic: str = "")
 
 
 def _topic(own: str | None, usual: str) -> str:
-    """The topic of a row, checked here, where the row is: a release that finds it wrong could not go on."""
+    """Return the topic of a row. It is checked here: a release could not continue after an invalid one."""
     if own is None:
         return usual
     try:
@@ -316,7 +316,7 @@ def _message(row: Mapping[str, Any], persistent: bool | None) -> Message:
         value = row.get(name)
         if value is not None:
             fields[target] = dict(value) if name == "properties" else value
-    # A row that was read has its body twice; the bytes are the body, and text is its reading.
+    # A row that was read has its body twice; the bytes are the body, and text is its decoding.
     body = next((row[name] for name in _BODIES if row.get(name) is not None), b"")
     if isinstance(body, str) and fields.get("format") in (None, ""):
         fields["format"] = None

@@ -1,6 +1,6 @@
-"""The columns of the data source and their types, without what fills them.
+"""The columns of the data source and their types, without the code that fills them.
 
-Spark asks for these in processes that do nothing else, and importing what talks to queue managers takes half a second.
+Spark imports these in processes that do nothing else, and importing the client takes half a second.
 """
 
 from __future__ import annotations
@@ -43,4 +43,4 @@ KINDS: Final[dict[str, str]] = {
 }
 
 SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in KINDS.items())
-"""All columns, as Spark writes a schema."""
+"""All columns, in Spark's syntax of a schema."""

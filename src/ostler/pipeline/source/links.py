@@ -1,4 +1,4 @@
-"""Connections and queues for the data source, with errors that say in a sentence what could not be done."""
+"""Connections and queues for the data source, with errors that name the failed operation in a sentence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ADVICE: Final = {
 
 @contextmanager
 def error_context(doing: str) -> Iterator[None]:
-    """Turn MQ's reason into a sentence about what was being done."""
+    """Turn MQ's reason into a sentence about the operation."""
     try:
         yield
     except MQError as error:
@@ -50,7 +50,7 @@ def sentence(doing: str, error: MQError) -> str:
 
 
 def connect_with(options: ConnectOptions) -> Connection:
-    """A connection that is never made anew when it breaks: what holds a queue for itself must know that it lost it."""
+    """Return a connection that is never reconnected: the holder of an exclusive queue must notice that it lost it."""
     where = options.connection_name or options.ccdt or "this machine"
     name = options.queue_manager or "a queue manager"
     binding: Literal["client", "local"] = "local" if options.binding == "local" else "client"
@@ -76,9 +76,9 @@ def open_queue(connection: Connection, queue: str, mode: str, selector: str = ""
 
 
 def open_staging(connection: Connection, options: StagingOptions, mode: str, wait_seconds: float = 0.0) -> Queue:
-    """Open a staging queue, made from a model queue when there is none.
+    """Open a staging queue, and create it from a model queue when there is none.
 
-    The holder of an exclusive input may have died a moment ago, so that is waited for a little.
+    The holder of an exclusive input may have died a moment ago, so the open is retried for a while.
     """
     deadline = time.monotonic() + wait_seconds
     while True:
@@ -99,12 +99,12 @@ def open_staging(connection: Connection, options: StagingOptions, mode: str, wai
 
 
 def _make(connection: Connection, options: StagingOptions, cause: MQError) -> None:
-    """Make the staging queue, as any program may: from a model for permanent dynamic queues."""
+    """Create the staging queue as any program may: from a model for permanent dynamic queues."""
     try:
         connection.open_dynamic(options.model, options.queue, "w").close()
     except MQError as error:
         if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
-            return  # somebody was faster
+            return  # another process created it first
         wanted = (
             f"DEFINE QLOCAL({options.queue}) DEFPSIST(YES) MSGDLVSQ(FIFO) SHARE MAXDEPTH(999999999) MAXMSGL(104857600)"
         )
@@ -116,5 +116,5 @@ def _make(connection: Connection, options: StagingOptions, cause: MQError) -> No
 
 
 def get_stored(queue: Queue, message_id: bytes | None = None, wait_seconds: float = 0.0) -> StoredMessage | None:
-    """A message as it is stored; in a transaction block, as part of it."""
+    """Get a message as it is stored; in a transaction block, as part of it."""
     return run(queue.inner.get_stored({"message_id": message_id, "wait": wait_seconds}))

@@ -1,4 +1,4 @@
-"""The offsets of a stream: how far Spark has read, and what it may read next."""
+"""The offsets of a stream: the position of Spark, and the next batch."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _UNBOUNDED: Final = 1 << 62
 
 
 class Offset(TypedDict):
-    """The last page of a batch, and the life of the staging queue it belongs to. Spark keeps this as JSON."""
+    """The last page of a batch, and the epoch of its staging queue. Spark keeps this as JSON."""
 
     epoch: str
     page: int
 
 
-# Always the same: a batch that Spark does again after a crash may be the first one, and begins here again.
+# Always the same: a batch that Spark repeats after a crash may be the first one, and begins here again.
 START: Final[Offset] = {"epoch": "", "page": 0}
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How much a batch may have. `everything` that is visible, whatever the options say."""
+    """The size limit of a batch. `everything`: all visible messages, whatever the options are."""
 
     messages: int = _UNBOUNDED
     body_bytes: int = _UNBOUNDED
@@ -33,7 +33,7 @@ class Limit:
 
 
 class StreamProgress:
-    """Answers Spark's questions about offsets from what is on the staging queue."""
+    """Answers Spark's calls about offsets from the contents of the staging queue."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -41,16 +41,16 @@ class StreamProgress:
         self.staging = InputStaging(options)
 
     def fix_target(self) -> None:
-        """For `availableNow`: stage all that is visible now, and read nothing that comes later."""
+        """For `availableNow`: stage all visible messages, and read no later ones."""
         self.staging.stage_visible()
         self._is_fixed = True
 
     def latest(self, start: Offset, limit: Limit) -> Offset:
-        """The offset up to which the next batch reads; the start when there is nothing new.
+        """Return the offset up to which the next batch reads; the start when there is nothing new.
 
-        Spark asks what comes after `start` only when the batch that ended there is in its commit log, and asks once
-        more behind the last batch of an `availableNow` run. So this is the time to remove those pages; Spark's own
-        `commit` comes only when there is another batch.
+        Spark calls this with `start` only when the batch that ended there is in its commit log, and once more after the
+        last batch of an `availableNow` run. So this is the time to remove those pages; Spark's own `commit` comes only
+        when there is another batch.
         """
         staging = self.staging
         after = self._after(start)
@@ -64,7 +64,7 @@ class StreamProgress:
         return {"epoch": staging.epoch.hex(), "page": chosen[-1].number} if chosen else start
 
     def pages(self, start: Offset, end: Offset) -> list[PageHead]:
-        """The pages of a batch."""
+        """Return the pages of a batch."""
         if start == end or not end["epoch"]:
             return []
         if end["epoch"] != self.staging.epoch.hex():
@@ -74,19 +74,19 @@ class StreamProgress:
         return self.staging.between(self._after(start), end["page"])
 
     def commit(self, end: Offset) -> None:
-        """Spark has recorded everything up to here."""
+        """Remove pages: Spark has recorded everything up to here."""
         if end["epoch"] == self.staging.epoch.hex():
             self.staging.delete_through(end["page"])
 
     def _after(self, start: Offset) -> int | None:
-        """The page that a batch begins behind; None when the offset tells nothing about this staging queue."""
+        """Return the page before a batch; None when the offset is not of this staging queue."""
         return start["page"] if start["epoch"] == self.staging.epoch.hex() else None
 
     def _unread(self, after: int | None) -> list[PageHead]:
         return [page for page in self.staging.pages if after is None or page.number > after]
 
     def _stage_more(self, after: int | None, limit: Limit) -> None:
-        """Stage what is missing to the limit. What an earlier life staged and never told Spark of comes first."""
+        """Stage messages up to the limit. Pages that an earlier run staged and Spark has not seen come first."""
         if limit.everything:
             self.staging.stage_visible()
             return
@@ -98,7 +98,7 @@ class StreamProgress:
 
 
 def _within(pages: list[PageHead], limit: Limit) -> list[PageHead]:
-    """As many of the first pages as the limit allows, and at least one: a page is read as a whole."""
+    """Return as many of the first pages as the limit allows, and at least one: a page is read as a whole."""
     messages = body_bytes = 0
     for at, page in enumerate(pages):
         messages += page.messages
@@ -109,7 +109,7 @@ def _within(pages: list[PageHead], limit: Limit) -> list[PageHead]:
 
 
 def share_out(pages: list[PageHead], wanted: int) -> list[list[PageHead]]:
-    """Pages in groups, one for each task: neighbours together, queues apart, about as many bytes in each."""
+    """Return pages in groups, one for each task: neighbours together, queues apart, about as many bytes in each."""
     groups: list[list[PageHead]] = []
     total = sum(page.body_bytes + page.messages for page in pages)
     share = max(1, -(-total // max(1, wanted)))

@@ -1,4 +1,4 @@
-"""The options of the data source, read and checked. What makes no sense is refused with a sentence."""
+"""The options of the data source, parsed and checked. Invalid ones are rejected with a sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _READ_PREFIX: Final = "SPARK.IN."
 _WRITE_PREFIX: Final = "SPARK.OUT."
 _SUBSCRIPTION_PREFIX: Final = "SPARK.SUB."
 _PUBLISH_PREFIX: Final = "SPARK.PUB."
-# A publication is as many messages of a unit of work as it has subscribers, and one more; a page is in one unit.
+# A publication takes as many messages of a unit of work as it has subscribers, and one more; a page is in one unit.
 _PUBLISHED_PAGE_MESSAGES: Final = 100
 _TRUE: Final = ("true", "yes", "1")
 _FALSE: Final = ("false", "no", "0")
@@ -70,13 +70,13 @@ _READ: Final = (
     "failOnDataLoss",
 )
 _WRITE: Final = ("queue", "path", "topic", "retain", "sinkId", "writeId", "checkpointLocation", "persistent")
-# Spark hands these to every source and sink.
+# Spark passes these to every source and sink.
 _OF_SPARK: Final = ("checkpointlocation", "path", "queryname", "triggerinterval")
 
 
 @dataclass(frozen=True)
 class ConnectOptions:
-    """Where the queue manager is, and who asks."""
+    """The location of the queue manager, and the user."""
 
     queue_manager: str
     connection_name: str = ""
@@ -93,7 +93,7 @@ class ConnectOptions:
 
 @dataclass(frozen=True)
 class StagingOptions:
-    """The queue that batches wait on, and how much goes into a page and a unit of work."""
+    """The staging queue, and the sizes of a page and a unit of work."""
 
     queue: str
     model: str = MODEL
@@ -105,7 +105,7 @@ class StagingOptions:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What to read: queues, or the queues that subscriptions lead to."""
+    """The options of a read: queues, or the queues of subscriptions."""
 
     connect: ConnectOptions
     queues: tuple[str, ...]
@@ -122,8 +122,8 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Where to write: a queue, or a topic. `identity` tells one query's batches from another's; empty when nothing
-    says it."""
+    """The options of a write: a queue, or a topic. `identity` distinguishes the batches of queries; empty when it is
+    unknown."""
 
     connect: ConnectOptions
     queue: str
@@ -136,7 +136,7 @@ class WriteOptions:
 
 
 def read_options(given: Mapping[str, str]) -> ReadOptions:
-    """The options of a read, batch or stream."""
+    """Parse the options of a read, batch or stream."""
     options = _checked(given, _READ, "read")
     subscriptions = subscriptions_of(options)
     queues = () if subscriptions else _queues(options)
@@ -152,7 +152,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
         queues=queues,
         staging=_staging_options(options, usual),
         subscriptions=subscriptions,
-        # That of a subscription is part of it.
+        # The selector of a subscription is part of it.
         selector="" if subscriptions else options.get("selector", ""),
         partitions=_number(options, "numPartitions", 0, 0, 10_000),
         messages_per_trigger_max=_number(options, "maxMessagesPerTrigger", 100_000, 1, 1 << 40),
@@ -164,7 +164,7 @@ def read_options(given: Mapping[str, str]) -> ReadOptions:
 
 
 def write_options(given: Mapping[str, str]) -> WriteOptions:
-    """The options of a write, batch or stream."""
+    """Parse the options of a write, batch or stream."""
     options = _checked(given, _WRITE, "write")
     topic = options.get("topic", "")
     queue = options.get("queue") or options.get("path", "")
@@ -195,7 +195,7 @@ def write_options(given: Mapping[str, str]) -> WriteOptions:
 
 
 def _checked(given: Mapping[str, str], known: tuple[str, ...], verb: str) -> dict[str, str]:
-    """The options by their names in lower case. One that is not known is refused: it may be a slip."""
+    """Return the options by their names in lower case. An unknown one is rejected: it may be a typing error."""
     options = {name.lower(): str(value) for name, value in given.items()}
     names = (*_CONNECTION, *_STAGING, *known)
     allowed = {name.lower() for name in names} | set(_OF_SPARK)

@@ -24,14 +24,14 @@ _MAGIC: Final = b"OSTPAGE1"
 _HEAD: Final = struct.Struct("<8s8sQIQ48s")
 _ENTRY: Final = struct.Struct("<II364s")
 HEAD_BYTES: Final = 1024
-"""So much of a page, and of anything else on a staging queue, is enough to know what it is."""
+"""This much of a page, or of any other message on a staging queue, identifies it."""
 _READ_ID: Final = b"OSPR"
 _WRITE_ID: Final = b"OSPW"
 _ID_BYTES: Final = 24
 
 
 class PageHead(NamedTuple):
-    """What a page says of itself. For a reader, `epoch` is the staging queue's life, and `number` the offset."""
+    """The head of a page. For a reader, `epoch` is that of the staging queue, and `number` the offset."""
 
     epoch: bytes
     number: int
@@ -41,12 +41,12 @@ class PageHead(NamedTuple):
 
 
 def read_page_id(epoch: bytes, number: int) -> bytes:
-    """The message identifier of a page that waits to be read: by it a page is found at once."""
+    """Return the message identifier of a page that waits to be read: a page is found by it at once."""
     return (_READ_ID + epoch + number.to_bytes(8, "big")).ljust(_ID_BYTES, b"\0")
 
 
 def write_page_id(attempt: bytes, number: int) -> bytes:
-    """The message identifier of a page that a task wrote."""
+    """Return the message identifier of a page that a task wrote."""
     return (_WRITE_ID + attempt + number.to_bytes(4, "big")).ljust(_ID_BYTES, b"\0")
 
 
@@ -69,7 +69,7 @@ def head_of(page: bytes) -> PageHead:
 
 
 def stored_messages(page: bytes) -> Iterator[StoredMessage]:
-    """The messages of a page, as they were stored."""
+    """Yield the messages of a page, as they were stored."""
     count = head_of(page).messages
     at = _HEAD.size
     for _ in range(count):
@@ -81,7 +81,7 @@ def stored_messages(page: bytes) -> Iterator[StoredMessage]:
 
 
 def collected(messages: Iterator[StoredMessage], count_max: int, bytes_max: int) -> Iterator[list[StoredMessage]]:
-    """Messages in lots that make a page each."""
+    """Yield messages in portions of a page each."""
     lot: list[StoredMessage] = []
     lot_bytes = 0
     for each in messages:

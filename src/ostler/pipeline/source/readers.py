@@ -1,4 +1,4 @@
-"""The readers that Spark calls: one for a queue at rest, one for a queue as a stream.
+"""The readers that Spark calls: one for batch reads of a queue, one for a stream.
 
 Both are pickled on their way to the tasks, so they hold options only; connections are made where they are used.
 """
@@ -41,7 +41,7 @@ class QueuePartition(InputPartition):
 
 
 class QueueReader(DataSourceReader):
-    """Browses queues. They are as they were afterwards."""
+    """Browses queues, and leaves them unchanged."""
 
     def __init__(self, options: ReadOptions, schema: StructType) -> None:
         check_read_schema(schema)
@@ -74,7 +74,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @property
     def progress(self) -> StreamProgress:
-        """Made when Spark first asks: only the driver of a query may hold the staging queue."""
+        """Made at Spark's first call: only the driver of a query may hold the staging queue."""
         if self._progress is None:
             self._progress = StreamProgress(self.options)
         return self._progress
@@ -118,7 +118,7 @@ class QueueStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _offset(given: dict[str, object]) -> Offset:
-    """An offset as Spark hands it back."""
+    """Return an offset as Spark passes it back."""
     if not isinstance(given.get("page"), int) or not isinstance(given.get("epoch"), str):
         raise PipelineError(f"The checkpoint has an offset of another source: {given}. Use a checkpoint of its own.")
     return cast("Offset", given)

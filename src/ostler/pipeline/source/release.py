@@ -1,11 +1,11 @@
 """The staging queue of a sink: tasks put their messages there as pages, and the driver's commit releases them.
 
-A release moves pages to the target queue: each page off the staging queue and its messages on the target in one unit
-of work, so a page that is gone was released. Where all of a batch fits one unit of work it appears at once. Where not,
-a control record is written first, in the first of the units: whoever comes next finishes what it names before anything
-else. A control record also keeps the last batch of a query, so that a batch that Spark does again is not put twice.
+A release moves pages to the target queue: each page off the staging queue and its messages on the target in one unit of
+work, so a page that is gone was released. Where all of a batch fits one unit of work it appears at once. Where not, a
+control record is written first, in the first of the units: the next release finishes it before anything else. A control
+record also keeps the last batch of a query, so that a batch that Spark repeats is not put twice.
 
-The staging queue is held for exclusive input during a release: a release that is named and not finished is a dead one.
+The staging queue is held for exclusive input during a release: an unfinished release in a control record is a dead one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from ostler.pipeline.source.windows import browse, get_each
 
 CONTROL_FORMAT: Final = "OSTCTRL"
 UNNAMED_SECONDS: Final = 24 * 3600.0
-"""How long pages of a job without `writeId` wait for their release."""
+"""The time for which pages of a job without `writeId` wait for their release."""
 _CONTROL_ID: Final = b"OSPC"
 _ATTEMPT_BYTES: Final = 16
 _ID_BYTES: Final = 24
@@ -52,7 +52,7 @@ _NO_EPOCH: Final = bytes(EPOCH_BYTES)
 
 
 class WriteAttempt(NamedTuple):
-    """What one attempt of a task staged: pages with numbers from 0 on."""
+    """The pages of one attempt of a task, numbered from 0."""
 
     attempt: str
     pages: int
@@ -60,7 +60,7 @@ class WriteAttempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Control:
-    """What a staging queue remembers of one sink: the last batch released, and the one that is being released."""
+    """The state of one sink on a staging queue: the last batch released, and the one that is being released."""
 
     identity: str
     query: str = ""
@@ -77,7 +77,7 @@ class Control:
 
 
 def key_of(identity: str) -> bytes:
-    """By this the pages and the control record of a sink are told from others on the same staging queue."""
+    """Return the key that distinguishes the pages and the control record of a sink on a shared staging queue."""
     return hashlib.sha256(identity.encode()).digest()[:_ATTEMPT_BYTES]
 
 
@@ -93,7 +93,7 @@ def _control_id(identity: str) -> bytes:
 
 
 def stage(options: WriteOptions, identity: str, messages: Iterator[Message]) -> WriteAttempt:
-    """Put the messages of one attempt of a task on the staging queue. Nobody but the driver's commit looks there."""
+    """Put the messages of one attempt of a task on the staging queue. Only the driver's commit reads them."""
     attempt = secrets.token_bytes(_ATTEMPT_BYTES)
     unit = options.staging
     first = next(messages, None)
@@ -113,9 +113,9 @@ def _put_pages(
     attempt: bytes,
     stored: Iterator[StoredMessage],
 ) -> int:
-    """Put pages, in units of work of bounded size; how many."""
+    """Put pages, in units of work of bounded size, and return their number."""
     unit = options.staging
-    # Nobody looks again for pages of a job without a name: those of tasks that went on when it had failed just go.
+    # Pages of a job without a name are not searched for again: those of tasks that outlive a failed job expire.
     life = None if options.identity or options.checkpoint else UNNAMED_SECONDS
     number = size = 0
     with error_context(f"Putting pages on staging queue {unit.queue}"):
@@ -154,7 +154,7 @@ def _stored(messages: Iterable[Message]) -> Iterator[StoredMessage]:
 
 
 def query_of(checkpoint: str) -> str:
-    """The identifier of the query that a checkpoint belongs to; empty when it cannot be read from here."""
+    """Return the identifier of a checkpoint's query; empty when it cannot be read from here."""
     path = checkpoint.removeprefix("file://").removeprefix("file:")
     try:
         return str(json.loads((Path(path) / "metadata").read_text())["id"]) if path else ""
@@ -163,7 +163,7 @@ def query_of(checkpoint: str) -> str:
 
 
 class Releases:
-    """The staging queue and the target as the driver's commit has them open."""
+    """The staging queue and the target, opened by the driver's commit."""
 
     def __init__(self, options: WriteOptions) -> None:
         self._options = options
@@ -182,9 +182,9 @@ class Releases:
         self._connection.close(commit=False)
 
     def release(self, identity: str, query: str, batch: int, attempts: Sequence[WriteAttempt], is_kept: bool) -> bool:
-        """Release a batch, once. False when it was released before; then what was staged now is removed.
+        """Release a batch, once. Returns False when it was released before; then the pages staged now are removed.
 
-        `is_kept` says whether the batch may come again, and has to be remembered.
+        `is_kept`: the batch may come again, and has to be remembered.
         """
         controls, leftovers = self._survey(identity)
         for control in controls:
@@ -206,13 +206,13 @@ class Releases:
         return is_new
 
     def discard(self, identity: str) -> None:
-        """Remove what was staged for a batch that failed, but not what is being released."""
+        """Remove the pages of a batch that failed, but not those that are being released."""
         controls, leftovers = self._survey(identity)
         named = {each for control in controls if control.batch is not None for each in _page_ids(control.attempts)}
         self._remove([each for each in leftovers if each not in named])
 
     def _survey(self, identity: str) -> tuple[list[Control], list[bytes]]:
-        """All control records, and the identifiers of this sink's pages."""
+        """Return all control records, and the identifiers of this sink's pages."""
         named: list[bytes] = []
         pages: list[bytes] = []
         with error_context(f"Reading staging queue {self._options.staging.queue}"):
@@ -242,10 +242,10 @@ class Releases:
                 at = self._unit(target, control, ids, at)
 
     def _unit(self, target: WriteTarget, control: Control, ids: Sequence[bytes], at: int) -> int:
-        """One unit of work of a release, from a page on; the place of the next page.
+        """Do one unit of work of a release from a page on, and return the index of the next page.
 
-        A publication counts once more for each that subscribed, and nobody knows beforehand how many these are. So a
-        unit that turns out too large is backed out and tried with half of it, as long as there is half a unit.
+        A publication counts once more for each subscriber, whose number is unknown beforehand. So a unit that turns out
+        too large is backed out and tried with half of it, as long as there is half a unit.
         """
         with error_context(f"Releasing messages to {target.name}"):
             while True:
@@ -263,7 +263,7 @@ class Releases:
                 self._messages_max //= 2
 
     def _move_some(self, target: WriteTarget, ids: Sequence[bytes], at: int) -> int:
-        """Move pages within one unit of work, from a place on; the place of the next one."""
+        """Move pages within one unit of work from an index on, and return the index of the next one."""
         unit = self._options.staging
         count = size = 0
         while at < len(ids) and count < self._messages_max and size < unit.unit_bytes:
@@ -276,7 +276,7 @@ class Releases:
         return at
 
     def _write(self, control: Control) -> None:
-        """Replace the control record of a sink; remove it when there is nothing to be remembered."""
+        """Replace the control record of a sink; remove it when there is nothing to remember."""
         control_id = _control_id(control.identity)
         get_stored(self._staging, control_id)
         if control.is_kept or control.batch is not None:
@@ -292,10 +292,10 @@ class Releases:
 
 
 def _is_repeated(known: Control, done: int, query: str, batch: int) -> bool:
-    """Whether a batch was released before.
+    """Return whether a batch was released before.
 
-    Batches of a query only grow in number. Where the query cannot be told from its predecessor at the same place, only
-    the last batch counts as repeated: a lower number means that the checkpoint was made anew.
+    Batch numbers of a query only grow. Where the query cannot be distinguished from its predecessor with the same
+    checkpoint, only the last batch counts as repeated: a lower number means that the checkpoint was made anew.
     """
     if query and known.query:
         return query == known.query and batch <= done

@@ -24,7 +24,7 @@ class OstlerSource(DataSource):
         return "ostler"
 
     def schema(self) -> str:
-        # Asked for first, so that what is wrong with the options is told before anything else.
+        # Parsed first, so that invalid options are reported before anything else.
         read_options(self.options)
         return SCHEMA
 

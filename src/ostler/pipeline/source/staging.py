@@ -1,12 +1,12 @@
-"""The staging queue of a stream that reads: where messages get their offsets.
+"""The staging queue of a stream that reads: messages get their offsets there.
 
-Messages are moved there in units of work, as pages with numbers that only grow. A message can be moved only when it is
-visible, so one that is committed late or comes back by a back-out gets a later number; nothing ever falls behind an
-offset. Pages stay until Spark has recorded the batch they are in, and are the same however often they are read.
+Messages are moved there in units of work, as pages with numbers that only grow. Only a visible message can be moved, so
+one that is committed late or comes back by a back-out gets a later number; nothing ever falls behind an offset. Pages
+stay until Spark has recorded their batch, and are the same however often they are read.
 
 Beside the pages there is one control record: the epoch, drawn when the staging queue was first used, and the last
-number given. It is replaced in the unit of work that puts the pages. The queue is held for exclusive input, so that
-two queries cannot share it, and a query that lost its connection cannot go on behind its successor's back.
+number given. It is replaced in the unit of work that puts the pages. The queue is held for exclusive input, so that two
+queries cannot share it, and a query that lost its connection cannot continue beside its successor.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _UNBOUNDED: Final = 1 << 62
 
 
 class InputStaging:
-    """The staging queue and the queues behind it, as the driver of a query has them open."""
+    """The staging queue and the queues behind it, opened by the driver of a query."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -54,7 +54,8 @@ class InputStaging:
         try:
             self._staging = open_staging(self._connection, options.staging, "xbw", options.connect.timeout_seconds)
             self._sources = [open_queue(self._connection, name, "s", options.selector) for name in options.queues]
-            # These are held: nobody else resumes them meanwhile, and their queues are open whoever may open them.
+            # Subscriptions are held open: nobody else resumes them meanwhile, and their queues are open whoever may
+            # open them.
             self._subscriptions = [
                 open_subscription(self._connection, wanted, options.connect.timeout_seconds)
                 for wanted in options.subscriptions
@@ -70,11 +71,11 @@ class InputStaging:
             raise
 
     def close(self) -> None:
-        """Leave. What was staged stays."""
+        """Close the queues. Staged messages stay."""
         self._connection.close(commit=False)
 
     def _survey(self) -> None:
-        """Learn what an earlier life left."""
+        """Read the state that an earlier query left."""
         for taken in browse(self._staging, HEAD_BYTES):
             if taken.md[MD_MSG_ID:MD_CORREL_ID] == CONTROL_ID:
                 control = json.loads(taken.body)
@@ -93,7 +94,7 @@ class InputStaging:
     # -- moving messages to the staging queue --------------------------------------------------------------------------
 
     def stage_visible(self) -> None:
-        """Stage what is on the queues now. What is put meanwhile has to wait, or there might be no end."""
+        """Stage all messages that are on the queues now. Later ones have to wait, or there might be no end."""
         with error_context("Asking for the depth of a queue"):
             depths = [queue.depth for queue in self._sources]
         for queue, depth in zip(self._sources, depths, strict=True):
@@ -102,7 +103,7 @@ class InputStaging:
     def stage(self, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> None:
         """Stage some messages: of each queue its share, and what others leave over.
 
-        A single queue that is empty is waited for a little: Spark asks a hundred times a second.
+        A single empty queue is waited for a little: Spark polls a hundred times a second.
         """
         wait_seconds = wait_seconds if len(self._sources) == 1 else 0.0
         for at, queue in enumerate(self._sources):
@@ -113,7 +114,7 @@ class InputStaging:
             bytes_max = max(0, bytes_max - size)
 
     def _stage(self, queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> tuple[int, int]:
-        """Stage messages of one queue in as many units of work as that takes; how many, and their bytes."""
+        """Stage messages of one queue in as many units of work as needed; returns their number and bytes."""
         count = size = 0
         unit = self._options.staging
         while count < messages_max and size < bytes_max:
@@ -127,7 +128,7 @@ class InputStaging:
         return count, size
 
     def _move(self, queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float) -> list[PageHead]:
-        """One unit of work: messages off the queue, their pages and the new control record on the staging queue."""
+        """Do one unit of work: messages off the queue, their pages and the new control record on the staging queue."""
         options = self._options
         count_max = min(options.staging.page_messages, options.messages_per_trigger_max, MESSAGES_MAX)
         page_bytes = min(options.staging.page_bytes, options.bytes_per_trigger_max or options.staging.page_bytes)
@@ -157,11 +158,11 @@ class InputStaging:
     # -- what the offsets stand for ------------------------------------------------------------------------------------
 
     def skip_to(self, number: int) -> None:
-        """Let numbers go on behind this one: the checkpoint may know more than a queue manager that was restored."""
+        """Continue numbers after this one: the checkpoint may be ahead of a queue manager that was restored."""
         self.last = max(self.last, number)
 
     def delete_through(self, number: int) -> None:
-        """Remove pages whose batches are recorded. Those that are gone already are no matter."""
+        """Remove pages whose batches are recorded. Missing ones are ignored."""
         gone = [page for page in self.pages if page.number <= number]
         step = max(1, self._options.staging.unit_messages)
         for at in range(0, len(gone), step):
@@ -172,7 +173,8 @@ class InputStaging:
         self.pages = [page for page in self.pages if page.number > number]
 
     def between(self, after: int | None, through: int) -> list[PageHead]:
-        """The pages of an offset range; `after` is None for the first batch of a query. Refuses when some are gone."""
+        """Return the pages of an offset range; `after` is None for the first batch of a query. Raises when some are
+        gone."""
         found = [page for page in self.pages if (after is None or page.number > after) and page.number <= through]
         first = (found[0].number if found else through) if after is None else after + 1
         missing = set(range(first, through + 1)) - {page.number for page in found}
@@ -190,7 +192,7 @@ def lost(queue: str, numbers: Sequence[int]) -> PipelineError:
 
 
 def read_pages(options: ReadOptions, pages: Sequence[PageHead]) -> Iterator[Read]:
-    """The messages of pages, as a task reads them: by browsing, as often as Spark likes."""
+    """Yield the messages of pages for a task: by browsing, as often as Spark repeats it."""
     with connect_with(options.connect) as connection:
         queue = open_queue(connection, options.staging.queue, "b")
         with queue, error_context(f"Browsing staging queue {options.staging.queue}"):

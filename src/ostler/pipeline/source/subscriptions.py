@@ -1,4 +1,4 @@
-"""Durable subscriptions as sources: made when they are not there, and read through the queue they lead to."""
+"""Durable subscriptions as sources: created when they do not exist, and read through their destination queue."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LOOK_SECONDS: Final = 0.2
 
 
 def open_subscription(connection: Connection, wanted: SubscriptionOptions, wait_seconds: float) -> Subscription:
-    """Resume a subscription, or make it if its topic is known.
+    """Resume a subscription, or create it if its topic is given.
 
-    It is open for one at a time, and who had it may have died a moment ago, so that is waited for a little.
+    It can be open once only, and its holder may have died a moment ago, so the call is retried for a while.
     """
     deadline = time.monotonic() + wait_seconds
     while True:
@@ -68,7 +68,7 @@ def _why(connection: Connection, wanted: SubscriptionOptions, error: MQError) ->
 
 
 def queues_of(options: ReadOptions, connection: Connection) -> tuple[str, ...]:
-    """The queues to browse: those that are named, or those that subscriptions lead to."""
+    """Return the queues to browse: the named ones, or the destinations of subscriptions."""
     found = list(options.queues)
     for wanted in options.subscriptions:
         with open_subscription(connection, wanted, options.connect.timeout_seconds) as subscription:

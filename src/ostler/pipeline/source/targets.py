@@ -1,4 +1,4 @@
-"""Where a release puts messages: on a queue, or to the topics that they say they are for."""
+"""The target of a release: a queue, or the topics of the messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_topic(connection: Connection, topic: str) -> Topic:
 
 
 class WriteTarget:
-    """A queue, or with a topic that one and others, as a release has them open."""
+    """A queue, or topics, opened by a release."""
 
     def __init__(self, connection: Connection, queue: str, topic: str, is_retained: bool) -> None:
         self.name = queue or f"topic {topic[:256]}"
@@ -42,22 +42,22 @@ class WriteTarget:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            # Else the connection ends, and all of them with it.
+            # Otherwise the connection ends, and all of them with it.
             self.close()
 
     def put_all(self, messages: Iterable[StoredMessage]) -> int:
-        """Put or publish messages, in the unit of work; how many."""
+        """Put or publish messages in the unit of work, and return their number."""
         return put_all(self._first, messages, self._handle_for if self._topic else None, self._options)
 
     def _handle_for(self, message: StoredMessage) -> int:
-        """What is open for the topic of a message."""
+        """Return the handle for the topic of a message."""
         topic = topic_in(message.property_block)
         if topic in ("", self._topic):
             return self._first.hobj
         opened = self._topics.pop(topic, None)
         if opened is None:
             if len(self._topics) >= _TOPICS_MAX:
-                # The one that was not used for longest. What is under way to it is done before it is closed.
+                # The least recently used one. Puts in flight to it are completed before it is closed.
                 self._topics.pop(next(iter(self._topics))).close()
             opened = open_topic(self._connection, topic)
         self._topics[topic] = opened

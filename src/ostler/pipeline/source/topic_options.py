@@ -1,4 +1,4 @@
-"""The options about topics and subscriptions, read and checked."""
+"""The options about topics and subscriptions, parsed and checked."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _MAKING: Final = ("selector", "wildcards", "startingPosition")
 
 @dataclass(frozen=True)
 class SubscriptionOptions:
-    """A durable subscription. With a topic it is made when it is not there, `queue` being where publications go then;
-    without that the queue manager makes a queue."""
+    """A durable subscription. With a topic it is created when it does not exist, with `queue` as destination; without a
+    queue the queue manager provides one."""
 
     name: str
     topic: str = ""
@@ -34,7 +34,7 @@ class SubscriptionOptions:
 
 
 def subscriptions_of(options: Mapping[str, str]) -> tuple[SubscriptionOptions, ...]:
-    """The subscriptions to read, each with its topic if that is given; none when queues are read."""
+    """Return the subscriptions to read, each with its topic if that is given; none when queues are read."""
     names = listed(options.get("subscription", ""), "subscription")
     if not names:
         for name in ("topic", "wildcards"):
@@ -62,7 +62,7 @@ def subscriptions_of(options: Mapping[str, str]) -> tuple[SubscriptionOptions, .
 
 
 def listed(text: str, what: str) -> list[str]:
-    """Names with commas between them."""
+    """Return names that are separated by commas."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if len(set(names)) != len(names):
         raise PipelineError(f"A {what} is named twice: {', '.join(names)}.")
@@ -70,7 +70,7 @@ def listed(text: str, what: str) -> list[str]:
 
 
 def _beside(text: str, names: list[str], what: str) -> list[str]:
-    """What goes with each of several names. A single name takes the text as it is, commas and all."""
+    """Return the text for each of several names. A single name takes the text as it is, commas included."""
     if not text:
         return [""] * len(names)
     if len(names) == 1:
@@ -101,7 +101,7 @@ def _wildcards(options: Mapping[str, str]) -> Wildcards:
 
 
 def check_target(topic: str) -> None:
-    """Refuse what nobody can publish to."""
+    """Reject topic strings that cannot be published to."""
     _check(topic, check_published)
 
 
@@ -113,7 +113,7 @@ def _check(topic: str, check: Callable[[str], None]) -> None:
 
 
 def usual_name(prefix: str, text: str) -> str:
-    """A queue's name that tells of a subscription or a topic; with a digest where no queue can be called just so."""
+    """Return a queue name for a subscription or a topic; with a digest where the text is not a valid queue name."""
     cleaned = "".join(each if each in _NAME_CHARACTERS else "_" for each in text)
     if cleaned == text and len(prefix + text) <= _NAME_MAX:
         return prefix + text

@@ -1,8 +1,8 @@
-"""Many gets and puts under way at once: the queue manager is asked for more before it has answered.
+"""Pipelined gets and puts: requests are sent before earlier ones are answered.
 
-A verb at a time costs a message a journey over the network and back. Here some dozens of verbs travel together; the
-queue manager does them in the order in which they were sent. That is for browsing, and for units of work that are
-backed out as a whole when one of their verbs fails: a verb that was sent stands, whether its answer is seen or not.
+A verb at a time costs a message a network round trip. Here some dozens of verbs are in flight; the queue manager does
+them in the order in which they were sent. That is for browsing, and for units of work that are backed out as a whole
+when one of their verbs fails: a verb that was sent is done, whether its answer is read or not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PUT: Final = MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING
 
 
 class RequestWindow:
-    """Verbs of one queue that are under way, the oldest first; a window to put may have several queues and topics."""
+    """Verbs of one queue in flight, the oldest first; a window of puts may have several queues and topics."""
 
     def __init__(self, queue: Queue | Topic) -> None:
         session = queue.connection.inner.session
@@ -70,7 +70,7 @@ class RequestWindow:
         self._verbs_max = _VERBS_AT_FIRST
         self._is_in_unit = False
         self.message_bytes = 0
-        """Of the message that went by last."""
+        """The size of the last message."""
         session.check()
 
     def __enter__(self) -> RequestWindow:
@@ -85,11 +85,11 @@ class RequestWindow:
         return len(self._ask)
 
     def has_room(self) -> bool:
-        """Whether one more may be sent: not too many, and about so many bytes."""
+        """Return whether one more may be sent: limited by number and by bytes."""
         return len(self._ask) < self._verbs_max
 
     def get(self, options: int, message_id: bytes = b"", wait_seconds: float = 0.0, length: int = WHOLE) -> None:
-        """Ask for a message; of one that is longer, so many bytes of its body."""
+        """Request a message; of a longer one, this many bytes of its body."""
         options |= MQGMO_FAIL_IF_QUIESCING | (MQGMO_WAIT if wait_seconds else 0)
         options |= MQGMO_ACCEPT_TRUNCATED_MSG if length != WHOLE else 0
         self._is_in_unit = bool(options & MQGMO_SYNCPOINT)
@@ -102,7 +102,7 @@ class RequestWindow:
         self._send(GET, payload)
 
     def put(self, message: StoredMessage, hobj: int, options: int = 0) -> None:
-        """Have a message put to what is open as `hobj`, as part of the unit of work."""
+        """Put a message to the object handle `hobj`, as part of the unit of work."""
         self._session.check_length(message.body)
         self._note(len(message.body))
         self._send(PUT, put_payload(hobj, _PUT | options, 0, message.md, message.property_block, message.body))
@@ -111,7 +111,7 @@ class RequestWindow:
         self._ask.append(run(self._session.link.send_request(self._session.conversation, verb, payload)))
 
     def got(self) -> StoredMessage | None:
-        """What the oldest get came to; None when there was no message. Raises MQError."""
+        """Return the result of the oldest get; None when there was no message. Raises MQError."""
         payload = run(self._ask.popleft().reply())
         completion, reason = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[4:8], "little")
         if completion == MQCC_FAILED:
@@ -119,7 +119,7 @@ class RequestWindow:
                 return None
             raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
         if reason == MQRC_TRUNCATED_MSG_FAILED:
-            # Longer than the channel allows; the rest of it is not here.
+            # Longer than the channel allows; the rest of it is missing.
             length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
             raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
         body_at = GOT_FIXED_BYTES + int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
@@ -136,7 +136,7 @@ class RequestWindow:
         )
 
     def has_put(self) -> None:
-        """See that the oldest put was done. Raises MQError."""
+        """Check that the oldest put was done. Raises MQError."""
         check_reply(run(self._ask.popleft().reply()))
         self._session.unit_size += 1
 
@@ -146,8 +146,8 @@ class RequestWindow:
 
 
 def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 0.0) -> Iterator[StoredMessage]:
-    """Take messages off a queue in the unit of work; the first one is waited for. A few bytes more than asked for may
-    come: what is under way cannot be left."""
+    """Get messages of a queue in the unit of work; the first one is waited for. A few bytes more than requested may
+    come: gets in flight cannot be cancelled."""
     count = size = 0
     is_empty = False
     with RequestWindow(queue) as window:
@@ -168,9 +168,9 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
 
 
 def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[StoredMessage]:
-    """All messages of a queue that is open to be browsed, from the first one on. They stay there.
+    """Yield all messages of a queue that is open for browsing, from the first one on.
 
-    With `start`, from the message of that identifier on; none at all when it is not there.
+    With `start`, from the message of that identifier on; none at all when it does not exist.
     """
     is_last = False
     with RequestWindow(queue) as window:
@@ -191,7 +191,7 @@ def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[St
 def get_each(
     queue: Queue, ids: Iterable[bytes], options: int = MQGMO_SYNCPOINT, length: int = WHOLE
 ) -> Iterator[StoredMessage | None]:
-    """The messages with these identifiers, taken in the unit of work or browsed; None for one that is not there."""
+    """Yield the messages with these identifiers, got in the unit of work or browsed; None for a missing one."""
     wanted = iter(ids)
     with RequestWindow(queue) as window:
         for each in wanted:
@@ -208,7 +208,8 @@ def put_all(
     handle_for: Callable[[StoredMessage], int] | None = None,
     options: int = 0,
 ) -> int:
-    """Put messages, in the unit of work; how many. They may go to several that are open, each as `handle_for` says."""
+    """Put messages in the unit of work, and return their number. They may go to several handles, chosen by
+    `handle_for`."""
     count = 0
     with RequestWindow(queue) as window:
         for each in messages:

@@ -27,7 +27,7 @@ _ONLY: Final = 0
 
 @dataclass
 class Staged(WriterCommitMessage):
-    """What a task tells the driver: where its pages are."""
+    """The message of a task to the driver: the location of its pages."""
 
     attempt: WriteAttempt
 
@@ -46,10 +46,10 @@ def _stage(options: WriteOptions, identity: str, batches: Iterator[pa.RecordBatc
 
 
 def _discard(options: WriteOptions, identity: str) -> None:
-    """Remove what was staged, if that can be done: why the job failed is what has to be told, not that this failed too.
+    """Remove staged pages, if possible: the reason of the job's failure matters, not a failure of this.
 
-    What stays, and what tasks put that go on meanwhile, is removed by the sink's next commit. Of a job without a name
-    it expires.
+    Pages that stay, and those of tasks that continue meanwhile, are removed by the sink's next commit. Those of a job
+    without a name expire.
     """
     with (
         suppress(PipelineError),
@@ -61,7 +61,7 @@ def _discard(options: WriteOptions, identity: str) -> None:
 class QueueWriter(DataSourceArrowWriter):
     """`df.write.format("ostler").mode("append")`: all rows of a job appear when the job is done.
 
-    With option `writeId`, a job that is run again with the same one puts nothing that was put before.
+    With option `writeId`, a job that is repeated with the same one puts nothing twice.
     """
 
     def __init__(self, options: WriteOptions, schema: StructType, overwrite: bool) -> None:
@@ -71,7 +71,7 @@ class QueueWriter(DataSourceArrowWriter):
         self.options = options
         self.is_kept = bool(options.identity)
         self.identity = options.identity or secrets.token_hex(16)
-        # Better told now than when all the work is done.
+        # Fails now rather than after all the work is done.
         with connect_with(options.connect) as connection:
             WriteTarget(connection, options.queue, options.topic, options.is_retained).close()
 
@@ -87,12 +87,12 @@ class QueueWriter(DataSourceArrowWriter):
 
 
 class QueueStreamWriter(DataSourceStreamArrowWriter):
-    """`df.writeStream.format("ostler")`: each batch appears once, however often Spark does it."""
+    """`df.writeStream.format("ostler")`: each batch appears once, however often Spark repeats it."""
 
     def __init__(self, options: WriteOptions, schema: StructType) -> None:
         check_write_schema(schema)
         self.options = options
-        # Tasks are not told the query or the batch; the checkpoint's place is all that every side knows.
+        # Tasks have neither the query nor the batch; the path of the checkpoint is all that every side has.
         self.identity = options.identity or options.checkpoint
         if not self.identity:
             raise PipelineError(

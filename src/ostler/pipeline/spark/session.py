@@ -1,6 +1,7 @@
 """The Spark session of the pipeline: on this machine, on a cluster, or through Spark Connect.
 
-What is missing is told before Spark is asked, because Spark says it in a hundred lines or waits for minutes.
+Missing prerequisites are reported before Spark is started, because Spark reports them in a hundred lines or waits for
+minutes.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _CONNECT_PACKAGES: Final = ("grpc", "grpc_status", "google.rpc", "pandas", "zstandard")
 _OUTPUTS: Final = (1, 2)
 _SAID_BYTES_MAX: Final = 1 << 20
-# Who sets these wants to see what Spark writes.
+# A user who sets these wants to see what Spark writes.
 _LOG_LEVEL: Final = "spark.log.level"
 _PROGRESS: Final = "spark.ui.showConsoleProgress"
 _INSTALL: Final = "on Debian: apt-get install openjdk-17-jre-headless"
@@ -46,12 +47,12 @@ _INSTALL: Final = "on Debian: apt-get install openjdk-17-jre-headless"
 # May be set while a session runs, with Spark Connect too.
 _RUNTIME_SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
-    # The type that everybody else who reads Parquet knows.
+    # The type that all other readers of Parquet support.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
     # Partitions are written as their rows come, without sorting all rows first.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
-    # Runs have a small file for each phase and table; opening one costs little on the disks they are kept on.
+    # Runs have a small file for each phase and table; opening one costs little on their disks.
     "spark.sql.files.openCostInBytes": "262144",
 }
 
@@ -59,9 +60,9 @@ _RUNTIME_SETTINGS: Final = {
 def open_session(
     master: str = LOCAL, application: str = "ostler pipeline", settings: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session on a master: `local[...]`, `spark://host:port`, any other that Spark knows, or `sc://host:port`.
+    """Open a session on a master: `local[...]`, `spark://host:port`, any other that Spark accepts, or `sc://host:port`.
 
-    `settings` are Spark's own, and stand above ours. Raises PipelineRefused when there can be none.
+    `settings` are Spark's own, and override ours. Raises PipelineError on failure.
     """
     _check_pyspark()
     given = dict(settings or {})
@@ -97,7 +98,7 @@ def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
     missing = [name for name in _CONNECT_PACKAGES if not _is_there(name)]
     if missing:
         raise PipelineError(f"Spark Connect needs {', '.join(missing)}: pip install 'ostler[pipeline-connect]'")
-    # What comes of it is told as an error.
+    # The consequence is reported as an error.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     with warnings.catch_warnings():
         # About versions of pandas, of which the pipeline uses nothing.
@@ -106,7 +107,7 @@ def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
         from pyspark.sql.connect.client.retries import DefaultPolicy
 
         session: SparkSession = SparkSession.builder.remote(master).getOrCreate()
-        # Of itself, Spark would try for ten minutes, whoever it is that listens there.
+        # By default Spark would retry for ten minutes, whoever it is that listens there.
         session.client.set_retry_policies([DefaultPolicy(max_retries=3, max_backoff=1000)])
         for name, value in {**_RUNTIME_SETTINGS, **settings}.items():
             session.conf.set(name, value)
@@ -115,7 +116,7 @@ def _connected(master: str, settings: Mapping[str, str]) -> SparkSession:
 
 
 def _classic(master: str, application: str, settings: Mapping[str, str], said: IO[bytes]) -> SparkSession:
-    # Workers must run the Python that runs this, whatever else is first on the path.
+    # Workers must use the Python of this process, whatever else is first on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
@@ -129,7 +130,7 @@ def _classic(master: str, application: str, settings: Mapping[str, str], said: I
     else:
         with _output_into(said):
             session = builder.getOrCreate()
-    # The session may be one that was there, with other settings.
+    # The session may be an existing one, with other settings.
     for name, value in _RUNTIME_SETTINGS.items():
         session.conf.set(name, settings.get(name, value))
     return session
@@ -137,15 +138,15 @@ def _classic(master: str, application: str, settings: Mapping[str, str], said: I
 
 @contextmanager
 def _output_into(file: IO[bytes]) -> Iterator[None]:
-    """What processes that start meanwhile write to the terminal goes to a file, as long as they live.
+    """Redirect the terminal output of processes that start meanwhile to a file, for their lifetime.
 
-    Java warns of modules, and executors show where they failed, line by line. The pipeline says itself what failed.
+    Java warns of modules, and executors print tracebacks. The pipeline itself reports failures.
     """
     sys.stdout.flush()
     sys.stderr.flush()
     kept: dict[int, int] = {}
     for each in _OUTPUTS:
-        # There may be none to be kept quiet.
+        # There may be no descriptor to redirect.
         with suppress(OSError):
             kept[each] = os.dup(each)
             os.dup2(file.fileno(), each)
@@ -158,7 +159,7 @@ def _output_into(file: IO[bytes]) -> Iterator[None]:
 
 
 def _why(error: BaseException, said: IO[bytes]) -> str:
-    """What Java has said when it did not start; else what Spark says."""
+    """Return Java's output when it did not start; else Spark's message."""
     from ostler.pipeline.spark.spark_errors import error_text, spark_sentence
 
     said.seek(0)
@@ -174,7 +175,7 @@ def _why(error: BaseException, said: IO[bytes]) -> str:
 
 
 def _usual(master: str) -> dict[str, str]:
-    """What Spark is told at its start, unless somebody knows better."""
+    """Return the default settings of a new session."""
     quiet = files("ostler.pipeline").joinpath("data", "log4j2.properties")
     usual = {
         "spark.ui.enabled": "false",
@@ -196,7 +197,7 @@ def _usual(master: str) -> dict[str, str]:
 
 
 def check_java(environment: Mapping[str, str]) -> int:
-    """The release of the Java that Spark will find. Raises PipelineRefused when there is none, or an old one."""
+    """Return the release of the Java that Spark will find. Raises PipelineError when there is none, or an old one."""
     home = environment.get("JAVA_HOME", "")
     wanted = f"Spark needs Java {JAVA_RELEASE_LEAST} or newer"
     command = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
@@ -225,7 +226,7 @@ def check_java(environment: Mapping[str, str]) -> int:
 
 
 def java_release(text: str) -> int | None:
-    """The release that `java -version` tells: 17 of 17.0.15, 8 of 1.8.0_402; None when it tells none."""
+    """Return the release from `java -version`: 17 of 17.0.15, 8 of 1.8.0_402; None when there is none."""
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if found is None:
         return None
@@ -234,7 +235,7 @@ def java_release(text: str) -> int | None:
 
 
 def _reach(address: str, scheme: str, usual_port: int, advice: str) -> None:
-    """Whether somebody listens there: Spark would try for minutes."""
+    """Check that somebody listens there: Spark would retry for minutes."""
     place = address.removeprefix(scheme).partition("/")[0]
     host, _, port = place.rpartition(":") if ":" in place else (place, "", str(usual_port))
     if not host or not port.isdecimal():

@@ -1,4 +1,4 @@
-"""What Spark says when something fails, in a sentence: the cause, and what to do where that is known."""
+"""Spark's errors in a sentence: the cause, and a remedy where one is known."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ostler.pipeline.errors import PipelineError
 _CLASS: Final = re.compile(r"^:? ?(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:Exception|Error|Failure): ")
 _CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _STATE: Final = re.compile(r" *SQLSTATE: \w+$")
-# What Spark says of a task before it says what happened to it.
+# Spark's words on a task before the cause.
 _TASK: Final = re.compile(r"^Job aborted due to stage failure: .*? \(TID \d+\) \([^)]*\): ")
 _CAUSED: Final = "Caused by: "
-# Lines that say that something failed, not what.
+# Lines that report a failure without its cause.
 _PREAMBLES: Final = ("An error occurred while calling", "An exception was thrown from the Python worker", "Writing job")
 _PYTHON: Final = "Traceback (most recent call last)"
 _ENDED: Final = (
@@ -37,7 +37,7 @@ ENDED: Final = "Spark has ended. Tables are as they were. Run the pipeline again
 
 @contextmanager
 def spark_error_context(what: str) -> Iterator[None]:
-    """Turn errors of Spark into PipelineRefused; `what` was being done."""
+    """Turn errors of Spark into PipelineError; `what` is the operation."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -48,9 +48,9 @@ def spark_error_context(what: str) -> Iterator[None]:
 
 
 def error_text(error: BaseException) -> str | None:
-    """All that Spark says; None when it is not there any more."""
+    """Return Spark's whole text; None when Spark has ended."""
     try:
-        # Asks Spark for the trace, which may have ended meanwhile.
+        # Reads the trace from Spark, which may have ended meanwhile.
         text = str(error)
     except (Py4JError, OSError):
         return None
@@ -58,7 +58,7 @@ def error_text(error: BaseException) -> str | None:
 
 
 def spark_sentence(text: str) -> str:
-    """What tells, of the hundreds of lines that Spark writes."""
+    """Return the meaningful part of the hundreds of lines that Spark writes."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(_PYTHON in line for line in lines):
         text = _last_of_python(lines)
@@ -72,7 +72,7 @@ def spark_sentence(text: str) -> str:
 
 
 def _plain(line: str) -> str:
-    """Without names of classes and conditions, and without which task of which stage it was."""
+    """Return a line without names of classes and conditions, and without task and stage."""
     text = line.removeprefix('Exception in thread "main"').removeprefix(":").strip()
     for pattern in (_CLASS, _CONDITION, _TASK, _CLASS, _CONDITION, _STATE):
         text = pattern.sub("", text)
@@ -80,7 +80,7 @@ def _plain(line: str) -> str:
 
 
 def _last_of_python(lines: list[str]) -> str:
-    """A trace of Python ends with what happened."""
+    """Return the last line of a Python traceback, which has the cause."""
     begin = next(at for at, line in enumerate(lines) if _PYTHON in line)
     trace: list[str] = []
     for line in lines[begin + 1 :]:

@@ -1,7 +1,7 @@
-"""What a curve is limited by, told from its best step. The rules are data, the first that holds is the answer.
+"""The limit of a curve, from its best step. The rules are data, the first that holds is the answer.
 
-The driver comes first: when it had no reserve, it is what was measured, whatever else was busy. What the bare log or
-network came to is a limit while it is near: a rate far above it shows that the probe met a bad moment.
+The driver comes first: when it had no reserve, it was measured, whatever else was busy. The rate of the bare log or
+network is a limit while it is near: a rate far above it shows that the probe was disturbed.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True)
 class LimitRule:
-    """`holds` and `words` are SQL over the columns of a best step, as `scaling` has them."""
+    """A rule. `holds` and `words` are SQL over the columns of a best step, as in `scaling`."""
 
     limited_by: str
     holds: str
     words: str
 
 
-# What a simulated distance and a size of batches are, where they are swept. One queue manager has no distance.
+# The simulated distance and the batch size, where they are swept. One queue manager has no distance.
 _TRIP_MS: Final = "nullif(try_cast(regexp_extract(series, 'round_trip_ms=([0-9]+)', 1) AS double), 0)"
 _BATCH: Final = "try_cast(regexp_extract(series, 'batch_size=([0-9]+)', 1) AS double)"
 _BY_CLIENTS: Final = f"(1000 * clients / {_TRIP_MS})"
@@ -90,7 +90,7 @@ RULES: Final = (
         "format_string('all cores together were %.0f%% busy, by drivers and all', machine_busy_percent)",
     ),
 )
-# What is not known is left out: of an empty figure `format_string` would make the word null.
+# Unknown values are omitted: `format_string` would turn them into the word null.
 _OTHERWISE: Final = (
     "concat_ws(', ', 'nothing was full',"
     " CASE WHEN broker_core_percent IS NOT NULL"
@@ -115,7 +115,7 @@ def why() -> Column:
 
 
 def _first(otherwise: Column, answers: list[Column]) -> Column:
-    """The answer of the first rule that is known to hold."""
+    """Return the answer of the first rule that holds."""
     found = otherwise
     for rule, answer in reversed(list(zip(RULES, answers, strict=True))):
         found = F.when(F.coalesce(F.expr(rule.holds), F.lit(False)), answer).otherwise(found)

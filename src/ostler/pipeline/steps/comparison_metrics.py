@@ -1,4 +1,4 @@
-"""Figures to be compared: of each curve, at its peak and at each number of clients, with all repetitions."""
+"""Metrics for comparisons: of each curve, at its peak and at each number of clients, with all repetitions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NOT_COMPILED: Final = ", not compiled"
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """`at_peak` tells whether peaks may be compared by it: they may have other numbers of clients, and times of
-    response follow these."""
+    """A metric. `at_peak`: peaks may be compared by it. They may have other numbers of clients, which response times
+    depend on."""
 
     name: str
     value: str
@@ -48,9 +48,9 @@ METRIC_COLUMNS: Final = (
 
 
 def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """From points and runs: a row for each curve, metric and number of clients, which is empty for peaks.
+    """Return a row for each curve, metric and number of clients, which is null for peaks, from points and runs.
 
-    Peaks have in `sweep` what numbers of clients they are the best of.
+    Peaks have in `sweep` the numbers of clients that they are the best of.
     """
     measured = main_points(points).withColumn("options", options(F.col("series"), F.col("parameters")))
     peaks = curve_steps(points).groupBy(*CURVE_KEY).agg(_peak_step().alias("peak_step"), _sweep().alias("sweep"))
@@ -76,7 +76,7 @@ def comparison_metrics(points: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def options(series: Column, parameters: Column) -> Column:
-    """The parameters that a series is made of: those that were swept and stay the same along a curve."""
+    """Return the parameters of a series: those that were swept and are constant along a curve."""
     listed = F.concat(F.lit(", "), series, F.lit(", "))
     return F.map_filter(
         parameters,
@@ -85,14 +85,14 @@ def options(series: Column, parameters: Column) -> Column:
 
 
 def options_text(options: Column) -> Column:
-    """As series have it: by name."""
+    """Return options as in series: by name."""
     texts = F.transform(F.map_entries(options), lambda each: F.concat(each["key"], F.lit("="), each["value"]))
     return F.array_join(F.array_sort(texts), ", ")
 
 
 def run_facts(runs: DataFrame) -> DataFrame:
-    """What makes runs alike: release, machine, and whether it was the quick form."""
-    # As many digits as people read, and the mark of sources that were changed.
+    """Return the comparable facts of runs: release, machine, and whether it was the quick form."""
+    # As many digits as people read, and the mark of modified sources.
     short = F.regexp_replace(F.coalesce(F.col("revision"), F.lit("")), _LONG_REVISION, "$1")
     revision = F.when(short != "", F.concat(F.lit(" "), short)).otherwise("")
     flavour = F.when(F.col("compiled"), "").otherwise(F.lit(NOT_COMPILED))

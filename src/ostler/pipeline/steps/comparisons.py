@@ -1,7 +1,7 @@
-"""Comparisons: release to release, the same again, product to product, option to option, and published ratios.
+"""Comparisons: release to release, repeated runs, product to product, option to option, and published ratios.
 
-Right is held against left, and subjects say it in this order: TLS to plain, Ostler to RabbitMQ. Products and options
-are compared within one run only, because machines change from hour to hour.
+Right is compared with left, and subjects name them in this order: TLS to plain, Ostler to RabbitMQ. Products and
+options are compared within one run only, because machines change from hour to hour.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _AT_PEAK: Final = -1
 
 @dataclass(frozen=True)
 class OptionRule:
-    """A parameter that is swept, and the value that the others are held against. `{value}` is another one."""
+    """A swept parameter, and the value that the others are compared with. `{value}` is another one."""
 
     parameter: str
     baseline: str
@@ -58,8 +58,8 @@ OPTION_RULES: Final = (
 
 
 def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> DataFrame:
-    """From points, runs and published figures: the table of comparisons."""
-    # A few rows, wanted nine times: without this Spark would make them as often, and plan for longer than it works.
+    """Return the table of comparisons, from points, runs and published figures."""
+    # A few rows, used nine times: without this Spark would compute them as often, and plan for longer than it works.
     metrics = comparison_metrics(points, runs).localCheckpoint()
     made = (release_pairs(metrics), product_pairs(metrics), option_pairs(metrics), joined_pairs(metrics))
     pairs = reduce(DataFrame.unionByName, made)
@@ -72,12 +72,12 @@ def comparisons(points: DataFrame, runs: DataFrame, published: DataFrame) -> Dat
 
 
 def release_pairs(metrics: DataFrame) -> DataFrame:
-    """Each run with the one before it: of another release, or the same again, which tells how steady the machine is.
+    """Return pairs of each run with the one before it: of another release, or the same again, which shows how steady
+    the machine is.
 
-    Only runs of one machine and one form are laid side by side, and peaks only of the same numbers of clients: with
-    more of them the same release may come higher. Products of others and limits know no releases of ours: they are the
-    same again. Limits were probed with the same program both times, so what they changed by is the machine's doing, and
-    noise as well.
+    Only runs of one machine and one form are paired, and peaks only of the same numbers of clients: with more of them
+    the same release may reach more. Other products and limits have no releases of ours: they are the same again. Limits
+    were probed with the same program both times, so their change is the machine's, and counts as noise.
     """
     facts = F.struct("run", "release", "values", "noise_percent")
     line = Window.partitionBy(
@@ -117,7 +117,7 @@ def release_pairs(metrics: DataFrame) -> DataFrame:
 
 
 def _machine_changes(pairs: DataFrame) -> DataFrame:
-    """By how much the limits of the machine moved from one run to another: that which moved most, at each place."""
+    """Return the largest change of the machine's limits from one run to another, at each step."""
     left, right = median(F.col("left_values")), median(F.col("right_values"))
     return (
         pairs.filter(F.col("is_limit") & (F.col("metric") == RATE))
@@ -128,10 +128,10 @@ def _machine_changes(pairs: DataFrame) -> DataFrame:
 
 
 def product_pairs(metrics: DataFrame) -> DataFrame:
-    """Ostler to each other product of the same run, lean client to lean client and library to library; two queue
-    managers to two nodes.
+    """Return pairs of Ostler with each other product of the same run, lean client to lean client and library to
+    library; two queue managers to two nodes.
 
-    Limits are no products: their rows say how near Ostler comes, and no verdict.
+    Limits are not products: their rows show how near Ostler comes, without a verdict.
     """
     left = _side(metrics.filter(F.col("kind").isin(_PEER, _LIMIT)), "left")
     right = _side(metrics.filter(F.col("kind") == _OSTLER), "right")
@@ -155,7 +155,8 @@ def product_pairs(metrics: DataFrame) -> DataFrame:
 
 
 def option_pairs(metrics: DataFrame) -> DataFrame:
-    """Each value of an option to the usual one, in the same run and with all other options the same; not of limits."""
+    """Return pairs of each value of an option with the default, in the same run and with all other options the same;
+    not of limits."""
     rules = F.array(
         *(F.struct(*(F.lit(getattr(rule, name)).alias(name) for name in _RULE_NAMES)) for rule in OPTION_RULES)
     )
@@ -188,7 +189,8 @@ def option_pairs(metrics: DataFrame) -> DataFrame:
 
 
 def joined_pairs(metrics: DataFrame) -> DataFrame:
-    """Two queue managers to one, in the same run and under the same load: whatever their channels are like."""
+    """Return pairs of two queue managers with one, in the same run and under the same load, whatever their channels
+    are."""
     ours = metrics.filter(F.col("kind") == _OSTLER).withColumn(
         "rest", options_text(F.map_filter("options", lambda name, _: ~name.isin(*CHANNEL_OPTIONS)))
     )
@@ -215,7 +217,7 @@ _RULE_NAMES: Final = ("parameter", "baseline", "subject")
 
 
 def _side(metrics: DataFrame, name: str) -> DataFrame:
-    """A side of a join, with all its columns in one of this name."""
+    """Return a side of a join, with all its columns in a struct of this name."""
     columns = [each for each in metrics.columns if each in (*METRIC_COLUMNS, "rule", "option", "rest")]
     return metrics.select(F.struct(*columns).alias(name))
 
@@ -225,7 +227,7 @@ def _same(*names: str) -> Column:
 
 
 def _are_clients_alike() -> Column:
-    """Whether a product of others and ours were both driven through a library, or both not; and both are one or two."""
+    """Return whether both contestants use a library, or both do not; and both are one or two brokers."""
     are_two = F.col("left.contestant").isin(*TWO_NODES)
     theirs = F.contains(F.col("left.contestant"), F.lit(PEER_LIBRARY)) & ~are_two
     ours = F.contains(F.col("right.contestant"), F.lit(OUR_LIBRARY))
@@ -233,7 +235,7 @@ def _are_clients_alike() -> Column:
 
 
 def _pair(**given: Column) -> list[Column]:
-    """The columns of a pair: those that are told, and those that follow from the sides."""
+    """Return the columns of a pair: the given ones, and those that follow from the sides."""
     follows = {
         "scenario": F.col("left.scenario"),
         "clients": F.col("right.clients"),

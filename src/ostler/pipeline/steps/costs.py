@@ -1,8 +1,8 @@
-"""Costs: what the queue manager accounted for, by connection, queue and channel, as cost of verbs and transactions.
+"""Costs of verbs and transactions, from the queue manager's accounting by connection, queue and channel.
 
 Counters of the whole queue manager are read at the beginning and the end of a window, so their difference is exact.
-Accounting and statistics messages tell of connections, queues and channels, over as long as those lasted: their counts
-may be more than those of the window, but the cost of one is the same.
+Accounting and statistics messages cover connections, queues and channels for their whole duration: their counts may
+exceed those of the window, but the cost of one is the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TRANSACTION: Final = "transaction"
 POINT_KEY: Final = ("run", "contestant", "step", "repetition")
 _COUNTERS: Final = "queue-manager"
 _RECORDS: Final = ("accounting", "statistics")
-# What message channels of a queue manager did in a window, all together: differences already.
+# Counts of a queue manager's message channels in a window, all together: already differences.
 _CHANNELS: Final = "channels"
 _CHANNEL_FIELDS: Final = {"messages": "MsgCount", "batches": "BatchCount"}
 _DURATION: Final = "QMgrOpDuration"
@@ -34,7 +34,7 @@ _OSTLER: Final = "ostler"
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb, by the names that records and counters have for how many there were and how long their data was."""
+    """A verb, with the names of its count and its bytes in records and counters."""
 
     name: str
     count: str
@@ -61,7 +61,7 @@ VERBS: Final = (
 
 @dataclass(frozen=True)
 class RecordKind:
-    """What records of a kind are about. Where two kinds tell of the same, the one with the lower rank counts."""
+    """The scope of a kind of records. Where two kinds cover the same, the one with the lower rank counts."""
 
     name: str
     scope: str
@@ -80,7 +80,7 @@ RECORD_KINDS: Final = (
 
 
 def costs(statistics: DataFrame, points: DataFrame) -> DataFrame:
-    """From named figures of bronze and from points: the table of costs."""
+    """Return the table of costs, from named metrics of bronze and from points."""
     verbs = verb_counts(accounted(statistics))
     transactions = main_points(points).filter((F.col("kind") == _OSTLER) & (F.col("count") > 0))
     return as_table(
@@ -89,7 +89,7 @@ def costs(statistics: DataFrame, points: DataFrame) -> DataFrame:
 
 
 def accounted(statistics: DataFrame) -> DataFrame:
-    """Figures of verbs in the windows: by point, scope, object and name, under the names that records have."""
+    """Return metrics of verbs in the windows: by point, scope, object and name, under the names that records have."""
     measured = statistics.filter(F.col("phase") == MEASURED)
     kinds = F.broadcast(_kinds(statistics.sparkSession))
     found = reduce(DataFrame.unionByName, (counted(measured), recorded(measured), moved(measured)))
@@ -99,7 +99,7 @@ def accounted(statistics: DataFrame) -> DataFrame:
 
 
 def counted(measured: DataFrame) -> DataFrame:
-    """Counters of queue managers: how much they grew in the window."""
+    """Return the growth of queue managers' counters in the window."""
     names = {each.counter: each.count for each in VERBS} | {each.bytes_counter: each.bytes for each in VERBS}
     growth = F.max_by("value", "second") - F.min_by("value", "second")
     return (
@@ -117,7 +117,7 @@ def counted(measured: DataFrame) -> DataFrame:
 
 
 def recorded(measured: DataFrame) -> DataFrame:
-    """Records of accounting and statistics: all of the same object together, persistent messages and others."""
+    """Return records of accounting and statistics: all of the same object together, persistent messages and others."""
     kind, field = F.substring_index("name", ".", 1), F.substring_index("name", ".", -1)
     fields = [each.count for each in VERBS] + [each.bytes for each in VERBS if each.bytes] + [_DURATION]
     return (
@@ -129,7 +129,7 @@ def recorded(measured: DataFrame) -> DataFrame:
 
 
 def moved(measured: DataFrame) -> DataFrame:
-    """What message channels sent in the window, all of a queue manager together: messages and batches."""
+    """Return the counts of sent messages and batches in the window, summed for a queue manager."""
     return measured.filter((F.col("source") == _CHANNELS) & F.col("name").isin(list(_CHANNEL_FIELDS))).select(
         *POINT_KEY,
         F.lit(_CHANNELS).alias("record_kind"),
@@ -140,9 +140,9 @@ def moved(measured: DataFrame) -> DataFrame:
 
 
 def verb_counts(metrics: DataFrame) -> DataFrame:
-    """Verbs by point, scope and object: how many, bytes, and the time of one where a record tells that of all.
+    """Return verbs by point, scope and object: their number, bytes, and the time of one where a record has that of all.
 
-    A record tells one time for all verbs of its connection, so it is shared out by count.
+    A record has one time for all verbs of its connection, so it is divided by count.
     """
     key = (*POINT_KEY, "scope", "object")
     verbs = F.array(
@@ -167,7 +167,7 @@ def verb_counts(metrics: DataFrame) -> DataFrame:
 
 
 def verb_costs(verbs: DataFrame, transactions: DataFrame) -> DataFrame:
-    """Verbs with the processor time of one: that of the window, shared out among all verbs of it."""
+    """Return verbs with the processor time of one: that of the window, divided among all verbs of it."""
     window = verbs.filter(F.col("scope") == QUEUE_MANAGER).groupBy(*POINT_KEY).agg(F.sum("count").alias("window_count"))
     processor = transactions.select(
         *POINT_KEY, "scenario", (F.col("broker_cpu_us") * F.col("count")).alias("window_cpu_us")
@@ -175,19 +175,19 @@ def verb_costs(verbs: DataFrame, transactions: DataFrame) -> DataFrame:
     return (
         verbs.join(processor, list(POINT_KEY))
         .join(window, list(POINT_KEY), "left")
-        # What channels move is no verb: its time is that of the verbs of channels, and in it already.
+        # Channel transfers are not verbs: their time is within that of the channels' verbs.
         .withColumn(
             "broker_cpu_us",
             F.when(F.col("scope") != MESSAGE_CHANNELS, F.col("window_cpu_us") / F.col("window_count")),
         )
-        # Which verb wrote how much of the log is not known: transactions tell that.
+        # The log bytes of a single verb are unknown: transactions have them.
         .withColumn("log_bytes", F.lit(None).cast("double"))
         .select(*COST.names)
     )
 
 
 def transaction_costs(transactions: DataFrame) -> DataFrame:
-    """The main operation as a whole. Its time is that of the application, and stands with the points."""
+    """Return the main operation as a whole. Its time is that of the application, and is in the points."""
     return transactions.select(
         "run",
         "scenario",

@@ -1,7 +1,7 @@
-"""Curves: the main operation of each contestant, step by step, with repetitions put together.
+"""Curves: the main operation of each contestant, step by step, with repetitions combined.
 
-A curve is what peaks, fits and predictions are taken from. Its steps have the same series and differ in the number of
-clients. Figures are medians, which one bad repetition does not move.
+Peaks, fits and predictions are made from curves. The steps of a curve have the same series and differ in the number of
+clients. Values are medians, which one bad repetition does not move.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 CURVE_KEY: Final = ("run", "scenario", "contestant", "kind", "series", "message_bytes", "persistent")
-"""What is the same along a curve, and tells curves apart."""
+"""The constant columns along a curve, which identify it."""
 _MEDIANS: Final = (
     *("rate", "asked_rate", "mean_ns", "p99_ns", "broker_cpu_us", "driver_cpu_us", "broker_core_percent"),
     *("machine_busy_percent", "steal_percent", "broker_memory_bytes", "disk_busy_percent", "log_bytes_per_second"),
     *("log_forces_per_second", "loopback_bytes_per_second"),
 )
-# What a probe of the log says: how many of what it counts an operation needs.
+# The parameter of a log probe: how many of its operations one operation needs.
 _NEEDED_PARAMETER: Final = "needed for an operation"
 STEP_COLUMNS: Final = (*CURVE_KEY, "step", "clients", "operation", "repetitions", *_MEDIANS, "needed", "flags")
 
 
 def curve_steps(points: DataFrame) -> DataFrame:
-    """From points: one row for each step of each curve, with the columns STEP_COLUMNS."""
+    """Return one row for each step of each curve, with the columns STEP_COLUMNS, from points."""
     found = (
         main_points(points)
         .withColumn("log_bytes_per_second", _per_second("log_bytes"))
@@ -43,17 +43,17 @@ def curve_steps(points: DataFrame) -> DataFrame:
 
 
 def main_points(points: DataFrame) -> DataFrame:
-    """Points of the operation that the scenario is about."""
+    """Return points of the main operation of the scenario."""
     return points.filter(F.col("is_main"))
 
 
 def cores(environment: Column) -> Column:
-    """How many cores the machine of a run had, from the environment that its manifest tells."""
+    """Return the number of cores of a run's machine, from the environment in its manifest."""
     return F.get_json_object(environment, "$.machine.cores").try_cast("int")
 
 
 def memory_bytes(environment: Column) -> Column:
-    """How much memory the machine of a run had."""
+    """Return the memory of a run's machine."""
     return F.get_json_object(environment, "$.machine.memory_megabytes").try_cast("bigint") * F.lit(1 << 20)
 
 

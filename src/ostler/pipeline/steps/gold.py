@@ -1,4 +1,4 @@
-"""The steps that make what a report tells: which tables each reads, and which it makes."""
+"""The steps that make the gold tables: the tables each reads, and the one it makes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Frames = Mapping[str, DataFrame]
 
 @dataclass(frozen=True)
 class GoldStep:
-    """`make` has the tables of `reads`, by name, and makes `table`. Steps before it have made theirs."""
+    """A step. `make` gets the tables of `reads`, by name, and makes `table`. Earlier steps have made theirs."""
 
     table: LakeTable
     reads: tuple[LakeTable, ...]
@@ -54,7 +54,7 @@ GOLD_STEPS: Final[tuple[GoldStep, ...]] = (
     GoldStep(
         COST,
         (BRONZE["statistic"], POINT),
-        # What was watched has no points, and would be gone with the table before.
+        # Live records have no points, and would be lost with the previous table.
         lambda tables: costs(tables["statistic"], tables["point"]).unionByName(live_costs(tables["statistic"])),
     ),
     GoldStep(RESULT, (BRONZE["statistic"], RUN), lambda tables: results(tables["statistic"], tables["run"])),

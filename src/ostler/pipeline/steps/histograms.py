@@ -1,4 +1,4 @@
-"""Histograms in columns: buckets to latencies, and percentiles of merged histograms, just as the laboratory has them.
+"""Histograms in columns: buckets to latencies, and percentiles of merged histograms, as in the laboratory.
 
 The layout of buckets is fixed, so merging is adding, and a percentile needs one pass over the buckets in order.
 """
@@ -21,13 +21,13 @@ def _shift(bucket: Column) -> Column:
 
 
 def lowest_of(bucket: Column) -> Column:
-    """The lowest value that falls into a bucket."""
+    """Return the lowest value of a bucket."""
     shift = _shift(bucket)
     return _left((bucket - shift * SUB_BUCKETS).cast("bigint"), shift)
 
 
 def highest_of(bucket: Column) -> Column:
-    """The highest value that falls into a bucket: what percentiles are told by."""
+    """Return the highest value of a bucket, which percentiles are reported by."""
     shift = _shift(bucket)
     return _left((bucket - shift * SUB_BUCKETS + 1).cast("bigint"), shift) - 1
 
@@ -37,12 +37,12 @@ def _left(value: Column, shift: Column) -> Column:
 
 
 def merge_histograms(latency: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """One histogram for each key: `keys`, `bucket`, `count`."""
+    """Return one histogram for each key: `keys`, `bucket`, `count`."""
     return latency.groupBy(*keys, "bucket").agg(F.sum("count").alias("count"))
 
 
 def percentile_buckets(histograms: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """For each key the bucket of each percentile, the last bucket that was hit, and the count of all.
+    """Return for each key the bucket of each percentile, the last bucket that was hit, and the total count.
 
     `keys`, a column for each of PERCENTILES, `last_bucket`, `histogram_count`.
     """
@@ -74,5 +74,5 @@ def _parts(percent: float) -> int:
 
 
 def percentile_ns(bucket: Column, highest_ns: Column) -> Column:
-    """What a percentile is told by; the last bucket of the layout has no bound of its own."""
+    """Return the value of a percentile; the last bucket of the layout has no upper bound."""
     return F.when(bucket == BUCKETS - 1, highest_ns).otherwise(F.least(highest_of(bucket), highest_ns))

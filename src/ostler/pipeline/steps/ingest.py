@@ -1,4 +1,4 @@
-"""Ingest: samples of the laboratory into bronze, as they were measured, with every rule of the schema enforced."""
+"""Ingest: samples of the laboratory into bronze, as measured, with every rule of the schema enforced."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from ostler.pipeline.lake.run_files import FileProblem, FoundRun, problem_row
 from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
 from ostler.pipeline.lake.tables import ENTRANT, REJECTED, RUN, LakeTable
 
-# As manifests list them.
+# The structure of the list in manifests.
 _ENTRANTS: Final = "array<struct<name string, kind string, promise string, version string>>"
 
 
 def read_samples(spark: SparkSession, table: LakeTable, paths: Sequence[str]) -> DataFrame:
-    """The rows of sound files of one table, as its schema says and not as the files do."""
+    """Return the rows of sound files of one table, with its own schema and not that of the files."""
     schema = spark_schema(table)
     return spark.read.schema(schema).parquet(*paths) if paths else spark.createDataFrame([], schema)
 
 
 def sound_samples(samples: DataFrame, table: LakeTable) -> DataFrame:
-    """Those that keep all rules."""
+    """Return the samples that keep all rules."""
     return as_table(kept_rows(samples, RULES[table.name]), table)
 
 
 def rejected_samples(samples: DataFrame, table: LakeTable) -> DataFrame:
-    """The others, each with the first rule that it breaks."""
+    """Return the other samples, each with the first rule that it violates."""
     return broken_rows(samples, RULES[table.name], table)
 
 
 def rejected_files(spark: SparkSession, problems: Iterable[FileProblem]) -> DataFrame:
-    """Files that were set aside before any row of them was read."""
+    """Return files that were quarantined before any row of them was read."""
     return spark.createDataFrame([problem_row(each) for each in problems], spark_schema(REJECTED))
 
 
@@ -47,30 +47,31 @@ def rejected_files(spark: SparkSession, problems: Iterable[FileProblem]) -> Data
 
 
 def run_table(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
-    """What manifests say of their runs."""
+    """Return the table of runs, from manifests."""
     return spark.createDataFrame([_run_row(each) for each in runs], spark_schema(RUN))
 
 
 def entrant_table(spark: SparkSession, runs: Sequence[FoundRun]) -> DataFrame:
-    """Who took part."""
+    """Return the table of contestants, from manifests."""
     rows = [row for each in runs for row in _entrant_rows(each.stored.manifest)]
     return spark.createDataFrame(rows, spark_schema(ENTRANT))
 
 
 def with_runs(before: DataFrame, fresh: DataFrame, table: LakeTable, names: Sequence[str]) -> DataFrame:
-    """A small table by run, with the rows of some runs replaced."""
+    """Return a small table by run, with the rows of some runs replaced."""
     others = before.filter(~F.col("run").isin(list(names)))
     return as_table(others.unionByName(fresh), table)
 
 
 def reread_manifests(runs: DataFrame) -> DataFrame:
-    """The table of runs, from the environments in it: lakes of the first steps have the version of the lake there."""
+    """Return the table of runs, from the stored environments: lakes of the first steps have the version of the lake
+    there."""
     fields = F.get_json_object("environment", "$.versions.ostler")
     return as_table(runs.withColumn("version", F.coalesce(fields, F.col("version"))), RUN)
 
 
 def reread_contestants(runs: DataFrame) -> DataFrame:
-    """Who took part, likewise."""
+    """Return the table of contestants, from the stored environments."""
     listed = F.from_json(F.get_json_object("environment", "$.entrants"), _ENTRANTS)
     named = runs.select("run", F.inline(listed)).filter(F.col("name") != "").dropDuplicates(["run", "name"])
     texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("kind", "promise", "version")]

@@ -1,4 +1,4 @@
-"""Peaks: the best of each curve, and where it bends."""
+"""Peaks: the best step of each curve, and its knee."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ COMPLETE: Final = "complete"
 
 
 def peaks(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """From points and runs: the table of peaks."""
+    """Return the table of peaks, from points and runs."""
     conditions = runs.select("run", (F.col("condition") != COMPLETE).alias("is_partial"))
     found = curve_peaks(with_chord(curve_steps(points)))
     return as_table(found.join(F.broadcast(conditions), "run"), PEAK)
 
 
 def with_chord(steps: DataFrame) -> DataFrame:
-    """Steps, each with `above_chord`: its rate above the straight line from the first step to the last.
+    """Return steps, each with `above_chord`: its rate above the straight line from the first step to the last.
 
-    Empty at the ends, and where there is no chord. The step furthest above is the same however axes are scaled.
+    Null at the ends, and where there is no chord. The step furthest above is the same however axes are scaled.
     """
     curve = Window.partitionBy(*CURVE_KEY)
     first, last = F.min("clients").over(curve), F.max("clients").over(curve)
@@ -41,7 +41,7 @@ def with_chord(steps: DataFrame) -> DataFrame:
 
 
 def curve_peaks(steps: DataFrame) -> DataFrame:
-    """Steps with their chords put together: one row for each curve."""
+    """Return one row for each curve, from steps with their chords."""
     # The fewest clients that reach the highest rate.
     is_peak = F.struct(F.col("rate"), -F.col("clients"), -F.col("step"))
     fewest = F.struct("clients", "step")

@@ -1,7 +1,7 @@
 """Points: from samples to one row for each operation of each measured point.
 
-A point is one repetition of one contestant at one step. Everything is taken over its measured phase. Each function
-takes tables of bronze and gives what it says; `points` puts them together.
+A point is one repetition of one contestant at one step. Everything is aggregated over its measured phase. Each function
+takes tables of bronze and returns one aspect; `points` joins them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from ostler.pipeline.steps.series import series_text, sweeps_of_scenarios
 
 KEY: Final = ("run", "contestant", "step", "repetition")
 OPERATION_KEY: Final = (*KEY, "operation")
-# Words of the laboratory, as they are in its samples.
+# Words of the laboratory's samples.
 OPERATION_PARAMETER: Final = "operation"
 BROKER_ROLES: Final = (QUEUE_MANAGER, PEER, PROBE)
-# Which operation a point is about when it does not say so.
+# The main operation of a point that does not name one, in order of preference.
 USUAL_OPERATIONS: Final = ("round trip", "session", "get", "put", "connect")
 _LOG_COUNTERS: Final = {"written_bytes": "log_bytes", "forces": "log_forces"}
 _SUMS: Final = (*_LOG_COUNTERS.values(), "disk_written_bytes", "loopback_bytes")
@@ -46,7 +46,8 @@ Tables = Mapping[str, DataFrame]
 
 
 def timed_operations(tables: Tables) -> DataFrame:
-    """Each operation of each point, timed: the one pass over all samples. With what the rules want to know beside."""
+    """Return each operation of each point, timed: the one pass over all samples, with the columns that the rules
+    need."""
     found = timed(_measured(tables["operation"])).join(
         percentiles(_measured(tables["latency"])), list(OPERATION_KEY), "left"
     )
@@ -61,12 +62,12 @@ def timed_operations(tables: Tables) -> DataFrame:
 
 
 def broken_points(operations: DataFrame) -> DataFrame:
-    """Of `timed_operations`, those that break a rule, with the reason."""
+    """Return those of `timed_operations` that violate a rule, with the reason."""
     return broken_rows(operations, POINT_RULES, POINT)
 
 
 def points(operations: DataFrame, tables: Tables) -> DataFrame:
-    """The table of points: those of `timed_operations` that keep the rules, with everything that stands beside."""
+    """Return the table of points: those of `timed_operations` that keep the rules, with all further columns."""
     measured = {
         name: _measured(tables[name]) for name in ("phase", "process", "thread", "machine", "statistic", "event")
     }
@@ -94,7 +95,7 @@ def _measured(samples: DataFrame) -> DataFrame:
 
 
 def windows(phase: DataFrame) -> DataFrame:
-    """What was measured, when and for how long."""
+    """Return the time and length of each measured phase."""
     return phase.select(
         *KEY,
         "scenario",
@@ -109,7 +110,7 @@ def windows(phase: DataFrame) -> DataFrame:
 
 
 def timed(operation: DataFrame) -> DataFrame:
-    """Operations of all workers and seconds together."""
+    """Return operations of all workers and seconds together."""
     return operation.groupBy(*OPERATION_KEY).agg(
         F.sum("count").alias("count"),
         F.sum("failed").alias("failed"),
@@ -121,12 +122,12 @@ def timed(operation: DataFrame) -> DataFrame:
 
 
 def percentiles(latency: DataFrame) -> DataFrame:
-    """Percentiles of each operation, as buckets of its merged histogram."""
+    """Return percentiles of each operation, as buckets of its merged histogram."""
     return percentile_buckets(merge_histograms(latency, OPERATION_KEY), OPERATION_KEY)
 
 
 def with_main_operation(timed_points: DataFrame) -> DataFrame:
-    """Which operation a point is about: the one it names, else the usual one, else the one that was done most."""
+    """Mark the main operation of a point: the one it names, else the usual one, else the most frequent one."""
     named = F.col("operation") == F.col("parameters")[OPERATION_PARAMETER]
     usual = F.array_position(F.array(*(F.lit(each) for each in USUAL_OPERATIONS)), F.col("operation"))
     order = Window.partitionBy(*KEY).orderBy(
@@ -139,7 +140,7 @@ def with_main_operation(timed_points: DataFrame) -> DataFrame:
 
 
 def processes(process: DataFrame) -> DataFrame:
-    """Processor time by role, and the most memory that the brokers had at once."""
+    """Return processor time by role, and the most memory that the brokers had at once."""
     cpu = F.col("user_us") + F.col("system_us")
     is_broker = _role_kind().isin(list(BROKER_ROLES))
     by_second = process.groupBy(*KEY, "second").agg(
@@ -165,7 +166,7 @@ def processes(process: DataFrame) -> DataFrame:
 
 
 def _role_kind() -> Column:
-    """A role without the end that it is at."""
+    """Return a role without its end."""
     return F.substring_index("role", END, 1)
 
 
@@ -174,13 +175,13 @@ def _is_at(end: str) -> Column:
 
 
 def _kind_of_role() -> Column:
-    """Who a contestant is, seen from its processes: a queue manager tells more than a peer, that more than a probe."""
+    """Return the kind of a contestant from its processes: a queue manager before a peer, a peer before a probe."""
     role = _role_kind()
     return F.when(role == QUEUE_MANAGER, 3).when(role == PEER, 2).when(role == PROBE, 1).otherwise(0)
 
 
 def log_threads(thread: DataFrame) -> DataFrame:
-    """Processor time of the queue managers' log threads, where threads are known by name."""
+    """Return processor time of the queue managers' log threads, where threads are known by name."""
     logs = thread.filter((_role_kind() == QUEUE_MANAGER) & F.col("name").startswith(LOG_THREAD))
     cpu = F.col("user_us") + F.col("system_us")
     return logs.groupBy(*KEY).agg(
@@ -191,7 +192,7 @@ def log_threads(thread: DataFrame) -> DataFrame:
 
 
 def machines(machine: DataFrame) -> DataFrame:
-    """The whole machine: how busy it was, what was stolen, disk and loopback."""
+    """Return the use of the whole machine: busy and stolen time, disk and loopback."""
     busy = sum((F.sum(name) for name in _BUSY[1:]), F.sum(_BUSY[0]))
     total = sum((F.sum(name) for name in _IDLE), busy)
     return machine.groupBy(*KEY).agg(
@@ -204,7 +205,7 @@ def machines(machine: DataFrame) -> DataFrame:
 
 
 def log_counters(statistic: DataFrame) -> DataFrame:
-    """How far the log's counters went on within the window. A queue manager that was started anew begins at 0 again."""
+    """Return the growth of the log's counters within the window. A restarted queue manager begins at 0 again."""
     counters = statistic.filter((F.col("source") == "log") & F.col("name").isin(list(_LOG_COUNTERS)))
     before = F.lag("value").over(Window.partitionBy(*KEY, "object", "record", "name", "position").orderBy("second"))
     grown = counters.withColumn("before", before).withColumn(
@@ -223,7 +224,7 @@ def log_counters(statistic: DataFrame) -> DataFrame:
 
 
 def flags(event: DataFrame) -> DataFrame:
-    """What makes figures doubtful, by name; what it is about stands behind a colon in events, and is left there."""
+    """Return flags by name; their object, behind a colon in events, is dropped."""
     name = F.substring_index("name", ":", 1)
     doubts = event.filter(F.col("kind") == "flag")
     return doubts.groupBy(*KEY).agg(F.array_sort(F.collect_set(name)).alias("flags"))
@@ -233,9 +234,9 @@ def flags(event: DataFrame) -> DataFrame:
 
 
 def _figures(joined: DataFrame) -> DataFrame:
-    """Sums to figures. Processor time cannot be told apart by operation, so it is told for the main one.
+    """Turn sums into values. Processor time cannot be divided among operations, so the main one has it.
 
-    Where observers were late, samples cover more than the window: sums are then taken by its share.
+    Where observers were late, samples cover more than the window: sums are then reduced to its share.
     """
     count = F.col("count")
     share = F.least(F.lit(1.0), F.coalesce(F.col("seconds") * 1e6 / F.col("observed_us"), F.lit(1.0)))
@@ -257,7 +258,7 @@ def _figures(joined: DataFrame) -> DataFrame:
 
 
 def _kind_seen() -> Column:
-    """For runs that do not say who took part."""
+    """Return the kind for runs whose manifest has none."""
     is_ours = F.lower("contestant").startswith("ostler")
     rank = F.col("kind_rank")
     by_name = F.when(is_ours, "ostler").otherwise("limit")
@@ -265,7 +266,7 @@ def _kind_seen() -> Column:
 
 
 def _each(total_us: Column) -> Column:
-    """For each operation that completed."""
+    """Return the value for each completed operation."""
     return F.when(F.col("is_main") & (F.col("count") > 0), total_us / F.col("count"))
 
 

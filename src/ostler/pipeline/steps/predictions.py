@@ -1,8 +1,8 @@
-"""Predictions: where limits lie, found in the way performance reports find them.
+"""Predictions of limits, by the method of performance reports.
 
-A report divides what there is by what one needs: processors by the processor time of a transaction, memory by the
-storage of a connection, which is how much more there is with many than with few, divided by how many more there are.
-The bare network, probed at the same step, is what any product could reach at most.
+A report divides the capacity by the need of one: processors by the processor time of a transaction, memory by the
+storage of a connection, which is the growth from few to many, divided by their number. The bare network, probed at the
+same step, is the most that any product could reach.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ostler.pipeline.steps.curves import CURVE_KEY, curve_steps, memory_bytes
 from ostler.pipeline.steps.scaling import LIMIT, best_steps
 
 _SECOND_US: Final = 1_000_000.0
-# What a machine with its drivers and everything else leaves for a broker.
+# The part of a machine's memory that drivers and everything else leave for a broker.
 MEMORY_PART: Final = 0.8
-# What a process takes and gives back by itself: less than this says nothing about connections.
+# The normal variation of a process: a smaller growth shows nothing about connections.
 GROWTH_PERCENT_LEAST: Final = 2.0
 MORE_CLIENTS_LEAST: Final = 10
 
 
 def predictions(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """From points and runs: the table of predictions."""
+    """Return the table of predictions, from points and runs."""
     steps = curve_steps(points).filter(F.col("kind") != LIMIT)
     best = best_steps(curve_steps(points), runs).filter(F.col("kind") != LIMIT)
     found = (processor_limits(best), network_limits(best), memory_limits(steps, runs))
@@ -35,7 +35,7 @@ def predictions(points: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def processor_limits(best: DataFrame) -> DataFrame:
-    """The rate at which the cores that the broker can use are full."""
+    """Return the rate at which the cores that the broker can use are full."""
     text = F.format_string(
         "%d %s of 1,000,000 us a second, divided by %.1f us for each",
         F.col("usable_cores"),
@@ -50,15 +50,15 @@ def processor_limits(best: DataFrame) -> DataFrame:
 
 
 def network_limits(best: DataFrame) -> DataFrame:
-    """The rate of blocks that are sent back at once."""
+    """Return the rate of blocks that are sent back at once."""
     text = F.format_string("the bare network made %.0f a second at the same step", F.col("network_limit_rate"))
     known = best.filter(F.col("network_limit_rate") > 0)
     return _predicted(known, "network", F.lit(1.0), F.col("network_limit_rate"), "exchanges", F.col("rate"), text)
 
 
 def memory_limits(steps: DataFrame, runs: DataFrame) -> DataFrame:
-    """How many could be connected until memory is full. Nothing where memory does not grow with clients, or by so
-    little, or with so few more of them, that it may have been anything else."""
+    """Return the number of connections until memory is full. Nothing where memory does not grow with clients, or by so
+    little, or with so few more of them, that it may have other causes."""
     machines = runs.select("run", memory_bytes(F.col("environment")).alias("machine_bytes"))
     place = F.struct("clients", "step")
     ends = (

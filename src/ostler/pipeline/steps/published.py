@@ -1,6 +1,6 @@
-"""Figures printed in performance reports of IBM MQ: a data file of the project, checked as any other input is.
+"""Figures printed in performance reports of IBM MQ: a data file of the project, checked as any other input.
 
-The file is read here, where the project is, because executors on other machines need not have it.
+The file is read on the driver, because executors on other machines need not have it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _BETWEEN: Final = ";"
 
 
 def published_text() -> str:
-    """The data file, as text."""
+    """Return the data file as text."""
     return files("ostler.pipeline").joinpath("data", FILE).read_text(encoding="utf-8")
 
 
 def published_content(text: str) -> str:
-    """A checksum: the table is made again when the file has changed."""
+    """Return a checksum: the table is made again when the file has changed."""
     return f"{zlib.crc32(text.encode()):08x}"
 
 
 def printed_figures(spark: SparkSession, text: str) -> DataFrame:
-    """The figures as texts, a row for each line. PipelineRefused when the file has other columns."""
+    """Return the figures as texts, a row for each line. Raises PipelineError when the file has other columns."""
     head, *rows = list(csv.reader(text.splitlines())) or [[]]
     if tuple(head) != PUBLISHED.names or any(len(row) != len(head) for row in rows):
         raise PipelineError(f"{FILE} does not have the columns {', '.join(PUBLISHED.names)}. Install ostler again.")
@@ -46,7 +46,7 @@ def printed_figures(spark: SparkSession, text: str) -> DataFrame:
 
 
 def read_figures(printed: DataFrame) -> DataFrame:
-    """Numbers as numbers, variants as a map, and beside them what the rules of the table ask for."""
+    """Return numbers as numbers, variants as a map, and the columns that the table's rules need."""
     numbers = {each.name: each.type for each in PUBLISHED.columns if each.type in ("int", "bigint", "double")}
     columns = [_variants(F.col(name)) if name == "variants" else _number(name, numbers) for name in PUBLISHED.names]
     report, scenario = _known()
@@ -60,17 +60,17 @@ def read_figures(printed: DataFrame) -> DataFrame:
 
 
 def published_figures(read: DataFrame) -> DataFrame:
-    """Those that keep all rules."""
+    """Return the figures that keep all rules."""
     return as_table(kept_rows(read, RULES[PUBLISHED.name]), PUBLISHED)
 
 
 def rejected_figures(read: DataFrame) -> DataFrame:
-    """Those that do not."""
+    """Return the figures that do not."""
     return broken_rows(read, RULES[PUBLISHED.name], PUBLISHED, F.col("printed"))
 
 
 def _known() -> tuple[Sequence[str], Sequence[str]]:
-    """Names of all reports, and of all scenarios."""
+    """Return names of all reports, and of all scenarios."""
     known = catalogue()
     return sorted(known.reports), sorted(known.scenarios)
 
@@ -84,6 +84,6 @@ def _is_number_or_empty(name: str, kind: str) -> Column:
 
 
 def _variants(text: Column) -> Column:
-    """`a=1;b=2` as a map; a part without `=` is a name without a value."""
+    """Return `a=1;b=2` as a map; a part without `=` is a name without a value."""
     pairs = F.when(text != "", F.str_to_map(text, F.lit(_BETWEEN), F.lit("="))).otherwise(F.create_map())
     return F.transform_values(pairs, lambda _, value: F.coalesce(value, F.lit("")))

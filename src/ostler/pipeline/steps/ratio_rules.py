@@ -1,8 +1,8 @@
-"""Which figures of a published report make a ratio, and which of ours make the same one.
+"""The rules for ratios of published figures, and for the same ratios of ours.
 
-Machines of the reports were others, so their rates say little about ours; how a persistent message compares with one
-that is not, or 20 KB with 2 KB, on the same machine says much. The rules are data: reports and runs are searched by
-them in the same way. Scenarios have the same names in both.
+The reports' machines were others, so their rates are not comparable with ours; ratios on the same machine, such as
+persistent to non-persistent or 20 KB to 2 KB, are. The rules are data: reports and runs are searched by them in the
+same way. Scenarios have the same names in both.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 SMALL_BYTES: Final = 2048
-"""What sizes are held against: every report has it."""
+"""The size that others are compared with: every report has it."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Side:
     """Figures of one scenario. Ours may be a step of another one: `our_scenario`, when it is not empty. Of ours all
     contestants but one queue manager in the place of two count, or only `our_contestant`.
 
-    A `variant` of the published figure and a `parameter` of our step may tell figures of a scenario apart: they must
-    have the value, or, with `is_other`, any but this. What is empty is not asked for.
+    A `variant` of the published figure and a `parameter` of our step may distinguish figures of a scenario: they must
+    have the value, or, with `is_other`, any but this. Empty ones are ignored.
     """
 
     scenario: str
@@ -41,7 +41,7 @@ class RatioRule:
     """The peak of the right side to that of the left one, with messages of the same size unless `is_size`.
 
     Both are from one product, release and platform. Clusters are other platforms by nature: with `is_by_section` both
-    are from one section. `source` is where the report tells of it, if it prints no figures.
+    are from one section. `source` is the location in the report, if it prints no figures.
     """
 
     subject: str
@@ -80,7 +80,7 @@ def _sizes() -> list[RatioRule]:
 
 
 def _trusted() -> list[RatioRule]:
-    """Reports hold them against the scenario without; ours sweep both in one."""
+    """Reports compare with the scenario without; ours sweep both in one."""
     found = []
     for binding in _BINDINGS:
         for kind in ("np", "pm"):

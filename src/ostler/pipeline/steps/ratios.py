@@ -1,7 +1,7 @@
 """Ratios inside published reports, each with its source, beside the same ratios of ours.
 
-The verdict of a ratio is about ratios: better is a ratio of ours that is higher than the published one beyond the
-tolerance, which means that we lose less, or gain more. All are ratios of rates at the peak.
+The verdict is on ratios: better means that our ratio is higher than the published one beyond the tolerance, so that we
+lose less, or gain more. All are ratios of rates at the peak.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _RULES_TYPE: Final = (
     f"rule int, subject string, left {_SIDE_TYPE}, right {_SIDE_TYPE}, is_size boolean, is_by_section boolean, "
     "source string"
 )
-# What both sides of a ratio have in common, and what makes the published one and ours the same ratio.
+# The common columns of both sides, which also match a published ratio with ours.
 _RATIO_KEY: Final = ("rule", "left_bytes", "right_bytes", "label")
 
 
 def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
-    """From our figures and published ones: rows of the table of comparisons."""
+    """Return rows of the table of comparisons, from our metrics and published figures."""
     rules = F.broadcast(rules_table(metrics.sparkSession))
     printed, ours = published_ratios(published, rules), our_ratios(metrics, rules)
     reference = printed.filter(F.col("is_reference"))
@@ -55,7 +55,7 @@ def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
     beside = ours.join(known, list(_RATIO_KEY), "left").withColumn(
         "published_source", F.coalesce(F.col("found_source"), F.when(F.col("source") != "", F.col("source")))
     )
-    # A published ratio that stands beside ours need not be told again.
+    # A published ratio beside ours is not repeated.
     others = printed.join(
         ours.select(*_RATIO_KEY, F.lit(True).alias("is_reference")).distinct(),
         [*_RATIO_KEY, "is_reference"],
@@ -65,7 +65,7 @@ def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
 
 
 def rules_table(spark: SparkSession) -> DataFrame:
-    """The rules, numbered."""
+    """Return the rules, numbered."""
 
     def side(each: Side) -> tuple[object, ...]:
         known = (each.scenario, each.our_scenario or each.scenario, each.message_bytes, each.variant)
@@ -82,7 +82,8 @@ def rules_table(spark: SparkSession) -> DataFrame:
 
 
 def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
-    """All that the rules find. Of several products or platforms with the same ratio, the newest is the reference."""
+    """Return all published ratios of the rules. Of several products or platforms with the same ratio, the newest is the
+    reference."""
     metrics = published.filter(
         F.col("metric").isin(*RATES)
         & (F.col("basis") == _MEASURED)
@@ -105,7 +106,7 @@ def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
 
 
 def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFrame:
-    """Peaks of one side: the highest figure of those that are alike, which is the peak, however often it is printed."""
+    """Return peaks of one side: the highest of similar figures, however often it is printed."""
     option = F.col("variants")[F.col(f"{side}.variant")]
     found = metrics.join(
         rules,
@@ -134,7 +135,7 @@ def _published_side(metrics: DataFrame, rules: DataFrame, side: str) -> DataFram
 
 
 def _source() -> Column:
-    """Report, section and table of both sides, once where they are the same, and the numbers of the figures."""
+    """Return report, section and table of both sides, once where they are the same, and the numbers of the figures."""
     places = [F.concat(f"{side}_told.section", F.lit(", "), f"{side}_told.table_or_figure") for side in _SIDES]
     where = F.when(places[0] == places[1], places[0]).otherwise(F.concat_ws("; ", *places))
     numbers = F.concat(F.lit(" (figures "), "left_figure", F.lit(" and "), "right_figure", F.lit(")"))
@@ -142,7 +143,7 @@ def _source() -> Column:
 
 
 def _alone(printed: DataFrame) -> DataFrame:
-    """Published ratios without one of ours."""
+    """Return published ratios without one of ours."""
     names = {f"{side}_name": F.concat_ws(" ", "product", "product_version", f"{side}_told.scenario") for side in _SIDES}
     metrics = {f"{side}_run": F.concat(F.lit("figure "), F.col(f"{side}_figure")) for side in _SIDES}
     return printed.select(
@@ -173,7 +174,7 @@ def _alone(printed: DataFrame) -> DataFrame:
 
 
 def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
-    """The same ratios of the best run of each scenario, judged."""
+    """Return the same ratios of the best run of each scenario, with verdicts."""
     peaks = best_runs(
         metrics.filter((F.col("metric") == RATE) & F.col("clients").isNull() & (F.col("kind") == _OSTLER))
     )
@@ -213,7 +214,7 @@ def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
 
 
 def best_runs(metrics: DataFrame) -> DataFrame:
-    """Of each scenario the latest run, complete ones and those of full length before others."""
+    """Return the latest run of each scenario, complete and full ones before others."""
     order = F.struct(F.col("condition") == _COMPLETE, ~F.col("is_quick"), F.col("began"), F.col("run"))
     best = metrics.groupBy("scenario").agg(F.max_by("run", order).alias("run"))
     return metrics.join(F.broadcast(best), ["scenario", "run"])
@@ -230,12 +231,12 @@ def _our_side(peaks: DataFrame, rules: DataFrame, side: str) -> DataFrame:
         & _option_fits(side, option, f"{side}.parameter", f"{side}.our_value")
         & F.when(asked != "", F.col("contestant") == asked).otherwise(F.col("contestant") != ONE_QUEUE_MANAGER),
     )
-    # Sizes are looked at by themselves: some scenarios sweep them, some have one.
+    # Sizes are handled separately: some scenarios sweep them, some have one.
     rest = F.map_filter("options", lambda name, _: (name != F.col(f"{side}.parameter")) & (name != _SIZE))
     known = F.struct("run", "scenario", "series", "values", "noise_percent", "machine", "is_quick", "release")
     return found.select(
         "rule",
-        # Where a rule says who, it is the same ratio of Ostler.
+        # Where a rule names the contestant, it is the same ratio of Ostler.
         F.when(asked != "", _OUR_NAME).otherwise(F.col("contestant")).alias("contestant"),
         options_text(rest).alias("rest"),
         F.col(_SIZE).alias(f"{side}_bytes"),
@@ -265,13 +266,13 @@ _SIDES: Final = ("left", "right")
 
 
 def _option_fits(side: str, option: Column, name: str, value: str) -> Column:
-    """Whether an option is as the side wants it; it wants nothing when it names none."""
+    """Return whether an option has the value of the side; a side without an option accepts all."""
     fits = (option == F.col(value)) != F.col(f"{side}.is_other")
     return (F.col(name) == "") | F.coalesce(fits, F.lit(False))
 
 
 def _label(side: str, option: Column) -> Column:
-    """The value of an option where a rule lets many stand."""
+    """Return the value of an option where a rule accepts many."""
     return F.when(F.col(f"{side}.is_other"), F.coalesce(option, F.lit(""))).otherwise("")
 
 

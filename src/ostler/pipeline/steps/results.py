@@ -1,4 +1,4 @@
-"""Results: what experiments found that is no rate of an operation, such as the memory of a connection."""
+"""Results: values of experiments that are not rates, such as the memory of a connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXPERIMENT: Final = "experiment"
 
 
 def results(statistics: DataFrame, runs: DataFrame) -> DataFrame:
-    """From named figures of bronze: the median of what was found in each repetition, under the name it has."""
+    """Return the median of each repetition's values by name, from named metrics of bronze."""
     found = statistics.filter((F.col("source") == _EXPERIMENT) & (F.col("phase") == MEASURED))
     name = F.trim(F.concat_ws(" ", "object", "name")).alias("name")
     return as_table(

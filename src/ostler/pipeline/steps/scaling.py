@@ -1,4 +1,4 @@
-"""Scaling: how each curve grows with its clients, what it would come to, and what it is limited by."""
+"""Scaling: the growth of each curve with its clients, its predicted peak, and its limit."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _SECOND_US: Final = 1_000_000.0
 # A queue manager handles messages in one loop, and its log threads need little beside it. More than this is several.
 _ONE_LOOP_PERCENT: Final = 120.0
 _QUEUE_MANAGERS: Final = "queue_managers"
-# A probe of the log that counts commits. Requester and responder each wait for one of their own.
+# A log probe that counts commits. Requester and responder each wait for one of their own.
 _COMMIT: Final = "commit"
 _ROUND_TRIP: Final = "round trip"
 _ROUND_TRIP_COMMITS: Final = 2
 
 
 def scaling(points: DataFrame, runs: DataFrame) -> DataFrame:
-    """From points and runs: the table of scaling, a row for each curve."""
+    """Return the table of scaling, a row for each curve, from points and runs."""
     steps = curve_steps(points)
-    # At a fixed rate it is the load that makes the curve.
+    # At a fixed rate the load determines the curve.
     fitted = fits(steps.filter(F.col("asked_rate").isNull()))
     best = best_steps(steps, runs)
     joined = best.join(fitted, list(CURVE_KEY), "left").join(curve_costs(steps), list(CURVE_KEY), "left")
@@ -51,13 +51,14 @@ def scaling(points: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def cpu_limit_rate(cpu_us: Column, usable_cores: Column) -> Column:
-    """The rate at which all cores are full: as performance reports predict it, from the cost of one transaction."""
+    """Return the rate at which all cores are full, as performance reports predict it from the cost of one
+    transaction."""
     return F.when(cpu_us > 0, usable_cores * F.lit(_SECOND_US) / cpu_us)
 
 
 def usable_cores() -> Column:
-    """How many cores the broker of a step can fill: one for the loop of each queue manager; all of the machine, where
-    it is another product or was seen to use more."""
+    """Return the number of cores that the broker of a step can fill: one for the loop of each queue manager; all of the
+    machine for another product, or if it was seen to use more."""
     every = F.coalesce(F.col("cores"), F.lit(1))
     used = F.coalesce(F.col("broker_core_percent"), F.lit(0.0))
     is_loop = (F.col("kind") == OSTLER) & (used < F.lit(_ONE_LOOP_PERCENT) * F.col(_QUEUE_MANAGERS))
@@ -65,7 +66,7 @@ def usable_cores() -> Column:
 
 
 def queue_managers() -> Column:
-    """How many queue managers the steps of a scenario have, by the catalogue; one where it does not tell, and where
+    """Return the number of queue managers of a scenario's steps, from the catalogue; one where it is unknown, and where
     the same load was put on one."""
     several = {
         name: max(scenario.queue_managers)
@@ -78,7 +79,7 @@ def queue_managers() -> Column:
 
 
 def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
-    """The step with the highest rate of each curve, with the limits that were probed at the same step."""
+    """Return the step with the highest rate of each curve, with the limits probed at the same step."""
     machines = runs.select("run", cores(F.col("environment")).alias("cores"))
     order = F.struct(F.col("rate"), -F.col("clients"), -F.col("step"))
     others = [name for name in STEP_COLUMNS if name not in CURVE_KEY]
@@ -101,7 +102,7 @@ def best_steps(steps: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def probe_rates(steps: DataFrame) -> DataFrame:
-    """Of each step of a run: what the bare network and the bare log came to."""
+    """Return the rates of the bare network and the bare log for each step of a run."""
     probes = steps.filter(F.col("kind") == LIMIT)
     network, log = F.col("contestant").isin(*NETWORK_PROBES), F.col("contestant").isin(*LOG_PROBES)
     return probes.groupBy("run", "step").agg(
@@ -113,8 +114,8 @@ def probe_rates(steps: DataFrame) -> DataFrame:
 
 
 def log_limit_rate() -> Column:
-    """How many operations of a step the bare log would have kept. A probe does what the step does, or one commit; how
-    many of these an operation waits for is what it says, or what is usual."""
+    """Return the number of a step's operations that the bare log would have kept. A probe does the work of the step, or
+    one commit; the number of these for each operation is its parameter, or the usual one."""
     usual = F.when(F.col("operation") == _ROUND_TRIP, _ROUND_TRIP_COMMITS).otherwise(1)
     commits = F.coalesce(F.col("log_probe_needed"), usual)
     is_commit = F.col("log_probe_operation") == _COMMIT
@@ -122,7 +123,7 @@ def log_limit_rate() -> Column:
 
 
 def curve_costs(steps: DataFrame) -> DataFrame:
-    """How the processor time of one operation changes from the fewest clients to the most."""
+    """Return the change of one operation's processor time from the fewest clients to the most."""
     known = steps.filter(F.col("broker_cpu_us") > 0)
     first = F.min_by("broker_cpu_us", F.struct("clients", "step"))
     last = F.max_by("broker_cpu_us", F.struct("clients", "step"))

@@ -1,4 +1,4 @@
-"""Which steps of a sweep belong to one curve: those that differ in the number of clients only."""
+"""Series: the steps of a sweep that belong to one curve, which differ in the number of clients only."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ CLIENT_SWEEPS: Final = frozenset(
     {"applications", "channel_pairs", "channels", "clients", "connections", "pipes", "publishers", "queue_pairs"}
     | {"queues", "requesters", "subscribers", "triplets"}
 )
-"""Sweeps that say how many there are of those who make requests."""
-# Channels are as many as clients, or as many times so, where each has applications of its own. Elsewhere they are an
-# option of the road that all take.
+"""Sweeps that determine the number of requesters."""
+# Channels are as many as clients, or a multiple, where each has applications of its own. Elsewhere they are an option
+# of the shared connection.
 _CHANNEL_SWEEPS: Final = frozenset({"channels", "channel_pairs"})
 _PER_CHANNEL: Final = frozenset({"channel", "channel pair"})
-# What the laboratory adds to the points of the sweeps, and what follows from the number of clients.
+# Parameters that the laboratory adds to the sweeps' points, and those that follow from the number of clients.
 _ADDED: Final = frozenset({"operation", "asked rate", "responders", "queue pairs"})
 
 
 def sweeps_of_scenarios() -> dict[str, tuple[str, ...]]:
-    """The names of all sweeps but those of clients, for each scenario of the catalogue."""
+    """Return the names of all sweeps but those of clients, for each scenario of the catalogue."""
     return {
         name: tuple(sweep.name for sweep in scenario.sweeps if sweep.name not in client_sweeps(scenario))
         for name, scenario in catalogue().scenarios.items()
@@ -33,16 +33,16 @@ def sweeps_of_scenarios() -> dict[str, tuple[str, ...]]:
 
 
 def client_sweeps(scenario: Scenario) -> frozenset[str]:
-    """Sweeps of a scenario that change how many make requests."""
+    """Return the sweeps of a scenario that change the number of requesters."""
     is_by_channel = any(role.per in _PER_CHANNEL for role in scenario.roles)
     return CLIENT_SWEEPS if is_by_channel else CLIENT_SWEEPS - _CHANNEL_SWEEPS
 
 
 def series_text(sweeps: Mapping[str, tuple[str, ...]]) -> Column:
-    """The parameters that stay the same along a curve, by name: `cipher_spec=none, message_bytes=2048`.
+    """Return the constant parameters of a curve, by name: `cipher_spec=none, message_bytes=2048`.
 
-    Of the columns `scenario` and `parameters`. Those that the catalogue sweeps; of a scenario that it does not know,
-    all that do not tell the number of clients.
+    From the columns `scenario` and `parameters`. Those that the catalogue sweeps; of an unknown scenario, all but the
+    number of clients.
     """
     # One expression as text: built from columns, it would be thousands of calls to Spark.
     known = f"map({', '.join(f'{_quoted(name)}, {_array(names)}' for name, names in sweeps.items())})"

@@ -23,11 +23,12 @@ from pyspark.sql import functions as F
 from ostler.pipeline.steps.curves import CURVE_KEY
 
 STEPS_LEAST: Final = 4
-"""Steps with different numbers of clients: one more than there are unknowns, or nothing would tell a bad fit."""
+"""The least number of steps with different numbers of clients: one more than the unknowns, or a bad fit would not
+show."""
 _SINGULAR: Final = 1e-13
 _FELT: Final = 1e-4
-"""What kappa must make of the rate with the most clients. Less is what doubles lose, and would predict a peak with
-millions of clients."""
+"""The least effect of kappa on the rate with the most clients. Less is rounding, and would predict a peak with millions
+of clients."""
 _TERMS: Final = ("term0", "term1", "term2")
 FIT_COLUMNS: Final = (
     *CURVE_KEY,
@@ -43,19 +44,20 @@ FIT_COLUMNS: Final = (
 
 
 def fits(steps: DataFrame) -> DataFrame:
-    """From steps of curves: one row for each curve that can be fitted, with the columns FIT_COLUMNS."""
+    """Return one row for each curve that can be fitted, with the columns FIT_COLUMNS, from steps of curves."""
     usable = steps.filter((F.col("clients") > 0) & (F.col("rate") > 0)).select(*CURVE_KEY, "clients", "rate")
     solved = _solved(_sums(_scaled_terms(usable)))
     return with_predictions(_with_residuals(usable, solved)).select(*FIT_COLUMNS)
 
 
 def law(clients: Column, single: Column, sigma: Column, kappa: Column) -> Column:
-    """The rate with so many clients, `single` being that of one."""
+    """Return the rate with this many clients, `single` being that of one."""
     return single * clients / (F.lit(1.0) + sigma * (clients - 1) + kappa * clients * (clients - 1))
 
 
 def _scaled_terms(steps: DataFrame) -> DataFrame:
-    """The three terms, each divided by its greatest of the curve: sums of squares stay far from what doubles lose."""
+    """Return the three terms, each divided by the curve's maximum: sums of squares stay within the precision of
+    doubles."""
     clients, rate = F.col("clients").cast("double"), F.col("rate")
     terms = (rate / clients, (clients - 1) * rate / clients, (clients - 1) * rate)
     curve = Window.partitionBy(*CURVE_KEY)
@@ -87,7 +89,7 @@ def _sums(terms: DataFrame) -> DataFrame:
 
 
 def _solved(sums: DataFrame) -> DataFrame:
-    """The best of the four fits, as lambda, sigma and kappa."""
+    """Return the best of the four fits, as lambda, sigma and kappa."""
     candidates = [_candidate(kept) for kept in ((0, 1, 2), (0, 1), (0, 2), (0,))]
     best = F.array_min(F.array(*candidates))
     single = F.lit(1.0) / F.col("best.a")
@@ -105,8 +107,8 @@ def _solved(sums: DataFrame) -> DataFrame:
 
 
 def _candidate(kept: Sequence[int]) -> Column:
-    """Least squares with some of the terms: the residual first, so that the least of all is the best of all. Empty
-    when the equations have no solution, or one that means nothing."""
+    """Return least squares with some of the terms: the residual first, so that the least of all is the best of all.
+    Null when the equations have no solution, or a meaningless one."""
     matrix = [[_sum_of(row, column) for column in kept] for row in kept]
     right = [F.col(f"t{row}") for row in kept]
     whole = _determinant(matrix)
@@ -149,9 +151,9 @@ def _determinant(matrix: Sequence[Sequence[Column]]) -> Column:
 
 
 def _with_residuals(steps: DataFrame, solved: DataFrame) -> DataFrame:
-    """How far the steps are from the law: the part of the variance that it explains, and what it leaves."""
+    """Return the distance of the steps from the law: the explained part of the variance, and the residual."""
     predicted = law(F.col("clients"), F.col("lambda"), F.col("sigma"), F.col("kappa"))
-    # Keys without a series are compared as any other value: none of them is ever empty.
+    # Keys without a series are compared as any other value: none of them is ever null.
     joined = steps.join(solved, list(CURVE_KEY)).withColumn("left", F.col("rate") - predicted)
     most = F.max("clients").cast("double")
     mean, squares = F.avg("rate"), F.sum(F.col("left") * F.col("left"))
@@ -164,10 +166,10 @@ def _with_residuals(steps: DataFrame, solved: DataFrame) -> DataFrame:
 
 
 def with_predictions(fitted: DataFrame) -> DataFrame:
-    """The highest rate by the law, and with how many clients.
+    """Return the highest rate by the law, and its number of clients.
 
-    Without kappa the rate only approaches lambda / sigma, and no number of clients reaches it; without sigma as well
-    there is no end to it. With a sigma of one or more, one client alone is the fastest.
+    Without kappa the rate only approaches lambda / sigma, and no number of clients reaches it; without sigma as well it
+    has no bound. With a sigma of one or more, one client alone is the fastest.
     """
     single, sigma = F.col("lambda"), F.col("sigma")
     kappa = F.when(F.col("kappa") >= F.col("felt"), F.col("kappa")).otherwise(0.0)

@@ -1,13 +1,13 @@
-"""Two figures side by side: how far apart they are, how sure that is, and what it means.
+"""Verdicts on two values: their distance, its certainty, and its meaning.
 
-A difference is spoken of only when it is beyond the tolerance and the confidence interval says that there is one. The
-tolerance is that of the published regression tests, 6 % on a quiet machine, and the noise that was measured comes on
-top. What counts is how much the larger is above the smaller: a fall to a third is as far as a rise to three times.
+A difference is reported only when it is beyond the tolerance and the confidence interval excludes zero. The tolerance
+is that of the published regression tests, 6 % on a quiet machine, plus the measured noise. The distance is how much the
+larger exceeds the smaller: a fall to a third is as far as a rise to three times.
 
-The interval is Welch's, of the logarithms of repetitions, because rates and times err by a part of themselves and not
-by so many. There is none where a side was measured once, and it always has the change of the medians in it. Welch's
-degrees of freedom are no whole numbers: with two repetitions a side they are between one and two, and rounding them
-down would make intervals nearly twice as wide as they need be.
+The interval is Welch's, of the logarithms of repetitions, because errors of rates and times are relative. There is none
+where a side was measured once, and it always includes the change of the medians. Welch's degrees of freedom are not
+whole numbers: with two repetitions a side they are between one and two, and rounding them down would make intervals
+nearly twice as wide as needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ostler.lab.common.samples import NOISE_FRACTION
 
 TOLERANCE_PERCENT: Final = 6.0
 UNKNOWN_NOISE_PERCENT: Final = 100 * NOISE_FRACTION
-"""What a shared machine does by itself, where nobody has measured it."""
+"""The usual noise of a shared machine, where it was not measured."""
 SAME: Final = "same"
 BETTER: Final = "better"
 WORSE: Final = "worse"
@@ -31,10 +31,10 @@ PAIR_COLUMNS: Final = (
     *("kind", "subject", "scenario", "series", "clients", "metric", "more_is_better", "is_comparable"),
     *("left_name", "right_name", "left_run", "right_run", "left_values", "right_values", "noise_percent"),
 )
-"""What is judged. Values are those of the repetitions."""
-# What doubles lose of a tolerance: 106 to 100 is 6 %, and not above it.
+"""The input columns. Values are those of the repetitions."""
+# The rounding error of a tolerance: 106 to 100 is 6 %, and not above it.
 _ROUNDING_PERCENT: Final = 1e-9
-# Quantiles of Student's t for 95 %, from one degree of freedom on. From the last one on they hardly change.
+# Quantiles of Student's t for 95 %, from one degree of freedom on. After the last one they hardly change.
 _STUDENT: Final = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
     *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
@@ -42,7 +42,7 @@ _STUDENT: Final = (
 
 
 def with_verdict(pairs: DataFrame) -> DataFrame:
-    """From pairs with PAIR_COLUMNS: medians, change, interval, tolerance and verdict. Other columns stay."""
+    """Add medians, change, interval, tolerance and verdict to pairs with PAIR_COLUMNS. Other columns stay."""
     return (
         pairs.withColumn("left_value", median(F.col("left_values")))
         .withColumn("right_value", median(F.col("right_values")))
@@ -50,7 +50,7 @@ def with_verdict(pairs: DataFrame) -> DataFrame:
         .withColumn("right_repetitions", F.size("right_values"))
         .filter(F.col("left_value").isNotNull() & F.col("right_value").isNotNull())
         .withColumn("our_ratio", F.when(F.col("left_value") > 0, F.col("right_value") / F.col("left_value")))
-        # Of nothing there is no percentage: the verdict says so.
+        # There is no percentage of zero: the verdict shows it.
         .withColumn("change_percent", F.coalesce(F.lit(100.0) * (F.col("our_ratio") - 1), F.lit(0.0)))
         .transform(_with_interval)
         .withColumn("tolerance_percent", F.lit(TOLERANCE_PERCENT) + F.col("noise_percent"))
@@ -63,14 +63,14 @@ def known_noise(noise_percent: Column) -> Column:
 
 
 def median(values: Column) -> Column:
-    """Of an array without empty values; empty when the array is."""
+    """Return the median of an array without nulls; null when the array is empty."""
     ordered, count = F.array_sort(values), F.size(values)
     lower, upper = F.floor((count + 1) / 2).cast("int"), F.ceil((count + 1) / 2).cast("int")
     return F.when(count > 0, (F.element_at(ordered, lower) + F.element_at(ordered, upper)) / 2)
 
 
 def apart_percent(ratio: Column) -> Column:
-    """How much the larger is above the smaller of two with this ratio."""
+    """Return how much the larger exceeds the smaller of two with this ratio."""
     return F.lit(100.0) * (F.greatest(ratio, F.lit(1.0) / ratio) - 1)
 
 
@@ -119,9 +119,9 @@ def _with_interval(pairs: DataFrame) -> DataFrame:
 
 
 def student_quantile(freedom: Column) -> Column:
-    """Student's t for 95 %, with any number of degrees of freedom from one on.
+    """Return Student's t for 95 %, with any number of degrees of freedom from one on.
 
-    Between two whole ones its logarithm goes nearly straight with the reciprocal of them.
+    Between two whole ones its logarithm is nearly linear in their reciprocal.
     """
     most = float(len(_STUDENT))
     known = F.greatest(F.lit(1.0), F.least(freedom.cast("double"), F.lit(most)))
@@ -132,7 +132,7 @@ def student_quantile(freedom: Column) -> Column:
 
 
 def _sum(values: Column) -> Column:
-    """Empty when one of the values is."""
+    """Return the sum; null when one of the values is."""
     return F.aggregate(values, F.lit(0.0), lambda total, each: total + each)
 
 
@@ -141,7 +141,7 @@ def _mean(values: Column) -> Column:
 
 
 def _squared_error(values: Column, mean: Column) -> Column:
-    """The squared standard error of the mean."""
+    """Return the squared standard error of the mean."""
     count = F.size(values)
     squares = _sum(F.transform(values, lambda each: (each - mean) * (each - mean)))
     return F.when(count > 1, squares / (count - 1) / count)

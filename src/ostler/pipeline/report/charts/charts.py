@@ -1,4 +1,4 @@
-"""What a chart shows: axes, lines and dots, with no thought yet of how it is drawn."""
+"""The content of charts: axes, lines and dots, independent of drawing."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-# Values further apart than this are told apart on a logarithmic axis only.
+# Values further apart than this need a logarithmic axis.
 _LOGARITHMIC_FROM: Final = 20.0
-# Rows of a dot chart that stand alone.
+# Rows of a dot chart with a single dot.
 _STRIPS_OF_ONE: Final = 6
 
 
 @dataclass(frozen=True)
 class Axis:
-    """`ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0, and ends at
-    `top` where that is known. `domain` are values that must have a place on it: charts side by side share an axis.
-    On an `is_even` axis its ticks are equally far from one another, whatever they are: 0, 1, 10 and 50."""
+    """An axis. `ticks` are the values to mark where they are known; else they are chosen. A linear axis begins at 0,
+    and ends at `top` where that is known. `domain` are values that it must include: charts side by side share an axis.
+    On an `is_even` axis ticks are equally spaced, whatever they are: 0, 1, 10 and 50."""
 
     label: str
     is_log: bool = False
@@ -29,7 +29,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Style:
-    """How a contestant looks in all charts. `colour` and `marker` are numbers; a limit is grey and dashed."""
+    """The style of a contestant in all charts. `colour` and `marker` are numbers; a limit is grey and dashed."""
 
     colour: int
     marker: int
@@ -39,7 +39,7 @@ class Style:
 
 @dataclass(frozen=True)
 class Dot:
-    """A measured value. `text` is the value as it is told, `spread` how sure it is, `basis` by what that is known."""
+    """A measured value. `text` is the value as text, `spread` its uncertainty, `basis` the source of that."""
 
     x: float
     y: float
@@ -53,8 +53,8 @@ class Dot:
 
 @dataclass(frozen=True)
 class ChartLine:
-    """`is_secondary` lines are thin and without a label: the 99th percentile above a median. One with `is_flat` has one
-    dot, and is the same all along the axis."""
+    """A line. `is_secondary` lines are thin and without a label: the 99th percentile above a median. One with `is_flat`
+    has one dot, and is constant along the axis."""
 
     name: str
     style: Style
@@ -65,7 +65,7 @@ class ChartLine:
 
 @dataclass(frozen=True)
 class FittedCurve:
-    """A calculated curve: thin, dotted, and nothing on it to point at."""
+    """A calculated curve: thin, dotted, without dots."""
 
     name: str
     style: Style
@@ -83,7 +83,7 @@ class LineChart:
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of a dot chart: what it is about, and the dots on it, each of a look and a name."""
+    """A row of a dot chart: its label, and its dots, each with a style and a name."""
 
     label: str
     dots: tuple[tuple[str, Style, Dot], ...]
@@ -102,7 +102,7 @@ class DotChart:
 
 @dataclass(frozen=True)
 class BarPart:
-    """A part of a bar: whose it is, and how large; `text` is that as it is told."""
+    """A part of a bar: its name and its value; `text` is the value as text."""
 
     name: str
     style: Style
@@ -112,7 +112,7 @@ class BarPart:
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a chart of bars. Its parts follow one another; `text` tells all of them together."""
+    """A row of a bar chart. Its parts follow one another; `text` is their total."""
 
     label: str
     parts: tuple[BarPart, ...]
@@ -121,7 +121,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarChart:
-    """What a whole consists of, one row for each whole."""
+    """The parts of a whole, one row for each whole."""
 
     title: str
     across: Axis
@@ -134,7 +134,7 @@ Chart = LineChart | DotChart | BarChart
 def side_by_side(
     title: str, axis: Axis, strips: Sequence[Strip], reference: float | None = None, *, is_joined: bool = False
 ) -> list[DotChart]:
-    """One chart, or two of one axis where one would be too long for a screen or a page."""
+    """Return one chart, or two with one axis where one would be too long for a screen or a page."""
     values = [each for strip in strips for _, _, dot in strip.dots for each in (dot.x, dot.low, dot.high)]
     known = [each for each in values if each is not None]
     shared = replace(axis, domain=(min(known), max(known)))
@@ -147,6 +147,6 @@ def side_by_side(
 
 
 def spans_decades(values: Iterable[float]) -> bool:
-    """Whether values are so far apart that only a logarithmic axis shows all of them."""
+    """Return whether values are so far apart that only a logarithmic axis shows all of them."""
     known = list(values)
     return bool(known) and min(known) > 0 and max(known) / min(known) >= _LOGARITHMIC_FROM

@@ -1,4 +1,4 @@
-"""From points to curves: what was swept, what stayed the same, and the medians of repetitions along it."""
+"""Curves from points: the swept parameter, the constant ones, and the medians of repetitions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ CLIENTS: Final = "clients"
 MESSAGE_BYTES: Final = "message_bytes"
 PERSISTENCE: Final = "persistence"
 NO_MESSAGES: Final = "no messages"
-# Parameters that say again what a column of its own says.
+# Parameters that repeat a column of their own.
 _SAID_ELSEWHERE: Final = frozenset({MESSAGE_BYTES, PERSISTENCE, "persistent"})
-# What kind of messages: persistence first, which a column of its own says, and how channels treat them.
+# The kind of messages: persistence first, which has a column of its own, and NPMSPEED.
 _MESSAGES: Final = "messages"
 _KINDS: Final = ("persistent", "nonpersistent")
 ROUND_TRIP: Final = "round_trip_ms"
@@ -26,7 +26,7 @@ BATCH_SIZE: Final = "batch_size"
 CHANNELS: Final = "channels"
 CIPHER: Final = "cipher_spec"
 CHANNEL_SWEEPS: Final = frozenset({ROUND_TRIP, BATCH_SIZE, CHANNELS, CIPHER})
-"""Sweeps that change channels only: one queue manager in the place of two does the same whatever they are."""
+"""Sweeps that change channels only: one queue manager in the place of two is independent of them."""
 _LABELS: Final = {ROUND_TRIP: "round trip of the distance, ms", CHANNELS: "channels each way"}
 
 Value = Callable[[PointRow], float | None]
@@ -34,7 +34,7 @@ Value = Callable[[PointRow], float | None]
 
 @dataclass(frozen=True)
 class ChartSweep:
-    """What a curve goes along. `label` names the axis with its unit."""
+    """The parameter along a curve. `label` names the axis with its unit."""
 
     name: str
     label: str
@@ -69,11 +69,11 @@ class Curve:
 
     @property
     def series(self) -> str:
-        """The name that peaks and fits have for this curve, where the sweep is that of clients."""
+        """The series of peaks and fits for this curve, where clients are swept."""
         return self.steps[0][1][0].series
 
     def along(self, value: Value) -> list[tuple[float, ValueSpread]]:
-        """A figure by the sweep, where it is known."""
+        """Return a value by the sweep, where it is known."""
         found = ((at, spread(value(point) for point in points)) for at, points in self.steps)
         return [(at, each) for at, each in found if each is not None]
 
@@ -86,8 +86,8 @@ def _number(text: str | None) -> float | None:
 
 
 def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: str = "") -> ChartSweep | None:
-    """What the points of a run go along: clients where they differ, else sizes, else a parameter that is a number: the
-    first of `order`, or by name. `each` says what makes the number of clients."""
+    """Return the sweep of a run's points: clients where they differ, else sizes, else a numeric parameter: the first of
+    `order`, or by name. `each` names what determines the number of clients."""
     if len({point.clients for point in points}) > 1:
         return ChartSweep(CLIENTS, f"clients, {each}" if each else "clients")
     if len({point.message_bytes for point in points}) > 1:
@@ -102,8 +102,8 @@ def choose_sweep(points: Sequence[PointRow], order: Sequence[str] = (), each: st
 
 
 def series_parts(series: str) -> dict[str, str]:
-    """The parameters that a series is made of: `message_bytes=2048, cipher_spec=none`. What has no sign of equality
-    belongs to the value before it: `log=linear, extents new`; or is a word by itself, where it comes first."""
+    """Return the parameters of a series: `message_bytes=2048, cipher_spec=none`. A part without an equals sign belongs
+    to the value before it: `log=linear, extents new`; or is a word by itself, where it comes first."""
     found: dict[str, str] = {}
     last = ""
     for part in filter(None, series.split(", ")):
@@ -117,7 +117,7 @@ def series_parts(series: str) -> dict[str, str]:
 
 
 def series_words(series: str) -> str:
-    """A series as words: sizes and persistence as everywhere else, other parameters as they are called."""
+    """Return a series as text: sizes and persistence as everywhere else, other parameters by name."""
     parts = []
     for name, value in series_parts(series).items():
         if name == MESSAGE_BYTES and value.isdigit():
@@ -132,7 +132,7 @@ def series_words(series: str) -> str:
 
 
 def parameter_words(name: str, value: str) -> str:
-    """A parameter as people say it."""
+    """Return a parameter as text for people."""
     if name.endswith(_MILLISECONDS):
         return f"{name.removesuffix(_MILLISECONDS).replace('_', ' ')} {value} ms"
     if name == CHANNELS and value.isdigit():
@@ -141,7 +141,7 @@ def parameter_words(name: str, value: str) -> str:
 
 
 def group_name(point: PointRow, sweep: ChartSweep | None) -> str:
-    """What stays the same along a curve, in words: size, persistence, and the other parameters of the series."""
+    """Return the constant parameters of a curve as text: size, persistence, and the others of the series."""
     parts = [] if sweep and sweep.name == MESSAGE_BYTES else [numbers.size(point.message_bytes)]
     parts.append("persistent" if point.persistent else "nonpersistent")
     if not point.message_bytes:
@@ -150,7 +150,7 @@ def group_name(point: PointRow, sweep: ChartSweep | None) -> str:
 
 
 def other_words(series: str, left_out: str = "") -> list[str]:
-    """Parameters of a series besides size and persistence, in words."""
+    """Return the parameters of a series besides size and persistence, as text."""
     left = _SAID_ELSEWHERE | {left_out}
     words = (
         _speed(text) if name == _MESSAGES and text.startswith(_KINDS) else parameter_words(name, text)
@@ -161,12 +161,12 @@ def other_words(series: str, left_out: str = "") -> list[str]:
 
 
 def _speed(messages: str) -> str:
-    """What stands behind persistence: `nonpersistent, FAST`."""
+    """Return the part behind persistence: `nonpersistent, FAST`."""
     return messages.partition(", ")[2]
 
 
 def curves(points: Sequence[PointRow], sweep: ChartSweep | None) -> list[Curve]:
-    """All curves of a run, in the order in which they were measured."""
+    """Return all curves of a run, in the order of measurement."""
     found: dict[tuple[str, str, str, str, str], dict[float, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
     for point in points:
         at = 0.0 if sweep is None else sweep.value(point)
@@ -177,6 +177,6 @@ def curves(points: Sequence[PointRow], sweep: ChartSweep | None) -> list[Curve]:
 
 
 def middle(points: Sequence[PointRow], value: Value) -> float | None:
-    """The median of a figure over repetitions."""
+    """Return the median of a value over repetitions."""
     found = spread(value(point) for point in points)
     return None if found is None else found.middle

@@ -1,4 +1,4 @@
-"""Charts of a scenario, one for each figure that points have: what it is, in which unit, and how it is drawn."""
+"""Charts of a scenario, one for each value of points: its title, unit and axis."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ OPERATIONS: Final = {
 
 
 def operations_word(operation: str) -> str:
-    """What a rate counts, in the plural."""
+    """Return the plural of the operation that a rate counts."""
     return OPERATIONS.get(operation, operation)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart of a figure: a figure of points, and how it is told."""
+    """One chart of a value of points, with its text form."""
 
     title: str
     label: str
@@ -59,7 +59,7 @@ def _processor(title: str, value: Callable[[PointRow], float | None]) -> Panel:
 
 
 def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
-    """What is drawn of an operation. Of two queue managers that are joined, each has a chart of its own."""
+    """Return the charts of an operation. Two joined queue managers have a chart each."""
     word = operations_word(operation)
     ends = (
         _processor("broker, both ends", lambda point: point.broker_cpu_us),

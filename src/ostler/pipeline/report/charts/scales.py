@@ -1,4 +1,4 @@
-"""From values to places on a chart, and which values to mark on an axis."""
+"""Scales: positions of values on a chart, and ticks of an axis."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TICKS_WANTED: Final = 5
 _TICK_FACTORS: Final = (1, 2, 2.5, 5, 10)
 _ROOM_ABOVE: Final = 1.06
 _FINE_DECADES: Final = 2.2
-# Of the step between two marks.
+# A fraction of the step between two marks.
 _ROOM_BESIDE: Final = 0.25
 
 
 @dataclass(frozen=True)
 class Scale:
-    """`begin` and `end` are pixels of `low` and `high`. `marks` are equally far from one another, where there are any,
-    and what lies between two of them is placed between them."""
+    """A scale. `begin` and `end` are pixels of `low` and `high`. `marks` are equally spaced, where there are any, and
+    values between two of them are interpolated."""
 
     low: float
     high: float
@@ -41,7 +41,7 @@ class Scale:
 
 
 def _place(value: float, marks: Sequence[float]) -> float:
-    """Where a value is among marks, from 0 to 1, with some room before the first and after the last."""
+    """Return the position of a value among marks, from 0 to 1, with some room before the first and after the last."""
     number = min(max(bisect_right(marks, value), 1), len(marks) - 1)
     before, after = marks[number - 1], marks[number]
     place = number - 1 + min(max((value - before) / (after - before), 0.0), 1.0)
@@ -49,13 +49,13 @@ def _place(value: float, marks: Sequence[float]) -> float:
 
 
 def evenly(values: Iterable[float], begin: float, end: float) -> Scale:
-    """Equal steps from each value to the next; there must be two at least."""
+    """Return a scale with equal steps from each value to the next; there must be two at least."""
     marks = tuple(sorted(set(values)))
     return Scale(marks[0], marks[-1], begin, end, False, marks)
 
 
 def linear(values: Iterable[float], begin: float, end: float) -> Scale:
-    """From 0, or below where values are, to the next mark above the highest."""
+    """Return a scale from 0, or below where values are, to the next mark above the highest."""
     known = [*values, 0.0]
     low, high = min(known), max(known)
     if low == high:
@@ -66,7 +66,7 @@ def linear(values: Iterable[float], begin: float, end: float) -> Scale:
 
 
 def logarithmic(values: Iterable[float], begin: float, end: float, pad: float = 1.25) -> Scale:
-    """A little more than the values span. All values must be above 0."""
+    """Return a scale slightly larger than the range of the values. All values must be above 0."""
     known = list(values)
     return Scale(min(known) / pad, max(known) * pad, begin, end, True)
 
@@ -78,7 +78,7 @@ def _step(span: float) -> float:
 
 
 def ticks(scale: Scale) -> list[float]:
-    """Round values of a scale."""
+    """Return round values of a scale."""
     if not scale.is_log:
         step = _step(scale.high - scale.low)
         first = math.ceil(scale.low / step - 1e-9)
@@ -91,8 +91,8 @@ def ticks(scale: Scale) -> list[float]:
 
 
 def thinned(values: Sequence[float], scale: Scale, room: Callable[[float], float]) -> list[float]:
-    """Those of the values that leave enough room for the next; the first and the last are always kept. `room` is what a
-    value needs to both sides of its place, in pixels."""
+    """Return those values that leave enough room for the next; the first and the last are always kept. `room` is the
+    space of a value to both sides, in pixels."""
     ordered = sorted(set(values))
     if len(ordered) < 2:
         return ordered
@@ -108,7 +108,7 @@ def thinned(values: Sequence[float], scale: Scale, room: Callable[[float], float
 
 
 def tick_text(value: float, *, is_size: bool = False) -> str:
-    """Short enough for an axis: 20k, 1.5M, 0.05, 2 KB."""
+    """Return a short text for an axis: 20k, 1.5M, 0.05, 2 KB."""
     if is_size:
         return numbers.size(value).replace(" bytes", " B")
     if abs(value) >= 1e6:
@@ -119,7 +119,7 @@ def tick_text(value: float, *, is_size: bool = False) -> str:
 
 
 def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: float) -> list[float]:
-    """Places for labels in a column, each near where it is wanted and none on another."""
+    """Return positions for labels in a column, each near the wanted one and none overlapping."""
     order = sorted(range(len(wanted)), key=wanted.__getitem__)
     places = list(wanted)
     floor = low

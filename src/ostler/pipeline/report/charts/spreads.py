@@ -1,4 +1,4 @@
-"""Repetitions of one figure put together: the median, and how sure of it we are."""
+"""Combination of repetitions of one value: the median and its uncertainty."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Final
 
-# Two-sided 95 % quantiles of Student's distribution by degrees of freedom; beyond the table it is that of the last.
+# Two-sided 95 % quantiles of Student's distribution by degrees of freedom; beyond the table the last one is used.
 _STUDENT: Final = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
 )  # fmt: skip
-# Of two values, Student's interval is wider than anything a reader could use: their range is shown instead.
+# For two values, Student's interval is too wide to be useful: their range is shown instead.
 REPETITIONS_FOR_INTERVAL: Final = 3
 
 
 @dataclass(frozen=True)
 class ValueSpread:
-    """`low` and `high` are the 95 % confidence interval of three or more repetitions, the range of two, and empty of
-    one."""
+    """A median with its spread. `low` and `high` are the 95 % confidence interval of three or more repetitions, the
+    range of two, and empty for one."""
 
     middle: float
     low: float | None
@@ -36,7 +36,7 @@ class ValueSpread:
 
 
 def spread(values: Iterable[float | None]) -> ValueSpread | None:
-    """None when there is no value at all."""
+    """Return the spread; None when there is no value at all."""
     known = sorted(each for each in values if each is not None)
     if not known:
         return None
@@ -45,7 +45,7 @@ def spread(values: Iterable[float | None]) -> ValueSpread | None:
         return ValueSpread(middle, None, None, 1)
     if len(known) < REPETITIONS_FOR_INTERVAL or known[0] <= 0:
         return ValueSpread(middle, known[0], known[-1], len(known))
-    # Noise of machines multiplies: on logarithms the interval is fair, and never below zero.
+    # Noise of machines is multiplicative: on logarithms the interval is fair, and never below zero.
     logs = [math.log(each) for each in known]
     half = _STUDENT[min(len(known) - 1, len(_STUDENT)) - 1] * stdev(logs) / math.sqrt(len(known))
     low, high = math.exp(fmean(logs) - half), math.exp(fmean(logs) + half)

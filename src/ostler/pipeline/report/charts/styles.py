@@ -1,4 +1,4 @@
-"""How each contestant looks: the same colour and mark in every chart of a report."""
+"""The style of each contestant: the same colour and marker in every chart of a report."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _ORDER: Final = {OSTLER: 0, LIMIT: 2}
 
 
 def contestant_order(name: str, kind: str) -> tuple[int, int, str]:
-    """Ostler itself first, its other ways, peers by name, limits last."""
+    """Sort key: Ostler itself first, its variants, peers by name, limits last."""
     return (_ORDER.get(kind, 1), len(name) if kind == OSTLER else 0, name)
 
 
 def contestant_styles(contestants: Iterable[tuple[str, str]]) -> dict[str, Style]:
-    """By name, from names and kinds. What is written before a comma is the product: its other ways have its colour,
-    with other marks and dashes. The seventh product has the first colour again, dashed."""
+    """Return styles by name, from names and kinds. The text before a comma is the product: its variants have its
+    colour, with other markers and dashes. The seventh product has the first colour again, dashed."""
     ordered = sorted(set(contestants), key=lambda each: contestant_order(*each))
     found: dict[str, Style] = {}
     products: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""Charts as SVG, to stand in a page. Colours are the page's, so that light, dark and paper look right.
+"""Charts as SVG within a page. Colours are the page's, so that light, dark and paper look right.
 
-Every dot carries its value as attributes, for the script that shows values under the pointer, and as a `title`, for
-where there is no script.
+Every dot has its value as attributes, for the script that shows values under the pointer, and as a `title`, for pages
+without a script.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _LABEL_LINES: Final = 3
 _DIGIT_PIXELS: Final = 7.0
 _TICK_GAP: Final = 8.0
 
-# Names of rows stand above them, not beside: so the chart can be read on a phone.
+# Names of rows are above them, not beside: so the chart can be read on a phone.
 _STRIP_LEFT: Final = 18
 _STRIP_RIGHT: Final = 22
 _STRIP_HEIGHT: Final = 40
 _STRIP_CHARACTERS: Final = 58
 
-# Beside bars stands what they come to.
+# The total is written beside a bar.
 _BAR_RIGHT: Final = 64
 _BAR_HEIGHT: Final = 13
 
@@ -54,7 +54,7 @@ _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3")
 
 
 def chart_svg(chart: Chart, anchor: str) -> str:
-    """`anchor` makes the names inside unique on the page."""
+    """Return a chart as SVG. `anchor` makes the names inside unique on the page."""
     if isinstance(chart, LineChart):
         return _line_chart(chart, anchor)
     return _bar_chart(chart, anchor) if isinstance(chart, BarChart) else _dot_chart(chart, anchor)
@@ -81,7 +81,7 @@ def _paint(style: Style) -> str:
 
 
 def _marker(x: float, y: float, style: Style, more: str = "", title: str = "") -> str:
-    """Shapes as well as colours, for those who see few colours and for paper without any."""
+    """Return a marker: shapes as well as colours, for readers who see few colours and for black-and-white paper."""
     shapes = (
         "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",
         "M-3.6,-3.6h7.2v7.2h-7.2z",
@@ -150,7 +150,7 @@ def _up_axis(axis: Axis, scale: Scale) -> list[str]:
         y = scale.at(value)
         parts.append(_rule(_LEFT, y, _WIDTH - _RIGHT, y, "zero" if value == 0 else "grid"))
         parts.append(_text(_LEFT - 7, y + 4, tick_text(value), "tick", "end"))
-    # Above the axis, not along it: nobody has to tilt their head.
+    # Above the axis, not rotated along it.
     parts.append(_text(8, 33, axis.label + (" (log)" if scale.is_log else ""), "axis"))
     return parts
 
@@ -168,7 +168,7 @@ def _across_axis(axis: Axis, scale: Scale, top: float, bottom: float) -> list[st
 
 
 def _band(line: ChartLine, across: Scale, up: Scale) -> str:
-    """How sure each value is: a band along a line, a bar where there is one dot only."""
+    """Return the uncertainty of values: a band along a line, a bar where there is one dot only."""
     known = [(dot, dot.low, dot.high) for dot in line.dots if dot.low is not None and dot.high is not None]
     if len(known) == 1:
         dot, low, high = known[0]
@@ -199,7 +199,7 @@ def _curve(curve: FittedCurve, across: Scale, up: Scale) -> str:
 
 
 def _labels(lines: Sequence[ChartLine], across: Scale, up: Scale) -> list[str]:
-    """Names beside the ends of the lines, so that nobody has to look them up."""
+    """Return names beside the ends of the lines, so that no legend is needed."""
     wrapped = [wrap(line.name, _LABEL_CHARACTERS, _LABEL_LINES) for line in lines]
     wanted = [up.at(line.dots[-1].y) for line in lines]
     heights = [len(words) * _LINE_HEIGHT + 2.0 for words in wrapped]
@@ -218,7 +218,7 @@ def _labels(lines: Sequence[ChartLine], across: Scale, up: Scale) -> list[str]:
 
 
 def wrap(name: str, characters: int, lines: int = 2) -> list[str]:
-    """A name on at most so many lines; what does not fit ends in an ellipsis."""
+    """Return a name on at most this many lines; a longer one ends in an ellipsis."""
     found = [""]
     # A number stays with its unit.
     for word in _BREAKS.split(name.strip()):
@@ -243,7 +243,7 @@ def _dot_chart(chart: DotChart, anchor: str) -> str:
         values.append(chart.reference)
     values += chart.across.domain
     scale = _scale(chart.across, values, _STRIP_LEFT, _WIDTH - _STRIP_RIGHT)
-    # Whose dots are drawn last, on top, is named first.
+    # The dots drawn last, on top, are named first.
     keys, top = _keys({name: style for strip in chart.strips for name, style, _ in reversed(strip.dots)})
     places = list(accumulate(_strip_height(strip) for strip in chart.strips))
     bottom = top + places[-1]
@@ -272,7 +272,7 @@ def _strip_height(strip: Strip) -> float:
 
 
 def _keys(styles: Mapping[str, Style]) -> tuple[list[str], float]:
-    """Which mark is whose, above the rows; and where the rows begin."""
+    """Return the legend above the rows, and where the rows begin."""
     parts: list[str] = []
     x, y = 14.0, 36.0
     for name, style in styles.items():

@@ -14,7 +14,7 @@ from ostler.pipeline.report.charts.charts import Chart
 
 @dataclass(frozen=True)
 class Hyperlink:
-    """To an anchor of the same page."""
+    """A link to an anchor of the same page."""
 
     text: str
     anchor: str
@@ -45,7 +45,7 @@ Text = str | tuple[Inline, ...]
 
 @dataclass(frozen=True)
 class Cell:
-    """`sort` is what the column is sorted by; `title` is shown to those who point at it."""
+    """A table cell. `sort` is the sort key; `title` is the tooltip."""
 
     text: Text
     sort: float | str | None = None
@@ -92,7 +92,7 @@ class ReportFigure:
 
 @dataclass(frozen=True)
 class Card:
-    """A headline figure."""
+    """A headline value."""
 
     label: str
     value: str
@@ -106,14 +106,14 @@ class Cards:
 
 @dataclass(frozen=True)
 class TermList:
-    """Words and what they mean."""
+    """Words and their meanings."""
 
     items: tuple[tuple[Text, Text], ...]
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Folded on the page until it is wanted. `is_printed` says whether paper has it, too."""
+    """Folded on the page until it is opened. `is_printed` includes it on paper."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -122,7 +122,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class Anchor:
-    """A place that links lead to."""
+    """A target of links."""
 
     anchor: str
     block: Block
@@ -141,7 +141,7 @@ Block = Paragraph | Bullets | ReportTable | ReportFigure | Cards | TermList | Fo
 
 @dataclass(frozen=True)
 class Trace:
-    """A table or figure, and the runs its numbers come from."""
+    """A table or figure, and the runs of its numbers."""
 
     anchor: str
     name: str
@@ -160,7 +160,7 @@ class NumberedReport:
     tables: int = 0
 
     def run(self, run: str) -> Inline:
-        """A link to what is told of a run. Published figures and unknown runs stay as they are named."""
+        """Return a link to the description of a run. Published figures and unknown runs keep their names."""
         name = self.run_names.get(run)
         return Hyperlink(name, f"run-{name}", self.run_titles.get(run, run)) if name else run
 
@@ -186,8 +186,8 @@ class NumberedReport:
         note: Text = "",
         unless_same: Sequence[str] = (),
     ) -> ReportTable | Paragraph:
-        """A numbered table; words where it would have no rows. `unless_same` names columns that are left out when they
-        say the same in all rows."""
+        """Return a numbered table; a sentence where it would have no rows. `unless_same` names columns that are omitted
+        when they are the same in all rows."""
         whole = [tuple(row) for row in rows]
         if not whole:
             return Paragraph(f"{caption}: nothing to tell yet.", "small")

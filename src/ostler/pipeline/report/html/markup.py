@@ -1,4 +1,4 @@
-"""Blocks of a report as HTML. Everything that comes from tables is escaped here."""
+"""Blocks of a report as HTML. All text from tables is escaped here."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _inline(part: Inline) -> str:
 
 
 def _code_word(word: str) -> str:
-    """Names of options stay whole: a line that ends with two hyphens is hard to read."""
+    """Names of options are not broken: a line that ends with two hyphens is hard to read."""
     return f"<span>{escape(word)}</span>" if word.startswith("--") else escape(word)
 
 
@@ -140,14 +140,14 @@ def _row(row: tuple[Cell, ...], headings: tuple[Heading, ...]) -> str:
 
 
 def _length(text: Text) -> int:
-    """Letters of a text; of several parts only where it is a single link."""
+    """Return the length of a text; of several parts only for a single link."""
     if isinstance(text, str):
         return len(text)
     return len(text[0].text) if len(text) == 1 and isinstance(text[0], Hyperlink) else _SHORT + 1
 
 
 def section(each: Section, level: int = 2) -> str:
-    """A section with those inside it. The title is its own link, so that it can be passed on."""
+    """Return a section with its subsections. The title is its own link, so that it can be shared."""
     inside = "\n".join(section(inner, level + 1) for inner in each.sections)
     anchor = escape(each.anchor)
     title = f'<h{level}><a href="#{anchor}">{escape(each.title)}</a></h{level}>'

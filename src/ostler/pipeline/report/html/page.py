@@ -1,4 +1,4 @@
-"""The whole page: one file with everything in it, that loads nothing from anywhere."""
+"""The whole page: one self-contained file that loads nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from ostler.pipeline.report.html.document import Section
 from ostler.pipeline.report.html.markup import contents, section
 
-# The page brings all it needs, and may fetch nothing.
+# The page contains all it needs, and may fetch nothing.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
@@ -19,7 +19,7 @@ def _asset(name: str) -> str:
 
 
 def page(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """An HTML page. Without scripts it is complete, only still: nothing sorts, and a dot shows its title."""
+    """Return an HTML page. Without scripts it is complete but static: nothing sorts, and a dot shows its title."""
     body = "\n".join(section(each) for each in sections)
     return f"""<!DOCTYPE html>
 <html lang="en">

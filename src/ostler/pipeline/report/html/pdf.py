@@ -1,7 +1,7 @@
-"""The page on paper, printed by a browser that is there.
+"""The page as PDF, printed by an installed browser.
 
 Chromium prints the very page that is read on screens, charts as lines and text as text, with page numbers. Libraries
-that make PDF without a browser would need the report to be laid out a second time, and that copy would drift.
+that make PDF without a browser would need a second layout of the report, which would drift.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SECONDS_MAX: Final = 180
 
 
 class NoPdf(Exception):
-    """The PDF could not be made; the text says why and what to do. The page is there all the same."""
+    """The PDF could not be made; the text has the reason and the remedy. The page exists all the same."""
 
 
 def find_browser(named: str = "") -> str:
-    """The browser that was named, or the first that is installed; NoPdf when there is none."""
+    """Return the named browser, or the first that is installed. Raises NoPdf when there is none."""
     for name in (named,) if named else BROWSERS:
         found = shutil.which(name)
         if found:

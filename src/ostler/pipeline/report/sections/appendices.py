@@ -45,7 +45,7 @@ def _ordered(context: Context) -> list[RunRow]:
 
 
 def _facts(run: RunRow) -> dict[str, str]:
-    """What is told of the environment of a run, flattened to one level of names."""
+    """Return the environment of a run, flattened to one level of names."""
     found = {"machine": run.machine, "kernel": run.kernel, "disk": run.disk}
     try:
         environment = json.loads(run.environment or "{}")
@@ -62,7 +62,7 @@ def _facts(run: RunRow) -> dict[str, str]:
 
 
 def _machine_table(context: Context) -> Block:
-    """One row for each fact; where runs differ in it, one for each value with its runs."""
+    """Return one row for each fact; where runs differ in it, one for each value with its runs."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for run in _ordered(context):
         for name, value in _facts(run).items():
@@ -232,7 +232,7 @@ def _rejected(context: Context) -> Section:
 
 
 def reproduce_section(context: Context) -> Section:
-    """Must be made last: it tells of all tables and figures that were numbered before."""
+    """Return the section on reproduction. It must be made last: it lists all numbered tables and figures."""
     text: Text = (
         "Each command below runs one scenario again; ",
         Code("ostler pipeline run"),
@@ -275,7 +275,7 @@ def _seconds(run: RunRow) -> float | None:
 
 
 def _commands_cell(context: Context, runs: Sequence[str], anchor: str) -> Cell:
-    """The command itself where there is one; else where they are."""
+    """Return the command itself where there is one; else a link to the commands."""
     commands = sorted({context.runs[run].command for run in runs if run in context.runs})
     if not commands:
         return Cell("none: published figures")

@@ -1,4 +1,4 @@
-"""Message channels of a scenario: how full their batches were, and what a distance left of the rate."""
+"""Message channels of a scenario: the fill of their batches, and the rate over a distance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MILLISECONDS: Final = 1000.0
 
 
 def channel_table(context: Context, name: str, run: str) -> Block | None:
-    """A row for each step of Ostler whose channels were counted; None where there were no batches and no distance."""
+    """Return a row for each step of Ostler with counted channels; None where there were no batches and no distance."""
     counts = _counts(context, run)
     steps: dict[int, list[PointRow]] = defaultdict(list)
     for point in context.points_of[run]:
@@ -49,7 +49,7 @@ def channel_table(context: Context, name: str, run: str) -> Block | None:
 
 
 def _counts(context: Context, run: str) -> dict[int, dict[str, list[float]]]:
-    """What channels of both queue managers moved, by step: each repetition of it."""
+    """Return the counts of both queue managers' channels by step, for each repetition."""
     sums: dict[tuple[int, str, int], float] = defaultdict(float)
     for row in context.tables.costs:
         if row.run == run and row.scope == _MESSAGE_CHANNELS:
@@ -66,7 +66,7 @@ def _row(points: list[PointRow], counts: dict[str, list[float]], near: float | N
     messages, batches = _median(counts.get(_MESSAGE, [])), _median(counts.get(_BATCH, []))
     batch_size = series_parts(first.series).get(BATCH_SIZE, "")
     by_trip = int(batch_size) * _MILLISECONDS / trip if trip and batch_size.isdigit() else None
-    # Requests and replies wait for one another: what they reach says nothing about batches.
+    # Requests and replies wait for one another: their rate shows nothing about batches.
     least = min((each for each in (near, by_trip) if each is not None), default=None) if by_trip else None
     reached = rate / least if least and rate is not None else None
     return (
@@ -87,7 +87,7 @@ def _words(point: PointRow) -> list[str]:
 
 
 def _road(point: PointRow) -> tuple[object, ...]:
-    """What stays the same when the distance changes."""
+    """Return the parameters that are constant when the distance changes."""
     rest = tuple(each for each in series_parts(point.series).items() if each[0] != ROUND_TRIP)
     return (point.clients, point.message_bytes, point.persistent, rest)
 

@@ -1,4 +1,4 @@
-"""Two figures side by side: releases, options, products, and the same again; with what the difference means."""
+"""The section of comparisons: releases, options, products and repeated runs, with the meaning of each difference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RATE: Final = "rate"
 # Beyond these, changes in percent crowd on one side of a linear axis.
 _FAR_PERCENT: Final = 200.0
 _NEAR_NOTHING_PERCENT: Final = -75.0
-# Below this, whole percents no longer tell values apart.
+# Below this, whole percents no longer distinguish values.
 _NEAR_ALL_PERCENT: Final = -95.0
 _WIDE_RATIO: Final = 100.0
 _PRODUCT: Final = "product"
@@ -112,8 +112,8 @@ def _kind(context: Context, kind: str, rows: Sequence[ComparisonRow]) -> Section
 def _split_rows(
     context: Context, kind: str, peaks: Sequence[ComparisonRow]
 ) -> tuple[list[ComparisonRow], list[ComparisonRow], list[ComparisonRow]]:
-    """What is shown, what is folded, and limits of the machine. Of several runs of a scenario with the same brokers or
-    options, the one that speaks for it is shown."""
+    """Return the rows to show, the rows to fold, and the limits of the machine. Of several runs of a scenario with the
+    same brokers or options, the representative one is shown."""
     if kind not in (_PRODUCT, _OPTION):
         return list(peaks), [], []
     limits = [row for row in peaks if row.left_name in context.limits]
@@ -127,14 +127,14 @@ def _is_significant(context: Context, row: ComparisonRow) -> bool:
 
 
 def _folded(context: Context, title: str, rows: Sequence[ComparisonRow], is_printed: bool) -> Block:
-    """As long as they are, they are for looking things up: paper has them where there is nothing else."""
+    """Return folded rows for reference: paper has them where there is nothing else."""
     shown = rows[:_ROWS_MAX]
     left = f", {len(shown):,} of {len(rows):,}" if len(rows) > len(shown) else ""
     return Fold(f"{title} ({len(rows):,} rows)", (_table(context, f"{title}{left}", shown),), is_printed)
 
 
 def _where(row: ComparisonRow) -> list[str]:
-    """What both have in common: the series, and the number of clients unless they are peaks."""
+    """Return the common part of both: the series, and the number of clients unless they are peaks."""
     words = [series_words(row.series)] if row.series else []
     return words if row.clients is None else [*words, numbers.count(row.clients, "client")]
 
@@ -145,7 +145,7 @@ def _place(context: Context, row: ComparisonRow) -> tuple[Inline, ...]:
 
 
 def subject_words(subject: str) -> str:
-    """What is compared: sizes as everywhere else, 64 KB to 2 KB, and revisions no longer than people read them."""
+    """Return the subject as text: sizes as everywhere else, 64 KB to 2 KB, and shortened revisions."""
     found = _SIZES.fullmatch(subject)
     if found:
         return f"{numbers.size(int(found[1]))} to {numbers.size(int(found[2]))}"
@@ -175,7 +175,7 @@ def _basis(row: ComparisonRow) -> str:
 
 
 def _is_far(row: ComparisonRow) -> bool:
-    """Whether a reader is told a ratio: twenty times is easier read than +1,900 %, and so is a fiftieth."""
+    """Return whether to show a ratio: twenty times is easier to read than +1,900 %, and so is a fiftieth."""
     highest = lowest = row.change_percent
     if not _is_too_wide(row):
         highest, lowest = max(highest, row.high_percent or 0.0), min(lowest, row.low_percent or 0.0)
@@ -183,7 +183,7 @@ def _is_far(row: ComparisonRow) -> bool:
 
 
 def _is_too_wide(row: ComparisonRow) -> bool:
-    """Whether the interval says nothing but that there were too few repetitions: its ends differ a hundredfold."""
+    """Return whether the interval only shows that there were too few repetitions: its ends differ a hundredfold."""
     if row.low_percent is None or row.high_percent is None:
         return False
     return 100 + row.high_percent > _WIDE_RATIO * (100 + row.low_percent)
@@ -195,7 +195,7 @@ def _change(row: ComparisonRow) -> str:
 
 
 def _interval(row: ComparisonRow) -> str:
-    """Both ends in the unit in which the change is told."""
+    """Return both ends in the unit of the change."""
     assert row.low_percent is not None
     assert row.high_percent is not None
     if _is_too_wide(row):
@@ -243,14 +243,14 @@ def _table(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Block
 
 
 def _tolerance_cell(percent: float) -> Cell:
-    """Both ends: a fall is never as many percent as a rise that is as far."""
+    """Return both ends: a fall is never as many percent as an equally large rise."""
     fall = 100 * (1 / (1 + percent / 100) - 1)
     text = f"{numbers.percent(fall, signed=True)} to {numbers.percent(percent, signed=True)}"
     return Cell(text, percent, f"{numbers.exact(percent)} % of the smaller")
 
 
 def _limit_table(context: Context, rows: Sequence[ComparisonRow]) -> Block:
-    """How near Ostler comes to what the machine does with nothing in between; there is no verdict on that."""
+    """Return how near Ostler comes to the limits of the machine, without a verdict."""
     headings = (
         Heading("Contestant"),
         Heading("Limit"),
@@ -296,7 +296,7 @@ def _part_interval_cell(row: ComparisonRow) -> Cell:
 
 
 def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> ReportFigure | None:
-    """Changes of rates with their intervals; the most telling ones when there are too many for a chart."""
+    """Return changes of rates with their intervals; the largest ones when there are too many for a chart."""
     rates = [row for row in rows if row.metric == _RATE]
     rates = [row for row in rates if row.clients is None] or rates
     drawn = sorted(rates, key=lambda each: -abs(each.change_percent))[:_STRIPS_MAX]
@@ -324,7 +324,7 @@ def _figure(context: Context, title: str, rows: Sequence[ComparisonRow]) -> Repo
 
 
 def _as_ratio(dot: Dot) -> Dot:
-    """The same change as a ratio, for a logarithmic axis: a tenth and ten times are equally far from the same."""
+    """Return the change as a ratio, for a logarithmic axis: a tenth and ten times are equally far from the same."""
     low, high = (None if each is None else _ratio(each) for each in (dot.low, dot.high))
     return replace(dot, x=_ratio(dot.x), low=low, high=high)
 

@@ -1,4 +1,4 @@
-"""What an operation costs: processor time by role, log and memory from the samples, and verbs from accounting."""
+"""The cost of an operation: processor time by role, log and memory from the samples, and verbs from accounting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.pipeline.report.html.document import Block, Cell, Heading, Paragraph
 from ostler.pipeline.report.rows import LIMIT, PointRow
 from ostler.pipeline.report.sections.verbs import accounted_blocks
 
-# Columns that say nothing in most reports.
+# Columns that are empty in most reports.
 _SELDOM: Final = ("Near, µs", "Far, µs", "Log, µs")
 
 
@@ -37,7 +37,7 @@ def costs_section(context: Context) -> Section:
 
 
 def _peak_points(points: Sequence[PointRow]) -> list[list[PointRow]]:
-    """The points of the best step of each contestant and series."""
+    """Return the points of the best step of each contestant and series."""
     steps: dict[tuple[str, str], dict[int, list[PointRow]]] = defaultdict(lambda: defaultdict(list))
     for point in points:
         steps[point.contestant, point.series][point.step].append(point)

@@ -1,4 +1,4 @@
-"""Words of the report and what is meant by them."""
+"""The glossary of the report."""
 
 from __future__ import annotations
 

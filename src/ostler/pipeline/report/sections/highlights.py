@@ -1,4 +1,4 @@
-"""What a reader with one minute should know: the peaks, who came how far, what got worse, and how far to trust it."""
+"""Highlights for a reader with one minute: the peaks, the ranking, the regressions, and the reliability."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CARDS_MAX: Final = 8
 _ROUND_TRIP: Final = "round trip"
 _CIPHER, _NO_CIPHER = "cipher_spec", "none"
 _STRIPS_MAX: Final = 24
-# As verdicts have it: what is within this and the noise of the run is the same.
+# As for verdicts: a difference within this and the noise of the run counts as the same.
 TOLERANCE_PERCENT: Final = 6.0
 
 
@@ -56,7 +56,7 @@ def peaks_section(context: Context) -> Section:
 
 
 def _best_peaks(context: Context) -> list[PeakRow]:
-    """Ostler's peak with the smallest messages of each scenario."""
+    """Return Ostler's peak with the smallest messages of each scenario."""
     found = []
     for run in context.speaking.values():
         own = context.own_peaks(run)
@@ -118,7 +118,7 @@ def _statements(context: Context) -> list[Text]:
 
 
 def _against_one(context: Context) -> list[Text]:
-    """What two queue managers make of the requests and replies that one had in the same run."""
+    """Return the ratio of two queue managers to one in the same run, for requests and replies."""
     rows = [
         row
         for row in context.tables.comparisons
@@ -136,7 +136,7 @@ def _against_one(context: Context) -> list[Text]:
 
 
 def _is_plain(context: Context, row: ComparisonRow) -> bool:
-    """Whether it is of requests and replies, as many as there can be, over channels without distance and TLS."""
+    """Return whether a row is of requests and replies, at full rate, over channels without distance and TLS."""
     options, scenario = series_parts(row.series), context.scenario(row.scenario)
     is_near = options.get(DISTANCE, "0") == "0" and options.get(_CIPHER, _NO_CIPHER) == _NO_CIPHER
     return is_near and (scenario is None or _CIPHER not in scenario.parameters) and all(
@@ -147,7 +147,7 @@ def _is_plain(context: Context, row: ComparisonRow) -> bool:
 
 
 def _against_peers(context: Context) -> list[Text]:
-    """How Ostler's peak stands to each peer's, over the scenarios that both took part in."""
+    """Return the ratios of Ostler's peak to each peer's, over the scenarios of both."""
     ratios: dict[str, list[float]] = {}
     runs: dict[str, list[str]] = {}
     noises: dict[str, list[float]] = {}
@@ -180,7 +180,8 @@ def _against_peers(context: Context) -> list[Text]:
 
 
 def _glance(context: Context) -> ReportFigure | None:
-    """Peak rates of all products, one row for each curve, on one axis. Limits of the machine are with the scenarios."""
+    """Return the peak rates of all products, one row for each curve, on one axis. Limits of the machine are with the
+    scenarios."""
     strips: list[Strip] = []
     runs: list[str] = []
     left = 0
@@ -206,7 +207,7 @@ def _glance(context: Context) -> ReportFigure | None:
 
 
 def _glance_dots(context: Context, peaks: Sequence[PeakRow]) -> tuple[tuple[str, Style, Dot], ...]:
-    """The best of each contestant, Ostler drawn last and so on top."""
+    """Return the best of each contestant, Ostler drawn last and so on top."""
     best: dict[str, PeakRow] = {}
     for peak in sorted(peaks, key=lambda each: each.peak_rate):
         best[peak.contestant] = peak

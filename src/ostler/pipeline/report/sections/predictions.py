@@ -1,4 +1,4 @@
-"""Capacity predictions: what one operation or connection needs, and how many there could be of it on this machine."""
+"""Capacity predictions: the need of one operation or connection, and how many of them this machine could have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FULL_PERCENT: Final = 100.0
 
 
 def predictions_section(context: Context) -> Section | None:
-    """None when nothing can be predicted from what was measured."""
+    """Return the section; None when nothing can be predicted."""
     order = list(context.speaking.values())
     rows = sorted(
         (row for row in context.tables.predictions if row.run in order),
@@ -57,13 +57,13 @@ def _words(row: PredictionRow) -> str:
 
 
 def calculation(text: str) -> str:
-    """The calculation as the table has it, with the signs and the grammar of a page."""
+    """Return the calculation of the table, with the typography of a page."""
     shown = text.replace(" us ", " µs ")
     return shown.replace("1 cores ", "1 core ", 1) if shown.startswith("1 cores ") else shown
 
 
 def _curves(rows: Sequence[PredictionRow]) -> list[dict[str, PredictionRow]]:
-    """Rows of one curve together, by resource."""
+    """Return the rows of one curve together, by resource."""
     found: dict[tuple[str, str, str], dict[str, PredictionRow]] = {}
     for row in rows:
         found.setdefault((row.run, row.contestant, row.series), {})[row.resource] = row
@@ -116,7 +116,7 @@ def _limit_cell(row: PredictionRow | None) -> Cell:
 
 
 def _figure(context: Context, rows: Sequence[PredictionRow]) -> ReportFigure | None:
-    """How much of each rate that could be was reached. Memory is left out: hardly any run comes near it."""
+    """Return how much of each possible rate was reached. Memory is omitted: hardly any run comes near it."""
     strips: dict[tuple[str, str, str], list[PredictionRow]] = {}
     for row in rows:
         if row.resource != _MEMORY and row.contestant == context.main_contestant(row.run):

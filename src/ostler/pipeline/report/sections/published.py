@@ -1,4 +1,4 @@
-"""Figures of published reports beside ours: ratios, which travel between machines, and rates, which do not."""
+"""Figures of published reports beside ours: ratios, which are comparable between machines, and rates, which are not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RATES: Final = frozenset(
     {"round_trips_per_s", "messages_per_s", "publications_per_s", "transactions_per_s", "sessions_per_s"}
 )
 _MEASURED: Final = "measured"
-# Variants that make figures of one scenario different things; the others are the same for all, or points of a sweep.
+# Variants that distinguish figures of one scenario; the others are the same for all, or points of a sweep.
 _TELLING: Final = (
     "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "rate_per_app_per_h", "cflevel", "offload", "state",
 )  # fmt: skip
@@ -41,7 +41,7 @@ _OUR_STYLE: Final = Style(0, 0)
 
 
 def published_section(context: Context) -> Section | None:
-    """None when the lake has no published figures."""
+    """Return the section; None when the lake has no published figures."""
     ratios = [row for row in context.tables.comparisons if row.kind == RATIO]
     beside = [
         row
@@ -113,7 +113,7 @@ def _ratio_table(context: Context, caption: str, ratios: Sequence[ComparisonRow]
 
 
 def _series_text(series: str) -> str:
-    """What both have in common: sizes as everywhere else, and no word of Ostler, whose ratios all of ours are."""
+    """Return the common part of both: sizes as everywhere else, without the name Ostler, which all of ours have."""
     text = _SIZES.sub(lambda found: f"{numbers.size(int(found[1]))} to {found[2]} bytes", series_words(series))
     words = [_BYTES.sub(lambda found: numbers.size(int(found[1])), each) for each in text.split(", ")]
     return ", ".join(each for each in words if each != "Ostler")
@@ -165,7 +165,7 @@ def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
 
 
 def _rates(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
-    """Those that ours stand beside; the others can be unfolded."""
+    """Return the rates with a counterpart of ours; the others are folded."""
     rows = sorted(
         _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
     )
@@ -227,7 +227,7 @@ def _has_one_kind(context: Context, scenario: str) -> bool:
 
 
 def _highest(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
-    """Of figures that differ only in the point of a sweep, the peak: it stands beside our peak."""
+    """Return the peak of figures that differ only in the point of a sweep: it is compared with our peak."""
     best: dict[tuple[object, ...], PublishedRow] = {}
     for row in rows:
         telling = tuple(row.variants.get(name) for name in _TELLING)
@@ -239,7 +239,7 @@ def _highest(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
 
 
 def _ours(context: Context, row: PublishedRow) -> tuple[float | None, int | None, str]:
-    """Our peak with messages of the same size and persistence."""
+    """Return our peak with messages of the same size and persistence."""
     run = context.speaking[row.scenario]
     own = [
         peak

@@ -1,4 +1,4 @@
-"""What a scenario found besides rates and response times, such as memory of a connection or the time of a restart."""
+"""Results of a scenario besides rates and response times, such as memory of a connection or the time of a restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Step = tuple[int, str]
 
 
 def result_table(context: Context, name: str, run: str) -> Block | None:
-    """A row for each figure of each step and contestant; None where there were none."""
+    """Return a row for each value of each step and contestant; None where there were none."""
     found: dict[_Step, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in context.tables.results:
         if row.run == run:

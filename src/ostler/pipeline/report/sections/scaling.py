@@ -1,4 +1,4 @@
-"""How far it scales: clients that can be served, what the Universal Scalability Law says, and where the limit is."""
+"""Scaling: the number of clients served, the Universal Scalability Law, and the limit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _served(context: Context) -> Section | None:
 
 
 def _most_clients(points: Sequence[PointRow]) -> dict[tuple[str, str], int]:
-    """The most clients of each curve."""
+    """Return the most clients of each curve."""
     found: dict[tuple[str, str], int] = {}
     for point in points:
         key = (point.contestant, point.series)
@@ -89,14 +89,14 @@ def _most_clients(points: Sequence[PointRow]) -> dict[tuple[str, str], int]:
 
 
 def _within_cell(clients: int | None, most: int) -> Cell:
-    """Where the last step is still within a second, it is a lower bound."""
+    """Return the clients within a second: a lower bound where the last step still is."""
     if clients is None:
         return Cell(numbers.NOTHING)
     return Cell(f"≥ {clients:,}" if clients >= most else f"{clients:,}", clients)
 
 
 def _connections(context: Context) -> Section | None:
-    """Connecting itself, where a scenario timed it."""
+    """Return the rates of connecting, where a scenario timed it."""
     headings = (
         Heading("Scenario"),
         Heading("Contestant"),
@@ -174,7 +174,8 @@ def _law(context: Context) -> Section | None:
 
 
 def _limited_rows(context: Context) -> list[ScalingRow]:
-    """Rows of the runs that speak, in the order of scenarios, Ostler first. Limits of the machine are not told."""
+    """Return rows of the representative runs, in the order of scenarios, Ostler first, without limits of the
+    machine."""
     order = list(context.speaking.values())
     return sorted(
         (row for row in context.tables.scalings if row.run in order and row.kind != LIMIT),

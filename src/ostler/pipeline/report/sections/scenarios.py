@@ -1,4 +1,5 @@
-"""Each scenario: what it does, its curves of rate, response time and processor time, its peaks, and all its figures."""
+"""The section of each scenario: its description, curves of rate, response time and processor time, peaks, and all
+values."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ _GROUPS_DRAWN: Final = 8
 _FIT_POINTS: Final = 60
 _LOG_ACROSS_FROM: Final = 8
 _TWO: Final = 2
-# Where scenarios that follow no report say they come from.
+# The source of scenarios that follow no report.
 _OURS: Final = "ours"
 # A run that ended early and is complete was resumed.
 _PARTIAL: Final = "partial:"
@@ -89,7 +90,7 @@ def _scenario(context: Context, name: str, run: str) -> Section:
                 key=lambda each: contestant_order(each.contestant, each.kind),
             )
             figures.append(_figure(context, name, members, sweep))
-        # What was drawn together need not be looked at one by one.
+        # Curves that were drawn together are folded one by one.
         blocks += [Fold("Each curve by itself, with limits of the machine", tuple(figures))] if rates else figures
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
         left = ", ".join(groups[_GROUPS_DRAWN:])
@@ -108,7 +109,7 @@ def _scenario(context: Context, name: str, run: str) -> Section:
 
 
 def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
-    """The sweeps of a scenario in their order, and how many clients there are of each thing that is swept."""
+    """Return the sweeps of a scenario in their order, and the number of clients for each swept thing."""
     if scenario is None:
         return (), ""
     swept = tuple(sweep.name for sweep in scenario.sweeps)
@@ -186,14 +187,14 @@ def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: Char
 
 
 def usl(row: ScalingRow, clients: float) -> float | None:
-    """The rate that the fitted law predicts."""
+    """Return the rate that the fitted law predicts."""
     if row.lambda_ is None or row.sigma is None or row.kappa is None:
         return None
     return row.lambda_ * clients / (1 + row.sigma * (clients - 1) + row.kappa * clients * (clients - 1))
 
 
 def _fits(context: Context, members: Sequence[Curve], across: Sequence[float]) -> tuple[FittedCurve, ...]:
-    """The fit of Ostler itself: one curve more is what a chart bears."""
+    """Return the fit of Ostler only: a chart has room for one curve more."""
     main = context.main_contestant(members[0].run)
     curve = next((each for each in members if each.contestant == main), None)
     if curve is None or min(across) <= 0:
@@ -242,12 +243,12 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
                 context.report.run_cell(peak.run),
             )
         )
-    # What says the same in all rows is said by the caption.
+    # Values that are the same in all rows are in the caption.
     same = ("Scenario", "Messages") if len(runs) == 1 else ()
     return context.report.table(caption, _PEAK_HEADINGS, rows, [peak.run for peak in peaks], unless_same=same)
 
 
-# Columns that are left out where they say the same everywhere.
+# Columns that are omitted where they are the same everywhere.
 _SELDOM: Final = ("Messages", "Near, µs", "Far, µs", "Log, µs")
 
 

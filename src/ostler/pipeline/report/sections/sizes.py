@@ -22,12 +22,12 @@ from ostler.pipeline.report.html.document import Block, Code, Heading, Paragraph
 from ostler.pipeline.report.rows import LIMIT, PeakRow
 
 _MEGABYTE: Final = 1024 * 1024
-# What the reports call small; a scenario with nothing larger has no place here.
+# The small size of the reports; a scenario with nothing larger is not shown here.
 _SMALL_BYTES: Final = 2048
 
 
 def sizes_section(context: Context) -> Section | None:
-    """None when there were small messages only."""
+    """Return the section; None when there were small messages only."""
     found = {
         name: [peak for peak in context.peaks_of.get(run, []) if peak.kind != LIMIT]
         for name, run in context.speaking.items()

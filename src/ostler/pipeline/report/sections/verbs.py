@@ -1,4 +1,4 @@
-"""Verbs and transactions, as the queue manager counted and accounted for them."""
+"""Verbs and transactions, from the queue manager's counters and accounting."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _CONNECTION: Final = "connection"
 _QUEUE_MANAGER: Final = "queue manager"
 _MESSAGE_CHANNELS: Final = "message channels"
 _TRANSACTION: Final = "transaction"
-# Verbs with a column of their own; the others are told together.
+# Verbs with a column of their own; the others are combined.
 _VERBS: Final = ("put", "get", "commit")
 _SCOPES: Final = ("channel", _CONNECTION, "queue")
-# Connections are known by 24 bytes, which tell a reader nothing: those without a channel are told together.
+# Connection identifiers of 24 bytes are meaningless to a reader: those without a channel are combined.
 _CONNECTION_ID: Final = re.compile(r"[0-9a-fA-F]{48}")
 
 
 def accounted_blocks(context: Context) -> list[Block]:
-    """A table of what transactions consist of, and one of records for each run that has them."""
+    """Return a table of the verbs of transactions, and one of records for each run that has them."""
     by_run: dict[str, list[CostRow]] = defaultdict(list)
     for row in context.tables.costs:
         by_run[row.run].append(row)
@@ -36,7 +36,7 @@ def accounted_blocks(context: Context) -> list[Block]:
         return []
     blocks = [_transactions(context, found)] if any(_own(rows) for rows in found.values()) else []
     for name, rows in found.items():
-        # What message channels moved stands with the scenarios.
+        # Counts of message channels are with the scenarios.
         records = [row for row in rows if row.scope not in (_QUEUE_MANAGER, _MESSAGE_CHANNELS)]
         if records:
             blocks.append(_records(context, name, records))
@@ -48,7 +48,7 @@ def _own(rows: Sequence[CostRow]) -> list[CostRow]:
 
 
 def _busiest(rows: Sequence[CostRow]) -> list[CostRow]:
-    """Rows of the step of each contestant in which most was done."""
+    """Return the rows of the busiest step of each contestant."""
     work: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for row in rows:
         work[row.contestant][row.step] += row.count
@@ -95,7 +95,7 @@ def _transactions(context: Context, found: dict[str, list[CostRow]]) -> Block:
 def _transaction(context: Context, rows: Sequence[CostRow]) -> tuple[Cell, ...]:
     counts: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for row in rows:
-        # Several queue managers count for themselves.
+        # Several queue managers have counts of their own.
         counts[row.verb][row.repetition] += row.count
     whole = counts.get(_TRANSACTION, {})
 
@@ -160,7 +160,7 @@ def _rank(scope: str) -> int:
 
 
 def _joined(rows: Sequence[CostRow]) -> list[CostRow]:
-    """Rows of connections that have an identifier only, added up by verb; the others as they are."""
+    """Return rows of connections with an identifier only, summed by verb; the others unchanged."""
     kept: list[CostRow] = []
     local: dict[tuple[str, int, str], list[CostRow]] = defaultdict(list)
     for row in rows:
