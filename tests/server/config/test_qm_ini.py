@@ -91,12 +91,12 @@ def test_every_value_of_a_file() -> None:
         adopt_new_mca=("SVR", "RCVR"),
         adopt_new_mca_timeout_seconds=90,
     )
-    assert settings.notices == ("qm.ini:30: OurOwnParameter is not known in TuningParameters and has no effect",)
+    assert settings.notices == ("qm.ini:30: OurOwnParameter is unknown in TuningParameters and has no effect",)
 
 
 def test_a_misspelt_name_is_pointed_out() -> None:
     (notice,) = QueueManagerIni("Log:\n LogPrimaryFile=10\n").settings.notices
-    assert notice == "qm.ini:2: LogPrimaryFile is not known in Log and has no effect; was LogPrimaryFiles meant?"
+    assert notice == "qm.ini:2: LogPrimaryFile is unknown in Log and has no effect; was LogPrimaryFiles meant?"
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_a_misspelt_name_is_pointed_out() -> None:
         ("Log:\n LogWriteIntegrity=None\n", 2, ["SingleWrite, DoubleWrite, TripleWrite"]),
         ("Log:\n\n LogPrimaryFiles=500\n LogSecondaryFiles=100\n", 1, ["600 together", "from 3 to 511"]),
         ("Log:\n LogPrimaryFiles=510\n", 1, ["512 together"]),
-        ("Log:\n LogType=LINEAR\n LogType=LINEAR\n", 3, ["second time"]),
-        ("Log:\nTCP:\nlog:\n", 3, ["second time", "line 1"]),
+        ("Log:\n LogType=LINEAR\n LogType=LINEAR\n", 3, ["twice"]),
+        ("Log:\nTCP:\nlog:\n", 3, ["twice", "line 1"]),
         ("TuningParameters:\n DefaultQBufferSize=1073741825\n", 2, ["from 4096 to 1073741824"]),
         ("Channels:\n MaxInitiators=4\n", 2, ["from 1 to 3"]),
         ("Channels:\n AdoptNewMCA=ALL,NONE\n", 2, ["joined by commas"]),

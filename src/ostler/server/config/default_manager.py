@@ -1,6 +1,6 @@
-"""The default queue manager of a data root: the one that a command or an application without a name means.
+"""The default queue manager of a data root, for commands and applications that name none.
 
-It stands in `mqs.ini` in the data root, in the form that MQ has for it:
+Its name is in `mqs.ini` in the data root, in MQ's form:
 
     DefaultQueueManager:
        Name=QM1
@@ -22,7 +22,7 @@ def mqs_ini(root: Path) -> Path:
 
 
 def default_name(root: Path) -> str:
-    """The name of the default queue manager; empty when there is none. Raises ConfigurationError."""
+    """Return the name of the default queue manager, or empty. Raises ConfigurationError."""
     path = mqs_ini(root)
     if not path.exists():
         return ""
@@ -32,13 +32,13 @@ def default_name(root: Path) -> str:
 def set_default(root: Path, name: str) -> None:
     """Make a queue manager the default one. Raises ConfigurationError."""
     path = mqs_ini(root)
-    file = IniFile.read(path) if path.exists() else IniFile("# What all queue managers here share.\n", str(path))
+    file = IniFile.read(path) if path.exists() else IniFile("# Settings of all queue managers here.\n", str(path))
     file.set_value(_STANZA, _ATTRIBUTE, name)
     file.write(path)
 
 
 def clear_default(root: Path, name: str) -> bool:
-    """A queue manager is gone: if it was the default, there is none now. Whether it was. Raises ConfigurationError."""
+    """Remove the default if it is this queue manager; return True if it was. Raises ConfigurationError."""
     path = mqs_ini(root)
     if not path.exists():
         return False

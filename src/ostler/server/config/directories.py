@@ -1,4 +1,4 @@
-"""Where queue managers live on disk, and who may run one.
+"""The directories of queue managers, and the locks that decide which process may run one.
 
     <data root>/qmgrs/<queue manager>/qm.ini
                                       qm.lock    held by the one process that runs it
@@ -9,8 +9,8 @@
                                       log/       the recovery log, unless qm.ini says elsewhere
                                       errors/
 
-Object names become directory names as MQ has it: "." is written "!", "/" is written "&". Names of ours that no object
-can have begin with "+": a tree under such a name is not yet there, or no longer.
+Object names become directory names as in MQ: "." is written "!", "/" is written "&". Internal names, which no object
+can have, begin with "+": a tree under such a name is being created or removed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FLOCK: Final = struct.Struct("@hhqqi4x")
 
 
 class QueueManagerExistsError(Exception):
-    """A queue manager of that name is already there."""
+    """A queue manager of that name exists already."""
 
 
 class QueueManagerNotFoundError(Exception):
@@ -55,7 +55,7 @@ class QueueManagerNotFoundError(Exception):
 
 
 class QueueManagerRunningError(Exception):
-    """Another process runs the queue manager. `process` is its id, 0 if it did not leave one."""
+    """Another process runs the queue manager. `process` is its id, or 0 if unknown."""
 
     def __init__(self, name: str, process: int) -> None:
         super().__init__(f"queue manager {name} is running in {describe_process(process)}")
@@ -67,7 +67,7 @@ class QueueManagerRunningError(Exception):
 
 
 def not_the_owner(name: str, error: PermissionError) -> MQError:
-    """The refusal of a user of this machine to whom the files of a queue manager do not belong."""
+    """Return the error for a local user who does not own the files of a queue manager."""
     return MQError(
         MQRC_NOT_AUTHORIZED,
         f"{error.filename}: {error.strerror}. Queue manager {name[:48]} belongs to another user of this machine; "
@@ -76,26 +76,26 @@ def not_the_owner(name: str, error: PermissionError) -> MQError:
 
 
 def data_root(environment: Mapping[str, str]) -> Path:
-    """OSTLER_DATA; else `ostler` below XDG_DATA_HOME; else `.ostler` in the home directory."""
+    """Return OSTLER_DATA; else `ostler` below XDG_DATA_HOME; else `.ostler` in the home directory."""
     chosen = environment.get("OSTLER_DATA", "")
     if chosen:
         return Path(chosen).absolute()
     shared = environment.get("XDG_DATA_HOME", "")
-    # The XDG specification has relative paths ignored.
+    # Relative paths are ignored, by the XDG specification.
     if shared.startswith("/"):
         return Path(shared) / "ostler"
     return Path(environment.get("HOME") or os.path.expanduser("~")) / ".ostler"
 
 
 def directory_name(name: str) -> str:
-    """The directory name of a queue manager or a queue. Raises ValueError for what is no object name."""
+    """Return the directory name of a queue manager or queue. Raises ValueError for an invalid object name."""
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no object name: 1 to 48 of the letters, the digits, '.', '/', '_' and '%'")
+        raise ValueError(f"{name!r} is not an object name: 1 to 48 letters, digits, '.', '/', '_' and '%'")
     return name.translate(_TO_DIRECTORY)
 
 
 def object_name(directory: str) -> str:
-    """The object whose directory this is; the inverse of `directory_name`. Raises ValueError."""
+    """Return the object name of a directory; the inverse of `directory_name`. Raises ValueError."""
     if not _DIRECTORY.fullmatch(directory):
         raise ValueError(f"{directory!r} is not the directory of an object")
     return directory.translate(_TO_NAME)
@@ -103,7 +103,7 @@ def object_name(directory: str) -> str:
 
 @dataclass(frozen=True)
 class QueueManagerDirectory:
-    """The tree of one queue manager, there or not."""
+    """The tree of one queue manager, which need not exist."""
 
     root: Path
     name: str
@@ -126,7 +126,7 @@ class QueueManagerDirectory:
 
     @property
     def log(self) -> Path:
-        """The log's place by default. LogPath in qm.ini comes before it."""
+        """The default directory of the log. LogPath in qm.ini overrides it."""
         return self.path / "log"
 
     @property
@@ -139,7 +139,7 @@ class QueueManagerDirectory:
 
 @dataclass(frozen=True)
 class QueueManagerEntry:
-    """A line of the list of queue managers. `process` is 0 when it is not running or did not leave its id."""
+    """An entry in the list of queue managers. `process` is 0 when it is not running or its id is unknown."""
 
     name: str
     path: Path
@@ -148,7 +148,7 @@ class QueueManagerEntry:
 
 
 class InstanceLock:
-    """Held by the one process that runs a queue manager, until `release` or its end, whatever ends it."""
+    """Held by the one process that runs a queue manager, until `release` or the end of the process."""
 
     def __init__(self, directory: QueueManagerDirectory) -> None:
         """Raises QueueManagerNotFoundError and QueueManagerRunningError."""
@@ -170,7 +170,7 @@ class InstanceLock:
         self._write_process_id()
 
     def _write_process_id(self) -> None:
-        """Over the old one, which needs no space. On a full disk a file that never had one stays empty."""
+        """Overwrite the old id, which needs no space. On a full disk a new file stays empty."""
         process = f"{os.getpid()}\n".encode()
         try:
             os.pwrite(self._descriptor, process, 0)
@@ -180,7 +180,7 @@ class InstanceLock:
                 raise
 
     def _is_at(self, path: Path) -> bool:
-        """Whether the file that is locked is still the one that others would lock."""
+        """Return True when the locked file is still the one that other processes would lock."""
         try:
             there = os.stat(path)
         except FileNotFoundError:
@@ -188,7 +188,7 @@ class InstanceLock:
         return os.path.samestat(there, os.fstat(self._descriptor))
 
     def release(self) -> None:
-        """Let others run it. Releasing again does nothing. The file stays: removing it would let two in."""
+        """Release the lock; again does nothing. The file stays: removing it would let two processes lock it."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -201,10 +201,10 @@ class InstanceLock:
 
 
 class ReadingLock:
-    """Keeps a queue manager from being started while somebody reads its files. Writes nothing itself."""
+    """Keeps a queue manager from being started while its files are read. Writes nothing."""
 
     def __init__(self, directory: QueueManagerDirectory) -> None:
-        """Raises QueueManagerRunningError. One that has never been started has nothing to lock."""
+        """Raises QueueManagerRunningError. A queue manager that was never started has nothing to lock."""
         try:
             self._descriptor = os.open(directory.lock, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -232,9 +232,9 @@ class ReadingLock:
 
 
 def create_queue_manager(root: Path, name: str, ini: QueueManagerIni) -> QueueManagerDirectory:
-    """Make a queue manager's tree: after a crash it is there as a whole or not at all.
+    """Create a queue manager's tree: after a crash it exists as a whole or not at all.
 
-    Raises MQError for a name that is none, QueueManagerExistsError, and OSError.
+    Raises MQError for an invalid name, QueueManagerExistsError, and OSError.
     """
     directory = _valid_directory(root, name)
     with _exclusive_change(root):
@@ -258,7 +258,7 @@ def create_queue_manager(root: Path, name: str, ini: QueueManagerIni) -> QueueMa
 def remove_queue_manager(root: Path, name: str) -> None:
     """Remove a queue manager's tree. A log that qm.ini places elsewhere is not touched.
 
-    Raises MQError for a name that is none, QueueManagerNotFoundError, QueueManagerRunningError, and OSError.
+    Raises MQError for an invalid name, QueueManagerNotFoundError, QueueManagerRunningError, and OSError.
     """
     directory = _valid_directory(root, name)
     if not directory.path.is_dir():
@@ -271,7 +271,7 @@ def remove_queue_manager(root: Path, name: str) -> None:
 
 
 def queue_managers(root: Path) -> list[QueueManagerEntry]:
-    """All queue managers below a data root, by name."""
+    """Return all queue managers below a data root, sorted by name."""
     try:
         found = os.listdir(root / "qmgrs")
     except FileNotFoundError:
@@ -288,7 +288,7 @@ def queue_managers(root: Path) -> list[QueueManagerEntry]:
 
 
 def running_process(directory: QueueManagerDirectory) -> tuple[bool, int]:
-    """Whether a queue manager runs, and in which process. Asking takes no lock, so it is never in a start's way."""
+    """Return whether a queue manager runs, and its process. Takes no lock, so that it never delays a start."""
     try:
         descriptor = os.open(directory.lock, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -303,7 +303,7 @@ def running_process(directory: QueueManagerDirectory) -> tuple[bool, int]:
 
 
 def describe_process(process: int) -> str:
-    """A process as people know it: its id, and its program while it can be seen."""
+    """Describe a process for people: its id, and its program if visible."""
     if process <= 0:
         return "another process"
     name = program_name(process)
@@ -311,8 +311,8 @@ def describe_process(process: int) -> str:
 
 
 def program_name(process: int) -> str:
-    """The program that a process runs; empty when that cannot be seen."""
-    # Here, because every command loads this module and few have to describe a process.
+    """Return the program that a process runs; empty when it is not visible."""
+    # Imported here because every command loads this module and few describe a process.
     import psutil
 
     try:
@@ -324,12 +324,12 @@ def program_name(process: int) -> str:
 
 def _valid_directory(root: Path, name: str) -> QueueManagerDirectory:
     if not _NAME.fullmatch(name):
-        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{name!r} is no name: 1 to 48 letters, digits, '.', '/', '_' and '%'.")
+        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{name!r} is not a name: 1 to 48 letters, digits, '.', '/', '_' and '%'.")
     return QueueManagerDirectory(root, name)
 
 
 def _conflict_text(directory: QueueManagerDirectory) -> str:
-    """Where capitals and small letters are the same to the file system, the other's name is not ours."""
+    """Describe the queue manager that has the directory: its name may differ in case only."""
     wanted = directory.path.name
     names = os.listdir(directory.path.parent)
     for other in names:
@@ -340,9 +340,9 @@ def _conflict_text(directory: QueueManagerDirectory) -> str:
 
 @contextmanager
 def _exclusive_change(root: Path) -> Iterator[None]:
-    """One at a time makes or removes queue managers. What an earlier one left unfinished is cleared away first.
+    """Serialize creation and removal of queue managers. Leftovers of an interrupted one are removed first.
 
-    The data root is made if it is not there.
+    The data root is created if it does not exist.
     """
     parent = root / "qmgrs"
     os.makedirs(root, _DIRECTORY_MODE, exist_ok=True)
@@ -358,6 +358,6 @@ def _exclusive_change(root: Path) -> Iterator[None]:
 
 
 def _read_process_id(descriptor: int) -> int:
-    """The process id that the holder of the lock wrote; 0 if there is none, or not yet."""
+    """Return the process id that the holder of the lock wrote; 0 if there is none, or not yet."""
     written = os.pread(descriptor, 20, 0).strip()
     return int(written) if written.isdigit() else 0

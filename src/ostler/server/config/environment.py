@@ -1,4 +1,4 @@
-"""The environment of processes that are started: a queue manager's own, and those of its services.
+"""The environments of the processes of a queue manager and its services.
 
 Variables hold passwords, and the environment of a process can be read for as long as it runs (/proc/PID/environ).
 """
@@ -29,17 +29,17 @@ _SERVICE_PREFIXES: Final = ("LC_", "OSTLER_", "MQ", "AMQ")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable is taken for a password or the like, by its name."""
+    """Return True when a variable's name suggests a password or the like."""
     return name not in _NO_SECRETS and _SECRET.search(name) is not None
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """The same variables but for those that hold passwords and the like."""
+    """Return the variables without those that hold passwords and the like."""
     return {name: value for name, value in environment.items() if not is_secret(name)}
 
 
 def for_service(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of its own environment a queue manager hands to the programs of its services. service.env adds to it."""
+    """Return the variables that a queue manager passes to its services; service.env adds others."""
     return {
         name: value
         for name, value in without_secrets(environment).items()

@@ -1,12 +1,12 @@
-"""Configuration files in MQ's form: stanzas of attributes, with everything else kept as its owner wrote it.
+"""Configuration files in MQ's form: stanzas of attributes. Comments and layout are preserved.
 
     # a comment
     Log:
        LogPrimaryFiles=3     ; another comment
        LogType=CIRCULAR
 
-Names of stanzas and attributes are the same in capitals and small letters. Reading and writing a file without a change
-gives the same bytes; a change touches only its own line.
+Names of stanzas and attributes are not case-sensitive. Reading and writing a file without a change gives the same
+bytes; a change touches only its own line.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _TRAILING_COMMENT: Final = re.compile(r"[ \t]+[#;]")
 _COMMENT: Final = re.compile(r"\s*([#;].*)?")
 _NAME: Final = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _INDENT: Final = "   "
-# No configuration is this long; a file that is, is not one.
+# A longer file is not a configuration file.
 _BYTES_MAX: Final = 1 << 20
 
 
 class ConfigurationError(Exception):
-    """A configuration file that cannot be used: which file and line, what is wrong, and what is allowed."""
+    """A configuration file cannot be used. The text has file and line, the problem, and what is allowed."""
 
     def __init__(self, file: str, line: int, problem: str) -> None:
         super().__init__(f"{file}:{line}: {problem}" if line else f"{file}: {problem}")
@@ -40,7 +40,7 @@ class ConfigurationError(Exception):
 
 
 class IniAttribute:
-    """One attribute as it stands in the file. Lines are counted from 1."""
+    """One attribute in the file. Lines are counted from 1."""
 
     def __init__(self, name: str, value: str, line: int) -> None:
         self.name = name
@@ -66,7 +66,7 @@ class Stanza:
 
 
 class IniFile:
-    """The lines of a file and what they mean. `name` is how messages call the file."""
+    """The lines of a file and the stanzas parsed from them. `name` is the file's name in messages."""
 
     def __init__(self, text: str, name: str = "qm.ini") -> None:
         self.name = name
@@ -91,7 +91,7 @@ class IniFile:
             raise ConfigurationError(str(path), line, f"the byte {data[error.start]:#04x} is not UTF-8 text") from None
 
     def write(self, path: Path) -> None:
-        """Replace the file at `path`: after a crash it is the old one or the new one, whole."""
+        """Replace the file at `path` atomically: after a crash it is the old or the new one."""
         try:
             write_atomically(path, self.text().encode())
         except OSError as error:
@@ -101,7 +101,7 @@ class IniFile:
         return "\n".join(self._lines)
 
     def stanza(self, name: str) -> Stanza | None:
-        """The first stanza of that name."""
+        """Return the first stanza of a name."""
         wanted = name.lower()
         for stanza in self.stanzas:
             if stanza.name.lower() == wanted:
@@ -109,13 +109,13 @@ class IniFile:
         return None
 
     def get(self, stanza: str, attribute: str) -> str | None:
-        """The value, or None where the file says nothing."""
+        """Return the value, or None when it is not in the file."""
         found = self.stanza(stanza)
         entry = found.find(attribute) if found else None
         return entry.value if entry else None
 
     def set_value(self, stanza: str, attribute: str, value: str) -> None:
-        """Change or add one attribute, and the stanza if there is none."""
+        """Change or add one attribute, and add the stanza if there is none."""
         _check_writable(stanza, attribute, value)
         found = self.stanza(stanza)
         if found is None:
@@ -134,7 +134,7 @@ class IniFile:
         self._parse()
 
     def delete_value(self, stanza: str, attribute: str) -> bool:
-        """Take one attribute out; whether it was there. The stanza stays."""
+        """Remove one attribute; return True if it existed. The stanza stays."""
         found = self.stanza(stanza)
         entry = found.find(attribute) if found else None
         if entry is None:
@@ -165,14 +165,14 @@ class IniFile:
                 problem = f'"{shown}" is neither a stanza ("Name:") nor an attribute ("Name=value") nor a comment ("#")'
                 raise ConfigurationError(self.name, number, problem)
             if not self.stanzas:
-                raise ConfigurationError(self.name, number, f'{attribute[2]} stands before the first stanza ("Name:")')
+                raise ConfigurationError(self.name, number, f'{attribute[2]} comes before the first stanza ("Name:")')
             self.stanzas[-1].attributes.append(IniAttribute(attribute[2], _split_comment(attribute[3])[0], number))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file beside the old one, force it, and put it in the old one's place."""
+    """Write a new file beside the old one, force it, and rename it over the old one."""
     temporary = path.with_name(f"{path.name}+new")
-    # What an interrupted write, or somebody else, left there is not written into: it may be a link, or open to others.
+    # A leftover of that name is not written into: it may be a link, or readable by others.
     temporary.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o600)
@@ -199,7 +199,7 @@ def force_directory(path: Path) -> None:
 
 
 def _split_comment(rest: str) -> tuple[str, str]:
-    """What follows "Name=": the value, and the blanks and comment after it."""
+    """Split the text after "Name=" into the value and the blanks and comment after it."""
     if rest.startswith(("#", ";")):
         return "", rest
     comment = _TRAILING_COMMENT.search(rest)
@@ -208,7 +208,7 @@ def _split_comment(rest: str) -> tuple[str, str]:
 
 
 def _check_writable(stanza: str, attribute: str, value: str) -> None:
-    """What could not be read back as it was given is not written."""
+    """Raise ValueError for a name or value that would not be read back as it was given."""
     for name in (stanza, attribute):
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is not a name: letters, digits and '_', a letter first")

@@ -1,7 +1,7 @@
 """`run/process.json`: which process runs a queue manager, and how the last one ended.
 
-The instance lock says whether somebody runs it; the file only says more about that one. A file that speaks of a run
-that nobody holds the lock of any more tells of a process that did not get as far as its end.
+The instance lock decides whether a queue manager runs; the file only adds details. A file that describes a run whose
+lock is free belongs to a process that did not end properly.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BYTES_MAX: Final = 65_536
 
 
 class ManagerState(StrEnum):
-    """The states of a queue manager, in the words that MQ's dspmq has for them."""
+    """The states of a queue manager, as dspmq displays them."""
 
     STARTING = "Starting"
     RUNNING = "Running"
@@ -39,38 +39,38 @@ _ENDED: Final = (ManagerState.ENDED_NORMALLY, ManagerState.ENDED_IMMEDIATELY, Ma
 
 @dataclass(frozen=True)
 class ProcessRecord:
-    """What the file says."""
+    """The contents of the file."""
 
     pid: int
     started: str
     version: str
     flavour: str
     state: str
-    is_embedded: bool = False  # a program runs it beside its own work
+    is_embedded: bool = False  # it runs inside an application
 
 
 def run_directory(directory: QueueManagerDirectory) -> Path:
-    """The directory of what belongs to a running queue manager; made when it is not there."""
+    """Return the directory for files of a running queue manager; created if needed."""
     path = directory.path / "run"
     path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
 def write_record(directory: QueueManagerDirectory, record: ProcessRecord) -> None:
-    """Raises OSError when not even the file that is there can be written."""
+    """Write the file. Raises OSError when not even the existing file can be overwritten."""
     path = run_directory(directory) / _NAME
     data = json.dumps(asdict(record)).encode()
     try:
         write_atomically(path, data)
     except OSError:
-        # A full disk has no space for a second file. Who reads half of this one goes by the instance lock alone.
+        # A full disk has no space for a second file. A reader that finds half of this one uses the instance lock alone.
         with open(path, "r+b", buffering=0) as file:
             file.write(data)
             file.truncate(len(data))
 
 
 def read_record(directory: QueueManagerDirectory) -> ProcessRecord | None:
-    """What the file says; None when there is none, or nothing that can be understood."""
+    """Read the file; None when it is missing or cannot be parsed."""
     try:
         with open(directory.path / "run" / _NAME, "rb") as file:
             found = json.loads(file.read(_BYTES_MAX))
@@ -87,12 +87,12 @@ def read_record(directory: QueueManagerDirectory) -> ProcessRecord | None:
 
 
 def state_of(directory: QueueManagerDirectory) -> ManagerState:
-    """How a queue manager is, seen from outside. Takes no lock and asks nobody."""
+    """Return the state of a queue manager as seen from another process. Takes no lock and sends no request."""
     is_running, pid = running_process(directory)
     record = read_record(directory)
     if is_running:
         if record is None or record.pid != pid:
-            # Embedded in a program, or the process has just begun.
+            # Embedded in an application, or the process has just started.
             return ManagerState.RUNNING if pid else ManagerState.STARTING
         known = _state(record.state)
         return ManagerState.RUNNING if known in _ENDED else known

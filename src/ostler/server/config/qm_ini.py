@@ -1,8 +1,8 @@
 """A queue manager's own configuration, `qm.ini`, with MQ's stanzas, names, ranges and defaults.
 
-What the file does not say has MQ's default. A value out of its range, or a word that is not one of those allowed, is
-refused with the line and what is allowed. Attributes and stanzas that are not known here are kept and reported, not
-refused: the file may come from another queue manager.
+Missing attributes have MQ's defaults. A value out of range, or a word that is not allowed, is an error that names the
+line and the allowed values. Unknown attributes and stanzas are kept and reported, not refused: the file may come from
+another queue manager.
 """
 
 from __future__ import annotations
@@ -68,29 +68,29 @@ class LogSection:
         return self.file_pages * PAGE_BYTES
 
     def buffer_bytes(self) -> int:
-        """The buffer that 0 pages leave to the queue manager has a size, too."""
+        """Return the size of the log buffer; 0 pages mean the queue manager's default."""
         return (self.buffer_pages or _BUFFER_PAGES_DEFAULT) * PAGE_BYTES
 
 
 @dataclass(frozen=True)
 class TuningSection:
-    """Sizes of a queue's buffers for non-persistent and for persistent messages, and what else is tuned."""
+    """The TuningParameters stanza: sizes of queue buffers, limits of the topic tree."""
 
     queue_buffer_bytes: int = 131_072
     persistent_queue_buffer_bytes: int = 262_144
     implicit_syncpoint_openers_min: int | None = 2
     topic_nodes_kept: int = 100_000
-    """Nodes of the topic tree beyond which those that nobody needs go at once, and not after TREELIFE."""
+    """Nodes of the topic tree beyond which unused ones are removed at once, not after TREELIFE."""
     topic_nodes_max: int | None = None
-    """Nodes that there may be at all; None: as many as are needed."""
+    """The limit of nodes in the topic tree; None: no limit."""
 
 
 @dataclass(frozen=True)
 class ChannelsSection:
-    """How many channels there may be, and who takes over whose connection.
+    """The Channels stanza: limits of channels, and AdoptNewMCA.
 
-    Two defaults are not those of MQ for Linux, 100 and NO. Here channels are cheap, as on MQ's appliance, whose default
-    this limit is; and a channel heals by itself when its partner knows of a cut that this queue manager does not.
+    Two defaults differ from MQ for Linux, which has MaxChannels 100 and AdoptNewMCA NO. Channels are cheap here, as on
+    the MQ Appliance, whose limit is used; and adopting lets a channel recover when only its partner noticed a cut.
     """
 
     channels_max: int = _MANY
@@ -102,9 +102,9 @@ class ChannelsSection:
     adopt_new_mca_timeout_seconds: int = 60
     adopt_new_mca_check: tuple[str, ...] = ("NAME", "ADDRESS", "QM")
     chlauth_early_adopt: bool = True
-    """Whether passwords are checked before channel authentication. MQ writes this into every new file."""
+    """Passwords are checked before channel authentication. MQ writes this into every new file."""
     ignores_exits: bool = False
-    """Whether channels run although their exits do not: IgnoreExits, which MQ has not."""
+    """Channels run although their exits do not (IgnoreExits, not in MQ)."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +114,12 @@ class SecuritySection:
     password_source: PasswordSource = PasswordSource.FILE
     pam_service: str = "ostler"
     takes_any_entity: bool = False
-    """Whether users and groups that nobody knows may have authorities: SecurityPolicy=UserExternal, as in MQ."""
+    """Users and groups need not exist to have authorities: SecurityPolicy=UserExternal, as in MQ."""
 
 
 @dataclass(frozen=True)
 class QueueManagerSettings:
-    """All that `qm.ini` decides. `notices` are sentences about attributes that are not known and have no effect."""
+    """The settings in `qm.ini`. `notices` are messages about unknown attributes, which have no effect."""
 
     log: LogSection = LogSection()
     tuning: TuningSection = TuningSection()
@@ -130,7 +130,7 @@ class QueueManagerSettings:
 
 @dataclass(frozen=True)
 class Rule:
-    """What values an attribute may have: a number, or words, or any text. `several`: words joined by commas."""
+    """The values an attribute may have: a number, or words, or any text. `several`: words joined by commas."""
 
     stanza: str
     name: str
@@ -150,7 +150,7 @@ class Rule:
         return f"{joined}, or several of them joined by commas" if self.several else joined
 
     def canonical(self, value: str) -> str | None:
-        """The value as it is written in this program, or None for one that is not allowed."""
+        """Return the value in its canonical spelling, or None if it is not allowed."""
         if self.any_text:
             return value
         if self.several:
@@ -238,7 +238,7 @@ _STANZAS: Final = frozenset(rule.stanza.lower() for rule in RULES)
 
 @dataclass
 class _Values:
-    """The checked values of one stanza, by attribute name in small letters."""
+    """The valid values of one stanza, by attribute name in lower case."""
 
     found: dict[str, str] = field(default_factory=dict)
 
@@ -261,7 +261,7 @@ class _Values:
 
 
 class QueueManagerIni:
-    """The file and its meaning. It is checked when it is read and before any change is taken."""
+    """The file and its settings. It is validated when it is read and before any change."""
 
     def __init__(self, text: str, name: str = "qm.ini") -> None:
         self._file = IniFile(text, name)
@@ -279,11 +279,11 @@ class QueueManagerIni:
         return self._file.text()
 
     def get(self, stanza: str, attribute: str) -> str | None:
-        """What the file says, or None: the default is then in `settings`."""
+        """Return the value in the file, or None; `settings` then has the default."""
         return self._file.get(stanza, attribute)
 
     def set_value(self, stanza: str, attribute: str, value: str) -> None:
-        """Change one attribute. Raises ConfigurationError for a value that is not allowed; nothing is changed then."""
+        """Change one attribute. Raises ConfigurationError, and changes nothing, for a value that is not allowed."""
         changed = IniFile(self._file.text(), self._file.name)
         rule = _BY_NAME.get((stanza.lower(), attribute.lower()))
         try:
@@ -294,7 +294,7 @@ class QueueManagerIni:
         self._file = changed
 
     def delete_value(self, stanza: str, attribute: str) -> bool:
-        """Take one attribute out, so that its default holds; whether it was there."""
+        """Remove one attribute, so that its default applies; return True if it existed."""
         changed = IniFile(self._file.text(), self._file.name)
         if not changed.delete_value(stanza, attribute):
             return False
@@ -304,9 +304,9 @@ class QueueManagerIni:
 
 
 def new_qm_ini(queue_manager: str, log: LogSection) -> QueueManagerIni:
-    """The file of a new queue manager: its log as it was asked for; all else as MQ has it by default.
+    """Return the file of a new queue manager with a log section; all else has MQ's defaults.
 
-    Raises ConfigurationError for a log that is not allowed.
+    Raises ConfigurationError for values that are not allowed.
     """
     lines = [
         f"# The configuration of queue manager {queue_manager}.",
@@ -340,7 +340,7 @@ def _settings(file: IniFile) -> QueueManagerSettings:
         if name not in _STANZAS:
             continue
         if name in lines:
-            problem = f"{stanza.name} is here for the second time; it began in line {lines[name]}"
+            problem = f"{stanza.name} is in the file twice; the first is in line {lines[name]}"
             raise ConfigurationError(file.name, stanza.line, problem)
         lines[name] = stanza.line
         for attribute in stanza.attributes:
@@ -361,7 +361,7 @@ def _add_value(file: IniFile, stanza: str, attribute: IniAttribute, values: _Val
         notices.append(f"{file.name}:{attribute.line}: {_unknown_text(stanza, attribute.name)}")
         return
     if rule.name.lower() in values.found:
-        raise ConfigurationError(file.name, attribute.line, f"{rule.name} is here for the second time in {stanza}")
+        raise ConfigurationError(file.name, attribute.line, f"{rule.name} is in stanza {stanza} twice")
     value = rule.canonical(attribute.value)
     too_few = rule.name == "LogBufferPages" and value is not None and 0 < int(value) < 18
     if value is None or too_few:
@@ -376,7 +376,7 @@ def _unknown_text(stanza: str, name: str) -> str:
     close = difflib.get_close_matches(name.lower(), [other.lower() for other in known], 1)
     meant = next((other for other in known if close and other.lower() == close[0]), "")
     hint = f"; was {meant} meant?" if meant else ""
-    return f"{name} is not known in {stanza} and has no effect{hint}"
+    return f"{name} is unknown in {stanza} and has no effect{hint}"
 
 
 def _check_total(file: IniFile, values: _Values) -> None:
