@@ -24,5 +24,5 @@ def test_what_is_named_is_there() -> None:
 
 
 def test_no_test_of_security_is_left_out() -> None:
-    tests = {*(ROOT / "tests" / "security").glob("test_*.py"), *(ROOT / "tests" / "server").glob("test_ways_*.py")}
+    tests = {*(ROOT / "tests/security").glob("test_*.py"), *(ROOT / "tests/server/security").glob("test_*.py")}
     assert tests - named() == set()

@@ -1,4 +1,4 @@
-"""Ways in with a certificate that is not the one that a rule is for, over real TLS."""
+"""Access with a certificate that a channel authentication rule is not for, over real TLS."""
 
 from __future__ import annotations
 

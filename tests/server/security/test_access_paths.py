@@ -1,4 +1,4 @@
-"""Ways in that must stay closed: each test is somebody who tries one, over real sockets and frame by frame."""
+"""Access paths that must stay closed: each test is a peer that tries one, over real sockets and frame by frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to a queue for somebody who is let in and was not given that queue: round about, by reports and by replies."""
+"""Access paths to a queue for a connected user without authority to it: aliases, reports and replies."""
 
 from __future__ import annotations
 

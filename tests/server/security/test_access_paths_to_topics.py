@@ -1,4 +1,4 @@
-"""Ways to publications and subscriptions for somebody who is let in and was not given that topic."""
+"""Access paths to publications and subscriptions for a connected user without authority to the topic."""
 
 from __future__ import annotations
 
