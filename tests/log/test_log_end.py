@@ -113,11 +113,11 @@ def test_all_that_was_noted_must_read_back_and_all_behind_may_be_torn(log_life, 
     life = log_life(SimulatedDisk(), settings)
     life.commit(b"first")
     noted = life.commit(b"second" * 30)
-    assert life.writer.end_is_to_note()
+    assert life.writer.has_new_end()
     life.writer.note_end()
-    assert life.writer.end_is_to_note()  # the other copy is behind
+    assert life.writer.has_new_end()  # the other copy is behind
     life.writer.note_end()
-    assert not life.writer.end_is_to_note()
+    assert not life.writer.has_new_end()
     start = life.log.durable_lsn() + 4095 & ~4095 if settings.pages_are_final() else noted + 7 & ~7
     end = life.commit(b"third" * 30)
     for lsn in range(0, noted, 7):

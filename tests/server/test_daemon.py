@@ -170,7 +170,7 @@ def test_a_quiesce_goes_on_when_the_last_application_leaves(directory: QueueMana
 
 def test_ways_to_end_are_checked(directory: QueueManagerDirectory) -> None:
     life = Life(directory)
-    with pytest.raises(ValueError, match="no way to end"):
+    with pytest.raises(ValueError, match="not a mode of ending"):
         life.end("gently")
     life.end(IMMEDIATE)
     life.join()

@@ -66,7 +66,7 @@ def test_in_a_thread_it_tells_how_it_ended(place: str) -> None:
     assert application.wait(60)
     assert not application.is_alive
     assert application.status == 7
-    assert heard == ["AMQ8026I: TrustedApplication trusted_one:seven ended with status 7."]
+    assert heard == ["AMQ8026I: Application trusted_one:seven ended with status 7."]
 
 
 def test_a_failure_is_told(place: str) -> None:
@@ -74,7 +74,7 @@ def test_a_failure_is_told(place: str) -> None:
     application = TrustedApplication("trusted_one:fail", [place])
     application.start(heard.append)
     assert application.wait(60)
-    assert heard[0].startswith("AMQ8026E: TrustedApplication trusted_one:fail failed: ")
+    assert heard[0].startswith("AMQ8026E: Application trusted_one:fail failed: ")
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ class WorldLives:
         """What the log writer and the thread that notes the log's end do when nobody waits."""
         while self.log.writer.allocate_ahead():
             pass
-        if self.log.writer.end_is_to_note():
+        if self.log.writer.has_new_end():
             self.log.writer.note_end()
 
     def make_room(self) -> None:

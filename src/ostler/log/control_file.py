@@ -3,12 +3,12 @@
     page 0, 1   the state; written in turn, every time with a higher sequence number, and forced
     page 2, 3   notes of the end: how far the log was durable at that moment; written in turn, too
 
-A torn write spoils only the older of two pages. The state belongs to whoever writes the log. Notes belong to one
-other thread, which writes them now and then without keeping anybody from writing the log: they share no bytes with the
-state and no lock. A note may be behind what is durable and is never ahead of it.
+A torn write spoils only the older of two pages. The state belongs to the writer of the log. Notes belong to another
+thread, which writes them periodically without delaying the writer: they share neither bytes nor a lock with the state.
+A note may be behind the durable end and is never ahead of it.
 
 Format 1 had neither notes nor the number of the last checkpoint. A log of that format gets them when its next life
-begins: the notes first, so that a state of format 2 never stands beside none.
+begins: the notes first, so that there is never a state of format 2 without notes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONTROL_MAGIC: Final = b"OSTLERLC"
 NOTE_MAGIC: Final = b"OSTLERLN"
 CONTROL_VERSION: Final = 2
 NOTES_PAGE: Final = 2
-# The prefix stays as it is in every format version, so that an older release can say "newer" and not "damaged".
+# The prefix is the same in every format version, so that an older release reports "newer" and not "damaged".
 _PREFIX: Final = struct.Struct("<8sIII4x")
 _BODY_1: Final = struct.Struct("<16sIIIIHHHxxIIqqqqqqq")
 _BODY: Final = struct.Struct("<16sIIIIHHHxxIIqqqqqqqqq")
@@ -40,7 +40,7 @@ _INTEGRITIES: Final = [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.DOUBLE_WRITE,
 
 
 class ControlState:
-    """What the control file holds."""
+    """The state in the control file."""
 
     def __init__(self, identity: bytes, settings: LogSettings) -> None:
         self.identity: bytes = identity
@@ -53,18 +53,18 @@ class ControlState:
         self.restart_lsn: int = 0
         self.checkpoint_lsn: int = 0
         self.durable_lsn: int = 0
-        """Known to be durable when this was written: the log must reach at least to here."""
+        """Durable when this was written: the log must reach at least to here."""
         self.media_lsn: int = 0
         self.oldest_extent: int = 0
-        """Extents before this one are needed by nobody and may be gone."""
+        """Extents before this one are not needed and may have been removed."""
         self.archived_extent: int = -1
         """Extents up to this one were reported as archived."""
         self.last_extent: int = -1
-        """All extents from the oldest needed one to here are there, whole. -1: nobody has noted it yet."""
+        """All extents from the oldest needed one to here exist and are complete. -1: not noted yet."""
         self.checkpoint_number: int = 0
-        """The last complete checkpoint. The queue manager's files must have got at least as far."""
+        """The last complete checkpoint. The queue manager's files must be at least that new."""
         self.version: int = CONTROL_VERSION
-        """The format that it was read in; it is written in the newest."""
+        """The format that it was read in; it is written in the newest format."""
 
 
 def encode_slot(state: ControlState) -> bytes:
@@ -98,8 +98,8 @@ def _page(magic: bytes, body: bytes) -> bytes:
     return page + bytes(PAGE_BYTES - len(page))
 
 
-def _checked_body(page: bytes, wanted: bytes) -> tuple[int, bytes]:
-    """Version and body of a page; version 0 when it is torn, damaged or was never written. Raises LogNewer."""
+def _verified_body(page: bytes, wanted: bytes) -> tuple[int, bytes]:
+    """Return version and body of a page; version 0 when it is torn, damaged or was never written. Raises LogNewer."""
     if len(page) < PAGE_BYTES:
         return 0, b""
     magic, version, length, checksum = _PREFIX.unpack_from(page, 0)
@@ -112,8 +112,8 @@ def _checked_body(page: bytes, wanted: bytes) -> tuple[int, bytes]:
 
 
 def decode_slot(page: bytes) -> ControlState | None:
-    """None when the slot is torn, damaged or was never written; LogNewer when a newer release wrote it."""
-    version, body = _checked_body(page, CONTROL_MAGIC)
+    """Return the state, or None when the slot is torn, damaged or was never written. Raises LogNewer."""
+    version, body = _verified_body(page, CONTROL_MAGIC)
     layout = _BODY_1 if version == 1 else _BODY
     if version == 0 or len(body) != layout.size:
         return None
@@ -139,7 +139,7 @@ def decode_slot(page: bytes) -> ControlState | None:
 
 
 class EndNote:
-    """How far the log was durable at one moment."""
+    """The durable LSN of the log at one moment."""
 
     def __init__(self, sequence: i64, durable_lsn: i64) -> None:
         self.sequence: Final[i64] = sequence
@@ -151,8 +151,8 @@ def encode_note(identity: bytes, note: EndNote) -> bytes:
 
 
 def decode_note(page: bytes, identity: bytes) -> EndNote | None:
-    """None when the page is torn, damaged, was never written or is another log's. Raises LogNewer."""
-    version, body = _checked_body(page, NOTE_MAGIC)
+    """Return the note, or None when the page is torn, damaged, unwritten or another log's. Raises LogNewer."""
+    version, body = _verified_body(page, NOTE_MAGIC)
     if version == 0 or len(body) != _NOTE.size:
         return None
     fields = _NOTE.unpack(body)
@@ -160,7 +160,7 @@ def decode_note(page: bytes, identity: bytes) -> EndNote | None:
 
 
 class EndNotes:
-    """Writes the notes of the end. One thread at a time calls in here; it need not be the one that writes the log."""
+    """Writes the notes of the end. For one thread at a time, which need not be the writer of the log."""
 
     def __init__(self, file: File, identity: bytes, sequence: int) -> None:
         self._file = file
@@ -171,7 +171,7 @@ class EndNotes:
         """The LSN in the newest note; -1 before the first of this life."""
 
     def write(self, durable_lsn: i64) -> None:
-        """Note that the log is durable up to here. Durable on return. Raises LogSpace and DiskFailed."""
+        """Note that the log is durable up to an LSN. Durable on return. Raises LogSpace and DiskFailed."""
         note = EndNote(self._sequence + 1, durable_lsn)
         page = NOTES_PAGE + note.sequence % 2
         try:
@@ -183,7 +183,7 @@ class EndNotes:
         self._before_last, self.last = self.last, durable_lsn
 
     def is_due(self, durable_lsn: i64) -> bool:
-        """Whether one of the two copies does not say yet that the log is durable up to here."""
+        """Return True while one of the two copies has an older durable LSN than this."""
         return self.last < durable_lsn or self._before_last < durable_lsn
 
 
@@ -196,7 +196,7 @@ class ControlFile:
         self._note_sequence = note_sequence
 
     def begin_notes(self) -> EndNotes:
-        """The notes for a life that begins now, both copies written: the log is durable as far as `state` says."""
+        """Write both copies for a life that begins now, with the durable LSN in `state`, and return the notes."""
         notes = EndNotes(self._file, self.state.identity, self._note_sequence)
         notes.write(self.state.durable_lsn)
         notes.write(self.state.durable_lsn)
@@ -208,7 +208,7 @@ class ControlFile:
         try:
             self._file.write_at(self.state.sequence % 2 * PAGE_BYTES, [encode_slot(self.state)])
         except DiskFull:
-            # The next try must go to the same slot: the other one is the good one.
+            # The next try must go to the same slot: the other one is valid.
             self.state.sequence -= 1
             raise LogSpace("The disk is full: the log's control file cannot be written.") from None
         self._file.force()
@@ -221,7 +221,7 @@ class ControlFile:
 
 
 def create_control_file(disk: Disk, directory: str, state: ControlState) -> None:
-    """Write both slots of a new control file; with its name forced the log exists."""
+    """Write both slots of a new control file. The log exists when its directory is forced."""
     file = disk.open(f"{directory}/{CONTROL_NAME}.new", True)
     control = ControlFile(file, state)
     control.write()
@@ -233,7 +233,7 @@ def create_control_file(disk: Disk, directory: str, state: ControlState) -> None
 
 
 def open_control_file(disk: Disk, directory: str) -> ControlFile:
-    """The control file with the newer of its good slots. The state's durable LSN is the furthest of state and notes."""
+    """Open the control file with the newer valid slot. The durable LSN is the highest of state and notes."""
     path = f"{directory}/{CONTROL_NAME}"
     if not disk.exists(path):
         raise LogRefused(f"There is no log in {directory}: {CONTROL_NAME} is not there.")
@@ -258,7 +258,7 @@ def open_control_file(disk: Disk, directory: str) -> ControlFile:
 
 
 def read_notes(file: File, identity: bytes) -> list[EndNote]:
-    """The notes of the log's end that read back: two, or one when the other is torn or damaged."""
+    """Return the valid notes of the log's end: two, or one when the other is torn or damaged."""
     found: list[EndNote] = []
     for page in (NOTES_PAGE, NOTES_PAGE + 1):
         note = decode_note(file.read_at(page * PAGE_BYTES, PAGE_BYTES), identity)

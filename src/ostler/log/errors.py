@@ -1,18 +1,18 @@
-"""What the recovery log says when it cannot go on."""
+"""The errors of the recovery log."""
 
 from __future__ import annotations
 
 
 class LogError(Exception):
-    """The base of all that the recovery log raises of its own."""
+    """The base class of the recovery log's errors."""
 
 
 class LogRefused(LogError):
-    """The log is not opened or made: wrong settings, a newer format, none there or one there already."""
+    """The log cannot be opened or created: wrong settings, a newer format, a missing log, or one that exists."""
 
 
 class LogNewer(LogRefused):
-    """A newer release wrote this; both format numbers are in the words."""
+    """A newer release wrote the file; the text has both format numbers."""
 
     def __init__(self, what: str, version: int, version_max: int) -> None:
         super().__init__(
@@ -26,7 +26,7 @@ class LogSpace(LogError):
 
 
 class LogDamaged(LogError):
-    """What was on stable storage is not there any more. Nothing was changed.
+    """Data that was on stable storage is missing or damaged. Nothing was changed.
 
     `file` is the path on the log's disk and `offset` the byte in that file where reading stopped.
     """

@@ -1,7 +1,7 @@
-"""The extent files: made, written, forced, used again, removed.
+"""The extent files: created, written, forced, reused, removed.
 
-An extent gets its name only when it is whole on stable storage: full size, zeros written (a hole or an unwritten
-extent of the file system would make every force slower), header page forced. So a named extent that is not whole is
+An extent gets its name only when it is complete on stable storage: full size, zeros written (a hole or an unwritten
+extent of the file system would make every force slower), header page forced. So a named extent that is incomplete is
 damage, never an interrupted creation.
 
 All of this belongs to the writer thread.
@@ -20,20 +20,20 @@ from ostler.log.stream_format import (
     extent_header,
     extent_name,
     extent_number,
-    what_is_wrong_with_extent,
+    extent_problem,
 )
 from ostler.model.disk import DescriptorsExhausted, Disk, DiskFull, File
 
 PREPARED_NAME: Final = "NEXT.TMP"
-# Extents that are not there yet count as room only while the disk has this much and more: on a disk that is nearly
-# full somebody else, such as queue files, takes the space first.
+# Extents that do not exist yet count as room only while the disk has this much free space: on a disk that is nearly
+# full, queue files or other programs may take the space first.
 CERTAIN_FREE_BYTES: Final = 128 << 20
-# One write of zeros: short enough that a waiting batch does not notice.
+# One write of zeros: short enough not to delay a waiting batch.
 SLICE_BYTES: Final = 1 << 20
 
 
 class ExtentStore:
-    """The files from extent `first` to `last`, and spare ones that may become the next."""
+    """The extents from `first` to `last`, and spare ones that may become the next."""
 
     def __init__(self, disk: Disk, directory: str, shape: StreamShape) -> None:
         self._disk = disk
@@ -44,7 +44,7 @@ class ExtentStore:
         self.last: int = -1
         """All extents from `first` to here are on disk and ready to be written."""
         self.spare: list[int] = []
-        """Extents on disk that nobody needs, to be used again or removed."""
+        """Extents on disk that are not needed, to be reused or removed."""
         self._kept: int = 0
         """Extents from here up to `first` are not needed but kept."""
         self._files: dict[int, File] = {}
@@ -54,7 +54,7 @@ class ExtentStore:
         self._prepared_bytes: int = 0
         self._free_bytes_when_full: int = -1
         self._is_promise_broken: bool = False
-        """The disk said that it had space and did not give it, as with a quota: only what is there counts as room."""
+        """The disk reported free space and refused it, as with a quota: only existing extents count as room."""
         self.created: int = 0
         self.reused: int = 0
 
@@ -103,7 +103,7 @@ class ExtentStore:
         self._touched[extent] = file
 
     def force(self) -> int:
-        """Force every file written since the last call; how many there were."""
+        """Force every file written since the last call; return their number."""
         count = len(self._touched)
         for file in self._touched.values():
             file.force()
@@ -137,19 +137,19 @@ class ExtentStore:
         return self._prepared is not None
 
     def allocatable(self) -> int:
-        """How many more extents the disk seems to have space for, one kept back for others who write to it."""
+        """Return how many more extents the disk has space for, less one kept for other files."""
         free = self._disk.free_bytes()
         if self._free_bytes_when_full >= 0:
-            # What the disk says did not hold last time. Believe it again when it says more.
+            # The reported space was refused last time. Trust it again when it is larger.
             if free < self._free_bytes_when_full + self._shape.file_bytes:
                 return 0
             self._free_bytes_when_full = -1
         return int(max(0, free // self._shape.file_bytes - 1))
 
     def allocatable_for_certain(self) -> int:
-        """As `allocatable`, where the disk has so much more that nobody can have taken the space before it is needed.
+        """As `allocatable`, but only while the disk has so much space that it cannot be used up before it is needed.
 
-        What is appended is counted on being written: an extent that cannot be made then would stop the log for good.
+        Appended records must be writable: an extent that cannot be made then would stop the log for good.
         """
         if self._is_promise_broken or self._disk.free_bytes() < CERTAIN_FREE_BYTES + self._shape.file_bytes:
             return 0
@@ -162,7 +162,7 @@ class ExtentStore:
             self.allocate_step(False)
 
     def allocate_step(self, force_each: bool) -> None:
-        """Go one bounded step towards extent `last + 1`: use a spare one again, or write some zeros."""
+        """Take one bounded step towards extent `last + 1`: reuse a spare one, or write some zeros."""
         try:
             if self.spare:
                 self._reuse(self.spare[0])
@@ -175,7 +175,7 @@ class ExtentStore:
             raise LogSpace(f"The disk is full: no space for log extent {self.path(self.last + 1)}.") from None
 
     def _reuse(self, spare: int) -> None:
-        # The header first: until the new name is durable the file has a name that nobody looks at.
+        # The header first: until the new name is durable, the old name is not read.
         extent = self.last + 1
         file = self._file(spare)
         file.write_at(0, [extent_header(self._shape, extent)])
@@ -217,10 +217,10 @@ class ExtentStore:
             self._prepared = None
             self._disk.remove(f"{self._directory}/{PREPARED_NAME}")
 
-    # -- extents nobody needs
+    # -- extents that are not needed
 
     def release(self, oldest_needed: int, reusable_before: int) -> None:
-        """Extents before `oldest_needed` are not needed; those before `reusable_before` may be used again."""
+        """Release extents before `oldest_needed`; those before `reusable_before` may be reused."""
         for extent in range(self._kept, reusable_before):
             if self._disk.exists(self.path(extent)):
                 self.spare.append(extent)
@@ -228,7 +228,7 @@ class ExtentStore:
         self.first = max(self.first, oldest_needed)
 
     def kept(self) -> list[int]:
-        """Extents on disk that are not needed and must not be used again yet."""
+        """Return extents on disk that are not needed and must not be reused yet."""
         return [extent for extent in numbers_on_disk(self._disk, self._directory) if self._kept <= extent < self.first]
 
     def remove_spare(self) -> None:
@@ -244,19 +244,19 @@ def numbers_on_disk(disk: Disk, directory: str) -> list[int]:
 
 
 def is_whole(disk: Disk, directory: str, shape: StreamShape, extent: int) -> bool:
-    """Whether this extent's file is there, has its full size and the right header."""
+    """Return True when the extent's file exists with its full size and the right header."""
     path = f"{directory}/{extent_name(extent)}"
     if not disk.exists(path):
         return False
     file = disk.open(path, False)
-    wrong = what_is_wrong_with_extent(shape, extent, file.read_at(0, PAGE_BYTES))
+    wrong = extent_problem(shape, extent, file.read_at(0, PAGE_BYTES))
     size = file.size_bytes()
     file.close()
     return not wrong and size == shape.file_bytes
 
 
 def check_extents(disk: Disk, directory: str, shape: StreamShape, first: int, last: int) -> None:
-    """Raise LogDamaged when an extent from `first` on is not whole, or one up to `last` is missing.
+    """Raise LogDamaged when an extent from `first` on is incomplete, or one up to `last` is missing.
 
     All extents up to `last` are known to have been there. Any further one that has a name was whole when it got it.
     """
@@ -269,7 +269,7 @@ def check_extents(disk: Disk, directory: str, shape: StreamShape, first: int, la
             continue
         file = disk.open(path, False)
         size = file.size_bytes()
-        wrong = what_is_wrong_with_extent(shape, extent, file.read_at(0, PAGE_BYTES)) if extent <= last else ""
+        wrong = extent_problem(shape, extent, file.read_at(0, PAGE_BYTES)) if extent <= last else ""
         file.close()
         if size < shape.file_bytes:
             raise LogDamaged(path, size, f"the file ends here; it was made with {shape.file_bytes} bytes")

@@ -1,17 +1,17 @@
-"""Where the log ends: a torn last write, or damage?
+"""The end of the log: it tells a torn last write from damage.
 
-Reading stops at the first position without a valid block. Two cases, told apart by what the log itself says:
+Reading stops at the first position without a valid block. There are two cases:
 
-- A write was under way when the machine stopped. Nobody was told that it is durable. The log ends there, and how many
-  bytes of that write are dropped is told.
-- What was durable is not there any more. Every block names the LSN that was durable when it was written, and so do the
-  control file and its notes; when one of them lies behind the stop, durable records are lost, and the log is refused.
+- A write was incomplete when the machine stopped, and was not acknowledged as durable. The log ends there, and the
+  number of dropped bytes is reported.
+- Durable records are missing. Every block names the LSN that was durable when it was written, and so do the control
+  file and its notes; when one of them is behind the stop, durable records are lost, and the log is refused.
 
-So what was forced after the last note, and with no block behind it, cannot be told from a torn write when it is
-spoiled; and when it is wiped to zeros, not from what was never written.
+A block that was forced after the last note, with no block behind it, cannot be distinguished from a torn write when it
+is damaged, nor from space that was never written when it is wiped to zeros.
 
-Left-overs of earlier lives cannot mislead: what a life found durable ends before the position where the next life
-began to write, and no stop is before that unless there is damage.
+Leftovers of earlier lives do no harm: all that a life found durable ends before the position where the next life began
+to write, and no stop is before that unless there is damage.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from ostler.model.disk import Disk, File
 
 # Every byte of this much is searched behind the stop: more than the buffer and the longest message, so that the batch
 # after a damaged one is found. Of extents further on only the first block is looked at: one that the stream has
-# reached begins with a block. So a large log does not make a long restart.
+# reached begins with a block. So a large log does not make restart slow.
 SEARCH_BYTES: Final = 128 << 20
 
 
-class EndJudge:
-    """Looks at all that lies behind the position where reading stopped."""
+class LogEndExaminer:
+    """Searches for blocks behind the position where reading stopped."""
 
     def __init__(self, disk: Disk, active: str, shape: StreamShape, control: ControlState) -> None:
         self._disk = disk
@@ -51,11 +51,11 @@ class EndJudge:
         self._control = control
         self._stop: i64 = 0
         self._furthest: i64 = 0
-        # Most of what lies behind the end was never written. Comparing finds that out many times faster than searching.
+        # Most of the space behind the end was never written. Comparing with zeros is many times faster than searching.
         self._zeros: bytes = b""
 
     def dropped_bytes(self, cursor: BlockCursor) -> int:
-        """Bytes of unfinished writes behind the cursor's stop. Raises LogDamaged when it is not the end."""
+        """Return the bytes of incomplete writes behind the cursor's stop. Raises LogDamaged when it is not the end."""
         self._stop = cursor.position
         self._furthest = cursor.position
         if self._control.durable_lsn > self._stop or (cursor.header_is_wrong and not cursor.file_is_missing):
@@ -67,11 +67,11 @@ class EndJudge:
                 self._search_extent(extent, cursor)
         self._zeros = b""
         if self._furthest == self._stop:
-            self._look_at_stop(cursor)
+            self._examine_stop(cursor)
         return int(self._furthest - self._stop)
 
-    def _look_at_stop(self, cursor: BlockCursor) -> None:
-        """Count a block whose header is spoiled in one of its fields: the others show that this life wrote it here.
+    def _examine_stop(self, cursor: BlockCursor) -> None:
+        """Count a block whose header is damaged in one field: the others show that this life wrote it here.
 
         A block left from earlier use of the extent names another position; one of an earlier life another epoch.
         """
@@ -118,10 +118,10 @@ class EndJudge:
         at: i64 = chunk.find(BLOCK_MAGIC)
         while at >= 0:
             if at % 8 == 0 and at + BLOCK_HEADER_BYTES <= len(chunk) and read_i64_le(chunk, at + 24) == start + at:
-                self._weigh(chunk, at, start + at, end, cursor)
+                self._examine_candidate(chunk, at, start + at, end, cursor)
             at = chunk.find(BLOCK_MAGIC, at + 1)
 
-    def _weigh(self, chunk: bytes, at: i64, lsn: i64, end: i64, cursor: BlockCursor) -> None:
+    def _examine_candidate(self, chunk: bytes, at: i64, lsn: i64, end: i64, cursor: BlockCursor) -> None:
         sizes = read_i64_le(chunk, at + 8)
         if not sizes_are_possible(sizes, end - lsn):
             return
@@ -136,7 +136,7 @@ class EndJudge:
 
 
 def force_extents(disk: Disk, active: str, first: int, last: int) -> None:
-    """Force what an earlier process may have written and not forced: it was read, so it must not vanish any more."""
+    """Force data that an earlier process may have written but not forced: it was read, so it must be durable now."""
     for extent in range(first, last + 1):
         path = f"{active}/{extent_name(extent)}"
         if disk.exists(path):

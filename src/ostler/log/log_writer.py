@@ -1,8 +1,8 @@
 """The writer thread's half of the recovery log: batches to disk, extents ahead of need, the control file.
 
-One thread at a time calls in here, without the owner's lock. What the owner needs to know (how far the log can reach,
-where restart begins) is published as single numbers that only this half sets, and after the fact: an owner who still
-sees the old number is only more careful than needed.
+For one thread at a time, without the owner's lock. What the owner needs (how far the log can reach, where restart
+begins) is published as single numbers that only this half sets, after the fact: an owner that still sees the old number
+is only more careful than needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ostler.log.stream_format import Block, StreamShape, block_image, extent_nam
 
 
 class Batch:
-    """All that was appended since the last batch, on its way through the writer thread."""
+    """The blocks appended since the last batch, to be written by the writer thread."""
 
     def __init__(self, blocks: list[Block], end_lsn: i64, durable_lsn: i64, control: i64) -> None:
         self.blocks: Final[list[Block]] = blocks
@@ -30,7 +30,7 @@ class Batch:
 
 
 class LogWriter:
-    """What only the writer thread may call. Attributes may be read by anybody."""
+    """Methods are for the writer thread only. Attributes may be read by any thread."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class LogWriter:
         self.archived_extent: i64 = control.state.archived_extent
         self.control_sequence: i64 = control.state.sequence
         self.reachable_end: i64 = 0
-        """The end of the last extent that is there, or can be had for certain."""
+        """The end of the last extent that exists, or can be created for certain."""
         self.may_grow: bool = True
-        """Whether extents may be made that are not there yet. Set by others, while space is wanted elsewhere."""
+        """New extents may be created. Cleared by a checkpoint while it needs the disk space."""
         self._is_stalled: bool = False
         self.allocated_extents: i64 = 0
         self.reusable_extents: i64 = 0
@@ -71,7 +71,8 @@ class LogWriter:
         """Write and force a batch.
 
         Raises LogSpace when there is no extent for it: nothing is lost, keep the batch and write it again when a
-        checkpoint or a roomier disk has made space. DiskFailed: what is on the disk is unknown, the process must end.
+        checkpoint or the operator has made space. After DiskFailed the contents of the disk are unknown, and the
+        process must end.
         """
         self._allocate_through(self._shape.extent_of(batch.blocks[-1].lsn))
         epoch = self._control.state.epoch
@@ -83,7 +84,7 @@ class LogWriter:
         forces = self._store.force()
         self.forced_lsn = batch.end_lsn
         if batch.end_lsn + self._shape.payload_bytes > self._shape.start_of(self._store.last + 1):
-            self._publish_reach()  # what was counted on may have been taken by others
+            self._publish_reach()  # the space counted on may have been used up
         self._metrics.count_write(size, forces)
 
     def _allocate_through(self, extent: i64) -> None:
@@ -96,7 +97,7 @@ class LogWriter:
             self._note_extents()
 
     def _note_extents(self) -> None:
-        """Note which extents there are, before the first batch goes into a new one: none may vanish unseen."""
+        """Note which extents exist before the first batch goes into a new one, so that a missing one is detected."""
         state = self._control.state
         state.last_extent = self._store.last
         state.durable_lsn = self.forced_lsn
@@ -104,15 +105,15 @@ class LogWriter:
         self._noted_extent = state.last_extent
         self.control_sequence = state.sequence
 
-    def end_is_to_note(self) -> bool:
+    def has_new_end(self) -> bool:
         """Whether the log is durable further than both copies of the note of its end say."""
         return self._notes.is_due(self.forced_lsn)
 
     def note_end(self) -> None:
-        """Note how far the log is durable now, in the older copy. Durable on return.
+        """Note the current durable LSN in the older copy. Durable on return.
 
-        Unlike all else here another thread may call this while a batch is being written: it touches nothing that the
-        writer of the log does. One thread at a time. A full disk is no error: the last note goes on to count.
+        Unlike the other methods this may be called by another thread while a batch is written, one thread at a time:
+        it shares no data with the writer. A full disk is not an error: the last note remains valid.
         """
         try:
             self._notes.write(self.forced_lsn)
@@ -120,10 +121,10 @@ class LogWriter:
             return
 
     def allocate_ahead(self) -> bool:
-        """One bounded step of extent keeping; True when there is more to do.
+        """Take one bounded step of preparing extents; return True when there is more to do.
 
-        Call it after each batch, again while it says True and nothing waits to be written, and now and then when
-        idle, so that a disk that has space again is noticed. A full disk is no error here: `room_bytes` shrinks.
+        Call it after each batch, again while it returns True and nothing waits to be written, and periodically when
+        idle, so that new disk space is noticed. A full disk is not an error here: `room_bytes` shrinks.
         """
         store = self._store
         wanted = self._wanted_last()
@@ -148,13 +149,13 @@ class LogWriter:
         return store.last < wanted or len(store.spare) > 0
 
     def wants_extent(self) -> bool:
-        """Whether `allocate_ahead` should be called soon: an extent is wanted that the disk may have space for."""
+        """Return True when `allocate_ahead` should be called soon: an extent is needed and the disk may have space."""
         return not self._is_stalled and self._store.last < self._wanted_last()
 
     def _wanted_last(self) -> i64:
-        """Primary extents are always there; a secondary one is made when the last extent is half full.
+        """Return the last extent to prepare: all primary ones; a secondary one when the last extent is half full.
 
-        When only those that are there count as room, it is made sooner: when half of them all are full.
+        When only existing extents count as room, it is made sooner: when half of them all are full.
         """
         last: i64 = self._store.last
         wanted = max(last, self.restart_extent + self._primary_files - 1)
@@ -169,7 +170,7 @@ class LogWriter:
     def _publish_reach(self) -> None:
         store = self._store
         obtainable = store.last + 1 + len(store.spare) + store.allocatable_for_certain()
-        # Extents that are there count even when the settings now allow fewer.
+        # Existing extents count even when the settings now allow fewer.
         reach = max(store.last + 1, min(obtainable, self.restart_extent + self._capacity_extents))
         self.reachable_end = self._shape.start_of(reach)
         self.allocated_extents = store.last - store.first + 1 + len(store.spare)
@@ -178,7 +179,7 @@ class LogWriter:
     def note_checkpoint(self, restart_lsn: i64, checkpoint_lsn: i64, number: i64) -> None:
         """Checkpoint `number` is complete: from now on a restart replays only the records behind `restart_lsn`.
 
-        Both are LSNs behind a durable record. Durable on return; extents no longer needed are given up after that.
+        Both are LSNs behind a durable record. Durable on return; extents no longer needed are released after that.
         """
         state = self._control.state
         assert state.restart_lsn <= restart_lsn <= checkpoint_lsn <= self.forced_lsn
@@ -221,18 +222,18 @@ class LogWriter:
         self._publish_reach()
 
     def extents_not_needed(self) -> list[str]:
-        """Files that restart and media recovery can do without and that are kept all the same, oldest first."""
+        """Return the kept files that neither restart nor media recovery needs, oldest first."""
         return [extent_name(extent) for extent in self._store.kept()]
 
     def close(self) -> None:
-        """With nothing pending: note how far the log is durable and let go of the files."""
+        """With nothing pending: note the durable end and close the files."""
         self._write_control()
         self._store.close()
         self._control.close()
 
 
 def oldest_needed(shape: StreamShape, state: ControlState) -> int:
-    """The oldest extent that restart, or media recovery from a linear log, needs."""
+    """Return the oldest extent that restart, or media recovery from a linear log, needs."""
     lsn = state.restart_lsn
     if state.settings.log_type is LogType.LINEAR:
         lsn = min(lsn, state.media_lsn)
@@ -240,7 +241,7 @@ def oldest_needed(shape: StreamShape, state: ControlState) -> int:
 
 
 def reusable_before(state: ControlState) -> int:
-    """Extents before this one may be used again."""
+    """Return the extent before which all may be reused."""
     if state.settings.log_type is LogType.LINEAR:
         if state.settings.management is LogManagement.MANUAL:
             return 0

@@ -1,4 +1,4 @@
-"""What the log counts and shows, under the names that MQ's administrators know."""
+"""Metrics and status of the recovery log, with the keywords of DISPLAY QMSTATUS."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mypy_extensions import i64
 
 
 class LogMetrics:
-    """Plain counters since the start. Each is written by one thread only, so reading them needs no lock."""
+    """Counters since the start. Each is written by one thread only, so reading them needs no lock."""
 
     def __init__(self) -> None:
-        # Counted by the owner as it appends.
+        # Counted by the owner when it appends.
         self.records: i64 = 0
         self.logical_bytes: i64 = 0
         # Counted by the writer thread.
@@ -21,10 +21,10 @@ class LogMetrics:
         self.checkpoints: i64 = 0
         self.write_bytes_last: i64 = 0
         self.write_bytes_average: i64 = 0
-        """Over the last few dozen writes, later ones counting more."""
+        """A moving average over the last few dozen writes."""
         self.write_bytes_highest: i64 = 0
         self.utilisation_percent: i64 = 0
-        """How well the work fits into the primary extents: their use just before checkpoints, smoothed."""
+        """The use of primary extents just before checkpoints, smoothed."""
 
     def count_write(self, size_bytes: i64, forces: i64) -> None:
         self.writes += 1
@@ -47,7 +47,7 @@ class LogMetrics:
 
 @dataclass(frozen=True)
 class LogStatus:
-    """A moment's view, as DISPLAY QMSTATUS LOG shows it (MQ's keyword in brackets)."""
+    """The current status, for DISPLAY QMSTATUS TYPE(LOG); MQ's keywords are below the fields."""
 
     current_extent: str
     """CURRLOG"""
@@ -64,9 +64,9 @@ class LogStatus:
     media_bytes: int
     """MEDIASZ"""
     reusable_bytes: int
-    """REUSESZ: extents that nobody needs and that may be used again"""
+    """REUSESZ: extents that are not needed and may be reused"""
     in_use_percent: int
-    """LOGINUSE: of the primary space, needed for restart; above 100 when secondary extents are in use"""
+    """LOGINUSE: the share of primary space needed for restart; above 100 when secondary extents are in use"""
     utilisation_percent: int
     """LOGUTIL"""
     active_extents: int
@@ -76,16 +76,16 @@ class LogStatus:
 
 @dataclass(frozen=True)
 class RestartReport:
-    """What a replay found."""
+    """The result of a replay."""
 
     restart_lsn: int
     end_lsn: int
     records: int
     read_bytes: int
     dropped_bytes: int
-    """Bytes of writes that were under way when the queue manager ended; nobody was told that they are durable."""
+    """Bytes of writes that were incomplete when the queue manager ended, and not acknowledged as durable."""
     epoch: int
     end_file: str
     """The extent in which the log ends, on the log's disk."""
     end_offset: int
-    """Where in that file it ends."""
+    """The offset of the end in that file."""

@@ -1,4 +1,4 @@
-"""Reading the stream: block by block, each checked, records handed to a visitor.
+"""Reading the stream: block by block, each verified, records passed to a visitor.
 
 Reads are a few megabytes long and nothing is kept but the block at hand and the pieces of one unfinished record, so
 the memory of a replay does not depend on the size of the log.
@@ -29,8 +29,8 @@ from ostler.log.stream_format import (
     WHOLE,
     StreamShape,
     extent_name,
+    extent_problem,
     next_page,
-    what_is_wrong_with_extent,
 )
 from ostler.model.disk import Disk, File
 
@@ -39,7 +39,7 @@ READ_BYTES: Final = 4 << 20
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class LogVisitor(metaclass=ABCMeta):
-    """Who is told of each record, in the order they were appended."""
+    """Receives each record, in the order of the appends."""
 
     @abstractmethod
     def record(self, kind: i64, lsn: i64, payload: bytes) -> None:
@@ -47,10 +47,10 @@ class LogVisitor(metaclass=ABCMeta):
 
     @abstractmethod
     def progress(self, done_bytes: i64, total_bytes: i64) -> None:
-        """Every few megabytes. The total is an estimate until the last call, where both are equal."""
+        """Called every few megabytes. The total is an estimate until the last call, where both are equal."""
 
     def ended(self, end_lsn: i64) -> None:
-        """At a start, when all is read and nothing was changed yet: raising refuses the start."""
+        """Called at a start when all is read and nothing was changed yet: an exception refuses the start."""
         return
 
 
@@ -71,7 +71,7 @@ class BlockCursor:
         self._chunk_lsn: i64 = 0
         self.chunk: bytes = b""
         self.position: i64 = position
-        """Where the next block must begin; after `advance` said no, where reading stopped."""
+        """Where the next block must begin; after `advance` returned False, where reading stopped."""
         self.lsn: i64 = position
         self.at: i64 = 0
         """Where the block at hand begins in `chunk`."""
@@ -83,7 +83,7 @@ class BlockCursor:
         self.header_is_wrong: bool = False
         self.file_is_missing: bool = False
         self.control_highest: i64 = 0
-        """The highest control sequence number that a checked block knew."""
+        """The highest control sequence number in the verified blocks."""
 
     def advance(self) -> bool:
         """Go to the next block; False when there is no valid one."""
@@ -103,7 +103,7 @@ class BlockCursor:
         return self._fetch(position, BLOCK_HEADER_BYTES) and self._header_fits(position) and self._is_intact(position)
 
     def _starts_life(self, position: i64, end: i64) -> bool:
-        """Whether the block at `position` is the first of a life that found the log to end at `end`."""
+        """Return True when the block at `position` is the first of a life that found the log's end at `end`."""
         at = self._at(position)
         return read_i64_le(self.chunk, at + 40) & LIFE_START != 0 and read_i64_le(self.chunk, at + 32) == end
 
@@ -157,7 +157,7 @@ class BlockCursor:
         return position - self._chunk_lsn
 
     def _fetch(self, position: i64, length: i64) -> bool:
-        """Have `length` bytes from `position` in the chunk; False, with the reason, when the file has not got them."""
+        """Read `length` bytes from `position` into the chunk; False, with the reason, when the file is too short."""
         extent = self._shape.extent_of(position)
         if extent != self._extent and not self._open(extent):
             return False
@@ -182,7 +182,7 @@ class BlockCursor:
             self.what = "the file is missing"
             return False
         file = self._disk.open(path, False)
-        self.what = what_is_wrong_with_extent(self._shape, extent, file.read_at(0, PAGE_BYTES))
+        self.what = extent_problem(self._shape, extent, file.read_at(0, PAGE_BYTES))
         if self.what:
             file.close()
             return False
@@ -199,26 +199,26 @@ class BlockCursor:
         self.chunk = b""
 
     def damage(self) -> LogDamaged:
-        """The error that names where and why reading stopped."""
+        """Return the error that names where and why reading stopped."""
         path = f"{self._directory}/{extent_name(self._shape.extent_of(self.position))}"
         offset = 0 if self.header_is_wrong else self._shape.file_offset(self.position)
         return LogDamaged(path, offset, self.what)
 
 
 def sizes_are_possible(sizes: i64, space: i64) -> bool:
-    """Whether a block with these length and count fields can be in `space` bytes."""
+    """Return True when a block with these length and count fields fits into `space` bytes."""
     length = sizes & UINT32
     return 0 <= (sizes >> 32) * ENTRY_BYTES <= length <= BLOCK_BYTES_MAX and BLOCK_HEADER_BYTES + length <= space
 
 
 def block_passes(shape: StreamShape, chunk: bytes, at: i64, length: i64) -> bool:
-    """Whether the block at `at`, complete in `chunk`, passes its checksum."""
+    """Return True when the block at `at`, complete in `chunk`, passes its checksum."""
     checked = memoryview(chunk)[at + 8 : at + BLOCK_HEADER_BYTES + length]
     return zlib.crc32(checked, shape.seed) == read_i64_le(chunk, at + 4) & UINT32
 
 
 class RecordReader:
-    """Takes the records out of blocks and tells a visitor of those behind `from_lsn` and up to `until_lsn`."""
+    """Extracts records from blocks and passes those behind `from_lsn` and up to `until_lsn` to a visitor."""
 
     def __init__(self, visitor: LogVisitor, from_lsn: i64, until_lsn: i64) -> None:
         self._visitor = visitor
@@ -249,7 +249,7 @@ class RecordReader:
 
     def _read_piece(self, cursor: BlockCursor, kind: i64, flags: i64, lsn: i64, piece: bytes) -> None:
         if flags & FIRST:
-            # A life that ended in the middle of a record leaves its first pieces; the next life goes on behind them.
+            # A life that ended in the middle of a record leaves its first pieces; the next life writes behind them.
             self._pieces = []
         elif not self._pieces:
             cursor.position = cursor.lsn
@@ -263,8 +263,8 @@ class RecordReader:
             self._visitor.record(kind, lsn, payload)
 
 
-def pass_over(cursor: BlockCursor, lsn: i64) -> None:
-    """Bring the cursor before the block that holds the first byte behind `lsn`, or to where the chain ends."""
+def seek(cursor: BlockCursor, lsn: i64) -> None:
+    """Move the cursor before the block with the first byte behind `lsn`, or to the end of the chain."""
     while cursor.advance():
         if cursor.end() > lsn:
             cursor.position = cursor.lsn

@@ -2,14 +2,14 @@
 
 Two parties share it. The owner appends under its own lock and never waits for the disk: `RecoveryLog`. One writer
 thread takes all that was appended as a batch, under the lock, writes and forces it without the lock (`LogWriter`), and
-reports it durable under the lock. So one force serves everybody who waits:
+marks it durable under the lock. So one force serves all that wait (group commit):
 
     with lock:  batch = log.take_batch()
     log.writer.write_batch(batch)
     with lock:  log.batch_durable(batch)
     log.writer.allocate_ahead()
 
-No thread and no lock is made here.
+No thread and no lock is created here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mypy_extensions import i64
 from ostler.log.control_file import ControlState
 from ostler.log.log_writer import Batch, LogWriter
 from ostler.log.metrics import LogMetrics, LogStatus, RestartReport
-from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
+from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, read_blocks, seek
 from ostler.log.settings import LogManagement, LogSettings, LogType
 from ostler.log.stream_format import (
     BLOCK_BYTES_MAX,
@@ -49,7 +49,7 @@ RESERVE_BYTES_MIN: Final = 4 * PAGE_BYTES
 
 
 class RecoveryLog(Journal):
-    """An open log; `RestartableLog.replay` is the only way to get one. Every method wants the owner's lock held."""
+    """An open log, made by `RestartableLog.replay` only. Call every method with the owner's lock held."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class RecoveryLog(Journal):
         self._shape = shape
         self._control = control
         self.writer: Final[LogWriter] = writer
-        """What the writer thread calls, without the lock."""
+        """The writer thread's half, called without the lock."""
         self.settings: Final[LogSettings] = control.settings
         self.metrics: Final[LogMetrics] = metrics
         self.restart_report: Final[RestartReport] = report
@@ -91,9 +91,9 @@ class RecoveryLog(Journal):
     # -- appending
 
     def append(self, kind: i64, head: bytes, descriptor: bytes, body: bytes) -> i64:
-        """Add one record in memory; the LSN behind it. `kind` is 0 to 255.
+        """Append one record in memory and return the LSN behind it. `kind` is 0 to 255.
 
-        Never refuses: who may still append is decided before, by `room_bytes`. The bytes are not copied.
+        Never refuses: the caller has checked `room_bytes` before. The bytes are not copied.
         """
         assert 0 <= kind <= 255
         length: i64 = len(head) + len(descriptor) + len(body)
@@ -114,7 +114,7 @@ class RecoveryLog(Journal):
         return end
 
     def _append_in_pieces(self, kind: i64, sources: list[bytes], length: i64) -> i64:
-        """Add a record that needs a new block, or several."""
+        """Append a record that needs a new block, or several."""
         assert length <= RECORD_BYTES_MAX, "a record longer than any message can be"
         views = [memoryview(source) for source in sources if source]
         missing = length
@@ -172,43 +172,43 @@ class RecoveryLog(Journal):
         return self._durable
 
     def room_bytes(self) -> i64:
-        """Payload bytes that ordinary records may still take, on the careful side.
+        """Return the payload bytes that ordinary records may still take, a conservative estimate.
 
-        Counts extents that are on disk, and those that the disk had space for when the writer last looked. What is
-        kept in reserve lets back-outs, checkpoints and gets go on when this is 0; see `reserve_room_bytes`.
+        Counts extents on disk, and those that the disk had space for when the writer last checked. The reserve lets
+        back-outs, checkpoints and gets go on when this is 0; see `reserve_room_bytes`.
         """
         return self._payload_room(self.writer.reachable_end - self._reserve_bytes)
 
     def reserve_room_bytes(self) -> i64:
-        """As `room_bytes`, the reserve included. Nothing at all may be appended beyond this."""
+        """As `room_bytes`, with the reserve. Nothing may be appended beyond this."""
         return self._payload_room(self.writer.reachable_end)
 
     def reserve_bytes(self) -> i64:
         return self.reserve_room_bytes()
 
     def _payload_room(self, limit: i64) -> i64:
-        # Off go the headers of the blocks a record is spread over and the ends of extents. Not the padding of the last
-        # page: the limit is at the end of a page.
+        # Less the headers of the blocks of a record and the ends of extents. Without the padding of the last page: the
+        # limit is at the end of a page.
         space = limit - max(self._next, self._end)
         return max(0, space - space // 64 - 4 * BLOCK_BYTES_MIN)
 
-    # -- what there is to do
+    # -- state for the writer
 
     def buffer_is_full(self) -> bool:
-        """LogBufferPages are appended and not durable: let the writer catch up before admitting more."""
+        """Return True when LogBufferPages are appended and not durable: let the writer catch up first."""
         return self._end - self._durable >= self._buffer_bytes
 
     def needs_checkpoint(self) -> bool:
-        """A quarter of the primary space was written since the last checkpoint."""
+        """Return True when a quarter of the primary space was written since the last checkpoint."""
         return self._end - self.writer.checkpoint_lsn >= self._primary_bytes // 4
 
     def is_filling(self) -> bool:
-        """Three quarters of what ordinary records can take are taken: back out the oldest unit of work."""
+        """Return True when ordinary records use three quarters of their space: back out the oldest unit of work."""
         start = self._shape.start_of(self.writer.restart_extent)
         return (self._end - start) * 4 >= (self.writer.reachable_end - self._reserve_bytes - start) * 3
 
     def space_used_fraction(self) -> float:
-        """Use from the restart extent on, of primary and secondary extents together."""
+        """Return the use of primary and secondary extents, from the restart extent on."""
         used = self._end - self._shape.start_of(self.writer.restart_extent)
         return float(used) / float(self._capacity_bytes)
 
@@ -231,11 +231,11 @@ class RecoveryLog(Journal):
         return Batch(blocks, self._end, self._durable, self.writer.control_sequence)
 
     def batch_durable(self, batch: Batch) -> None:
-        """The writer has forced this batch."""
+        """Mark a batch that the writer has forced as durable."""
         assert self._durable < batch.end_lsn <= self.writer.forced_lsn
         self._durable = batch.end_lsn
 
-    # -- inquiries and media recovery
+    # -- status and media recovery
 
     def status(self) -> LogStatus:
         shape = self._shape
@@ -262,11 +262,11 @@ class RecoveryLog(Journal):
         )
 
     def extent_holding(self, lsn: i64) -> str:
-        """The name of the extent that holds an LSN."""
+        """Return the name of the extent that holds an LSN."""
         return extent_name(self._shape.extent_of(lsn))
 
     def read_from(self, lsn: i64, visitor: LogVisitor, until_lsn: i64) -> None:
-        """Tell a visitor of the records behind `lsn`, up to `until_lsn`. Needs no lock while the media LSN stays.
+        """Pass the records behind `lsn`, up to `until_lsn`, to a visitor. Needs no lock while the media LSN stays.
 
         Both are LSNs behind a durable record. Raises LogDamaged when one of the extents is missing or damaged.
         """
@@ -274,7 +274,7 @@ class RecoveryLog(Journal):
         start = shape.start_of(shape.extent_of(lsn))
         cursor = BlockCursor(self._disk, self._active, shape, self._control, start)
         try:
-            pass_over(cursor, lsn)
+            seek(cursor, lsn)
             read_blocks(cursor, RecordReader(visitor, lsn, until_lsn), visitor, until_lsn, until_lsn - lsn)
         finally:
             cursor.close()

@@ -1,4 +1,4 @@
-"""Making a log, and the only way from a log on disk to one that can be appended to: replay."""
+"""Creation of a log, and replay: the only way from a log on disk to one that can be appended to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mypy_extensions import i64
 from ostler.log.control_file import CONTROL_NAME, ControlFile, ControlState, create_control_file, open_control_file
 from ostler.log.errors import LogDamaged, LogRefused
 from ostler.log.extents import ExtentStore, check_extents, numbers_on_disk
-from ostler.log.log_end import EndJudge, force_extents
+from ostler.log.log_end import LogEndExaminer, force_extents
 from ostler.log.log_writer import LogWriter, reusable_before
 from ostler.log.metrics import LogMetrics, RestartReport
-from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, pass_over, read_blocks
+from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, read_blocks, seek
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.settings import LogSettings
 from ostler.log.stream_format import (
@@ -31,17 +31,17 @@ LSN_MAX: Final = (1 << 63) - 1
 
 
 def create_log(disk: Disk, directory: str, settings: LogSettings, identity: bytes) -> None:
-    """Make an empty log: its primary extents, then its control file. `identity` is 16 bytes, different for each log.
+    """Create an empty log: its primary extents, then its control file. `identity` is 16 bytes, unique to each log.
 
-    Raises LogRefused for settings out of range or a log that is there already, LogSpace when the disk is full. After
-    a crash on the way there is no log, and this may be called again.
+    Raises LogRefused for settings out of range or a log that exists, LogSpace when the disk is full. After a crash
+    during the creation there is no log, and this may be called again.
     """
     settings.validate()
     create_log_of_any_size(disk, directory, settings, identity)
 
 
 def create_log_of_any_size(disk: Disk, directory: str, settings: LogSettings, identity: bytes) -> None:
-    """As `create_log`, but the settings may be outside MQ's ranges: extents of two pages serve tests well."""
+    """As `create_log`, without MQ's ranges of settings: tests use extents of two pages."""
     if len(identity) != IDENTITY_BYTES:
         raise LogRefused(f"A log's identity has {IDENTITY_BYTES} bytes, not {len(identity)}.")
     if disk.exists(f"{directory}/{CONTROL_NAME}"):
@@ -65,7 +65,7 @@ def create_log_of_any_size(disk: Disk, directory: str, settings: LogSettings, id
 
 
 def has_records(disk: Disk, directory: str) -> bool:
-    """Whether there are extents with blocks of records here, with or without a control file that belongs to them."""
+    """Return True when there are extents with records here, with or without their control file."""
     active = f"{directory}/{ACTIVE_NAME}"
     for extent in numbers_on_disk(disk, active):
         file = disk.open(f"{active}/{extent_name(extent)}", False)
@@ -77,7 +77,7 @@ def has_records(disk: Disk, directory: str) -> bool:
 
 
 def open_log(disk: Disk, directory: str, settings: LogSettings | None = None) -> RestartableLog:
-    """Find a log that is there. Without settings it goes on with those it has.
+    """Open an existing log. Without settings it keeps its own.
 
     LogPrimaryFiles, LogSecondaryFiles, LogBufferPages, LogManagement and LogWriteIntegrity may change from one start
     to the next; LogType and LogFilePages may not. Raises LogRefused and LogDamaged. Changes nothing.
@@ -100,7 +100,7 @@ def open_log(disk: Disk, directory: str, settings: LogSettings | None = None) ->
 
 
 class RestartableLog:
-    """A log as an earlier life left it. All one can do is replay it."""
+    """A log as an earlier life left it. It can only be replayed or examined."""
 
     def __init__(self, disk: Disk, directory: str, control: ControlFile) -> None:
         self._disk = disk
@@ -110,31 +110,31 @@ class RestartableLog:
         self._shape = StreamShape(control.state.identity, control.state.settings.file_pages)
 
     def restart_lsn(self) -> i64:
-        """Where the replay will begin."""
+        """Return the LSN where the replay will begin."""
         return self._control.state.restart_lsn
 
     def identity(self) -> bytes:
-        """What tells this log from all others: the queue manager's own files name it."""
+        """Return the unique id of this log, which is also in the queue manager's files."""
         return self._control.state.identity
 
     def checkpoint_number(self) -> i64:
-        """The last checkpoint that is known to be complete; 0 when there was none, or an older release took it."""
+        """Return the last complete checkpoint; 0 when there was none, or an older release took it."""
         return self._control.state.checkpoint_number
 
-    def place_of(self, lsn: i64) -> tuple[str, int]:
-        """The extent on the log's disk that holds the record which ends at an LSN, and where in it that end is."""
+    def locate(self, lsn: i64) -> tuple[str, int]:
+        """Return the extent file that holds the record that ends at an LSN, and the offset of that end."""
         at = max(lsn - 1, 0)
         return f"{self._active}/{extent_name(self._shape.extent_of(at))}", self._shape.file_offset(at) + 1
 
     def close(self) -> None:
-        """Let go of it, unread."""
+        """Close the log without reading it."""
         self._control.close()
 
     def replay(self, visitor: LogVisitor) -> RecoveryLog:
-        """Tell the visitor of all records behind the restart LSN; the log to go on with.
+        """Pass all records behind the restart LSN to the visitor; return the log for appending.
 
-        On return all that the visitor saw is durable, and a new life has begun. Raises LogDamaged, having changed
-        nothing, when durable records are lost.
+        On return all records that the visitor received are durable, and a new life has begun. Raises LogDamaged, and
+        changes nothing, when durable records are lost.
         """
         shape = self._shape
         first = shape.extent_of(self._control.state.restart_lsn)
@@ -143,7 +143,7 @@ class RestartableLog:
         return self._begin_life(report)
 
     def examine(self, visitor: LogVisitor) -> RestartReport:
-        """As `replay`, but nothing is changed and no life begins; extents for media recovery are read, too."""
+        """As `replay`, without any change and without a new life; extents for media recovery are read, too."""
         return self._read(visitor, self._control.state.oldest_extent)
 
     def _read(self, visitor: LogVisitor, first: i64) -> RestartReport:
@@ -154,10 +154,10 @@ class RestartableLog:
         reader = RecordReader(visitor, state.restart_lsn, LSN_MAX)
         try:
             if first == shape.extent_of(state.restart_lsn):
-                pass_over(cursor, state.restart_lsn)
+                seek(cursor, state.restart_lsn)
             start = cursor.position
             read_blocks(cursor, reader, visitor, LSN_MAX, self._estimated_end(first) - start)
-            dropped = self._judge_end(cursor)
+            dropped = self._examine_end(cursor)
         finally:
             cursor.close()
         end = cursor.position
@@ -173,7 +173,7 @@ class RestartableLog:
             end_offset=shape.file_offset(end),
         )
 
-    def _judge_end(self, cursor: BlockCursor) -> int:
+    def _examine_end(self, cursor: BlockCursor) -> int:
         state = self._control.state
         if cursor.control_highest > state.sequence:
             raise LogDamaged(
@@ -181,10 +181,10 @@ class RestartableLog:
                 (state.sequence + 1) % 2 * PAGE_BYTES,
                 f"its newest good slot is number {state.sequence}, but the log knows number {cursor.control_highest}",
             )
-        return EndJudge(self._disk, self._active, self._shape, state).dropped_bytes(cursor)
+        return LogEndExaminer(self._disk, self._active, self._shape, state).dropped_bytes(cursor)
 
     def _estimated_end(self, first: i64) -> i64:
-        """The end of the last extent that the stream seems to have reached, from a look at the first blocks."""
+        """Estimate the end of the stream from the first blocks of the extents."""
         end: i64 = self._shape.start_of(first)
         for extent in numbers_on_disk(self._disk, self._active):
             if extent < first:
@@ -209,7 +209,7 @@ class RestartableLog:
         store.adopt(state.oldest_extent, report.end_lsn, reusable_before(state))
         state.last_extent = store.last
         notes = self._control.begin_notes()
-        # Twice, so that the other slot knows of this life as well.
+        # Twice, so that both slots have this life.
         self._control.write()
         self._control.write()
         metrics = LogMetrics()

@@ -14,10 +14,10 @@ class LogType(Enum):
 
 
 class LogManagement(Enum):
-    """What becomes of a linear log's extents that neither restart nor media recovery needs."""
+    """The use of a linear log's extents that neither restart nor media recovery needs."""
 
     AUTOMATIC = "Automatic"
-    """They are used again, or removed when there are enough."""
+    """They are reused, or removed when there are enough."""
     ARCHIVE = "Archive"
     """As AUTOMATIC, once they have been reported as archived."""
     MANUAL = "Manual"
@@ -25,7 +25,7 @@ class LogManagement(Enum):
 
 
 class WriteIntegrity(Enum):
-    """Whether a page that holds durable records may be written again.
+    """LogWriteIntegrity: whether a page that holds durable records may be written again.
 
     MQ writes such a page twice more; this log leaves the rest of the page empty instead, which is safe in the same
     way and costs space rather than writes. SINGLE_WRITE packs the log tightly and needs a device that never spoils
@@ -55,7 +55,7 @@ class LogSettings:
     write_integrity: WriteIntegrity = WriteIntegrity.TRIPLE_WRITE
 
     def validate(self) -> None:
-        """Raise LogRefused when a value is outside MQ's range; the sentence names the attribute."""
+        """Raise LogRefused when a value is outside MQ's range; the text names the attribute."""
         check_range("LogPrimaryFiles", self.primary_files, PRIMARY_FILES_MIN, PRIMARY_FILES_MAX)
         check_range("LogSecondaryFiles", self.secondary_files, SECONDARY_FILES_MIN, SECONDARY_FILES_MAX)
         files = self.primary_files + self.secondary_files
@@ -66,11 +66,11 @@ class LogSettings:
             check_range("LogBufferPages", self.buffer_pages, BUFFER_PAGES_MIN, BUFFER_PAGES_MAX)
 
     def buffer_bytes(self) -> int:
-        """How much may be appended and not yet durable before the owner should let the writer catch up."""
+        """Return the bytes that may be appended and not yet durable before the owner lets the writer catch up."""
         return (self.buffer_pages or BUFFER_PAGES_MAX) * 4096
 
     def pages_are_final(self) -> bool:
-        """True when a page that holds durable records is never written again."""
+        """Return True when a page that holds durable records is never written again."""
         return self.write_integrity is not WriteIntegrity.SINGLE_WRITE
 
 

@@ -57,7 +57,7 @@ BLOCK_BYTES_MIN: Final = 64
 # Above MQ's 100 MB message with its descriptor and properties.
 RECORD_BYTES_MAX: Final = 256 << 20
 
-# Numbers without sign are read as the lower half of eight bytes: what reads four takes them for signed.
+# Unsigned numbers are read as the lower half of eight bytes: a read of four bytes is signed.
 UINT32: Final = 0xFFFFFFFF
 
 PADDED: Final = 1
@@ -74,7 +74,7 @@ _CHECKSUM: Final = struct.Struct("<I")
 
 
 class StreamShape:
-    """How one log's stream maps to its extents; fixed when the log is made."""
+    """The mapping of a log's stream to its extents, fixed when the log is created."""
 
     def __init__(self, identity: bytes, file_pages: int) -> None:
         assert len(identity) == IDENTITY_BYTES
@@ -89,7 +89,7 @@ class StreamShape:
         return lsn // self.payload_bytes
 
     def start_of(self, extent: i64) -> i64:
-        """The LSN of an extent's first byte."""
+        """Return the LSN of an extent's first byte."""
         return extent * self.payload_bytes
 
     def end_of_extent_at(self, lsn: i64) -> i64:
@@ -99,7 +99,7 @@ class StreamShape:
         return PAGE_BYTES + lsn % self.payload_bytes
 
     def block_start(self, position: i64) -> i64:
-        """Where the next block begins when the last one, with its padding, ended at `position`."""
+        """Return where the next block begins when the last one, with its padding, ended at `position`."""
         position = (position + 7) // 8 * 8
         end = self.end_of_extent_at(position)
         return end if end - position < BLOCK_BYTES_MIN else position
@@ -114,7 +114,7 @@ def extent_name(extent: int) -> str:
 
 
 def extent_number(name: str) -> int:
-    """The number in an extent's file name; -1 for another file."""
+    """Return the number in an extent's file name; -1 for another file."""
     digits = name[1:-4]
     is_extent = name.startswith("S") and name.endswith(".LOG") and len(digits) >= 7 and digits.isdecimal()
     return int(digits) if is_extent else -1
@@ -126,8 +126,8 @@ def extent_header(shape: StreamShape, extent: int) -> bytes:
     return page + bytes(PAGE_BYTES - len(page))
 
 
-def what_is_wrong_with_extent(shape: StreamShape, extent: int, page: bytes) -> str:
-    """Empty when `page` is the header of this extent of this log. A newer format raises LogNewer."""
+def extent_problem(shape: StreamShape, extent: int, page: bytes) -> str:
+    """Return why `page` is not the header of this extent of this log, or empty. Raises LogNewer."""
     size = _EXTENT_HEADER.size
     if len(page) < PAGE_BYTES or page[:8] != EXTENT_MAGIC:
         return "the header page is not that of an extent"
@@ -146,7 +146,7 @@ def what_is_wrong_with_extent(shape: StreamShape, extent: int, page: bytes) -> s
 
 
 class Block:
-    """A closed block on its way to the writer. Its parts are those handed to `append`, not copied."""
+    """A closed block for the writer. Its parts are those passed to `append`, not copied."""
 
     def __init__(self, lsn: i64, parts: list[bytes | memoryview], table: bytes, length: i64) -> None:
         self.lsn: Final[i64] = lsn
@@ -156,14 +156,14 @@ class Block:
         self.flags: i64 = 0
 
     def end(self) -> i64:
-        """The position behind the table."""
+        """Return the position behind the table."""
         return self.lsn + BLOCK_HEADER_BYTES + self.length
 
 
 def block_image(shape: StreamShape, block: Block, epoch: int, control: int, durable: int) -> list[bytes]:
-    """A block as it is written, in three parts: magic and checksum, what they cover, padding.
+    """Return a block as it is written, in three parts: magic and checksum, the checked bytes, padding.
 
-    Joining costs one copy and buys one checksum call over the whole, which does not hold the interpreter lock.
+    Joining costs one copy and allows one checksum call over the whole, which releases the interpreter lock.
     """
     count = len(block.table) // ENTRY_BYTES
     checked = _BLOCK_CHECKED.pack(block.length, count, epoch, control, block.lsn, durable, block.flags)

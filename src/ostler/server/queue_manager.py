@@ -211,7 +211,7 @@ class QueueManager(ManagerCore):
         except BaseException as error:
             restartable.close()
             if isinstance(error, JournalInconsistent):
-                file, offset = restartable.place_of(error.lsn)
+                file, offset = restartable.locate(error.lsn)
                 raise JournalInconsistent(f"{file}: {error} (offset {offset})", error.lsn) from None
             raise
         engine.journal = self.log

@@ -194,7 +194,7 @@ class FileCheck:
             return
         except JournalInconsistent as wrong:
             assert log is not None
-            file, offset = log.place_of(wrong.lsn)
+            file, offset = log.locate(wrong.lsn)
             self.report.damage(file, f"{wrong} (offset {offset})")
             return
         except FilesUnrelated as unrelated:

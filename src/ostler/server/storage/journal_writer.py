@@ -223,7 +223,7 @@ class JournalWriter:
             lsn: i64 = writer.forced_lsn
             is_busy: bool = lsn != seen_lsn
             seen_lsn = lsn
-            if self.failure or not writer.end_is_to_note():
+            if self.failure or not writer.has_new_end():
                 continue
             if is_busy and monotonic() - noted_at < _NOTE_PERIOD_SECONDS:
                 continue
