@@ -401,7 +401,7 @@ def test_a_command_that_breaks_it_each_time_is_a_dead_letter(site: Site) -> None
         assert message.format == "MQDEAD"
         assert message.persistent == persistent
     assert site.ask(mq.MQCMD_PING_Q_MGR).header.reason == 0
-    assert [each for each in site.manager.notices if "given up" in each]
+    assert [each for each in site.manager.notices if "abandoned" in each]
 
 
 def test_its_status_is_that_of_its_thread(site: Site) -> None:

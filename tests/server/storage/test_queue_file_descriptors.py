@@ -311,9 +311,9 @@ def test_the_budget_leaves_descriptors_for_everybody() -> None:
 
 
 def test_queue_files_make_way_for_links_that_borrow_their_descriptors(wire_bench: WireBench) -> None:
-    newcomers = Acceptor(wire_bench.server)
-    newcomers._budget = DescriptorBudget(limit=100, other=20, log=10, local=10, queue_files=50, links=2)
-    newcomers.links_max = 8
+    acceptor = Acceptor(wire_bench.server)
+    acceptor._budget = DescriptorBudget(limit=100, other=20, log=10, local=10, queue_files=50, links=2)
+    acceptor.links_max = 8
     engine = wire_bench.manager.engine
     engine.open_files.limit = 50
     names = [f"Q{number}" for number in range(50)]
@@ -321,10 +321,10 @@ def test_queue_files_make_way_for_links_that_borrow_their_descriptors(wire_bench
         wire_bench.define(name)
         engine.queues[name].file.open_file()
     peers = [wire_bench.peer() for _ in range(6)]
-    newcomers._borrow()
+    acceptor._borrow_descriptors()
     assert (engine.open_files.limit, len(engine.open_files.open)) == (46, 46)
     for peer in peers:
         peer.close()
     wire_bench.turn()
-    newcomers._borrow()
+    acceptor._borrow_descriptors()
     assert engine.open_files.limit == 50
