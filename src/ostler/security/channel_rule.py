@@ -118,7 +118,7 @@ def check_rule(attributes: Mapping[str, Value]) -> None:
     kind = number_of(attributes, "TYPE", -1)
     if kind not in TYPE_WORDS:
         raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
-    check_profile(profile)
+    check_channel_profile(profile)
     if kind == MQCAUT_BLOCKADDR:
         if profile != "*":
             raise MQError(MQRCCF_CHLAUTH_NAME_ERROR, "Addresses are blocked for all channels: the profile must be '*'.")
@@ -129,7 +129,7 @@ def check_rule(attributes: Mapping[str, Value]) -> None:
     _check_source(attributes)
 
 
-def check_profile(profile: str) -> None:
+def check_channel_profile(profile: str) -> None:
     """Raise MQError for an invalid channel profile; it may have asterisks."""
     letters = profile.replace("*", "")
     is_named = len(profile) <= _PROFILE_LENGTH_MAX and (letters == "" or valid_name(letters))

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from ostler.engine.conversion.code_pages import encode
-from ostler.engine.conversion.conversion import NO_LIMIT, ConvertedMessage, convert_message
+from ostler.engine.conversion.conversion import NO_LIMIT, ConversionResult, convert_message
 from ostler.model import constants as mq
 
 NORMAL = mq.MQENC_NORMAL
@@ -25,11 +25,11 @@ def convert(
     target: tuple[int, int],
     buffer_length: int = NO_LIMIT,
     accept_truncated: bool = False,
-) -> ConvertedMessage:
+) -> ConversionResult:
     return convert_message(format, body, source[0], source[1], target[0], target[1], buffer_length, accept_truncated)
 
 
-def outcome(converted: ConvertedMessage) -> tuple[bytes, int, int, int]:
+def outcome(converted: ConversionResult) -> tuple[bytes, int, int, int]:
     return converted.body, converted.encoding, converted.ccsid, converted.reason
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.searching import examples
 
 from ostler.engine.conversion.code_pages import encode
-from ostler.engine.conversion.conversion import NO_LIMIT, ConvertedMessage, convert_message
+from ostler.engine.conversion.conversion import NO_LIMIT, ConversionResult, convert_message
 from ostler.model import constants as mq
 
 NORMAL = mq.MQENC_NORMAL
@@ -25,7 +25,7 @@ TEXT = "Hello {World}"
 Side = tuple[int, int]
 
 
-def convert(format: bytes, body: bytes, source: Side, target: Side, buffer_length: int = NO_LIMIT) -> ConvertedMessage:
+def convert(format: bytes, body: bytes, source: Side, target: Side, buffer_length: int = NO_LIMIT) -> ConversionResult:
     return convert_message(format, body, source[0], source[1], target[0], target[1], buffer_length, True)
 
 

@@ -48,8 +48,8 @@ from ostler.security.channel_rule import (
     BLOCKING,
     IDENTITIES,
     TYPE_WORDS,
+    check_channel_profile,
     check_identity,
-    check_profile,
     check_rule,
     number_of,
     rule_key,
@@ -82,7 +82,7 @@ def set_rule(context: CommandContext, attributes: Mapping[str, Value], action: s
     kind = number_of(given, "TYPE", -1)
     if kind not in TYPE_WORDS:
         raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
-    check_profile(text_of(given, "CHLAUTH"))
+    check_channel_profile(text_of(given, "CHLAUTH"))
     _check_action(given, action)
     change = _change_map if kind not in BLOCKING else _change_list
     context.change(partial(_remove_all if action == "REMOVEALL" else change, given, kind, action))

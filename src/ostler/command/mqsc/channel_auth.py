@@ -41,7 +41,7 @@ from ostler.model.constants import (
     MQWARN_YES,
 )
 from ostler.model.errors import MQError
-from ostler.security.channel_rule import TYPE_WORDS, check_profile
+from ostler.security.channel_rule import TYPE_WORDS, check_channel_profile
 
 _KIND: Final = ObjectType.CHLAUTH
 _NOT_FOUND: Final = "AMQ8884E"
@@ -106,7 +106,7 @@ def _profile(statement: Statement) -> str:
         raise MqscSyntaxError(statement.noun.end, "CHLAUTH needs the name of a channel in brackets, such as ('*')")
     text = word.text.strip()
     try:
-        check_profile(text)
+        check_channel_profile(text)
     except MQError as error:
         raise MqscSyntaxError(word.end, error.detail.rstrip(".")) from None
     return text

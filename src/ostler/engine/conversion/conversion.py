@@ -51,7 +51,7 @@ _IMS_SEGMENT_LENGTH_MAX: Final = 0x7FFF
 _HEADERS_MAX: Final = 100
 
 
-class ConvertedMessage:
+class ConversionResult:
     """The converted message. `reason` is MQRC_NONE or a warning; the other fields describe `body`."""
 
     def __init__(self, body: bytes, encoding: int, ccsid: int, format: bytes, reason: int) -> None:
@@ -94,7 +94,7 @@ def convert_message(
     buffer_length: int,
     accept_truncated: bool,
     queue_manager_ccsid: int = UTF_8,
-) -> ConvertedMessage:
+) -> ConversionResult:
     """Convert message data for MQGET. Returns at most `buffer_length` bytes and never raises.
 
     With `accept_truncated` (MQGMO_ACCEPT_TRUNCATED_MSG) data that does not fit is truncated behind a complete
@@ -107,21 +107,21 @@ def convert_message(
     data = body if len(body) <= buffer_length else body[:buffer_length]
     truncated = len(data) < len(body)
     if truncated and not accept_truncated:
-        return ConvertedMessage(data, encoding, ccsid, format, MQRC_TRUNCATED_MSG_FAILED)
+        return ConversionResult(data, encoding, ccsid, format, MQRC_TRUNCATED_MSG_FAILED)
     reason = MQRC_TRUNCATED_MSG_ACCEPTED if truncated else MQRC_NONE
     if (encoding == wanted_encoding and ccsid == wanted_ccsid) or not data or wanted_ccsid == MQCCSI_EMBEDDED:
-        return ConvertedMessage(data, encoding, ccsid, format, reason)
+        return ConversionResult(data, encoding, ccsid, format, reason)
     converter = Converter(encoding, ccsid, wanted_encoding, wanted_ccsid, queue_manager_ccsid)
     parts = _convert_parts(format.split(b"\0")[0].ljust(len(MQFMT_NONE)), converter, data, truncated)
     if parts.stopped and not parts.headers:
-        return ConvertedMessage(data, encoding, ccsid, format, reason or parts.reason)
+        return ConversionResult(data, encoding, ccsid, format, reason or parts.reason)
     converted = parts.join()
     if len(converted) > buffer_length:
         if not accept_truncated:
-            return ConvertedMessage(body, encoding, ccsid, format, MQRC_CONVERTED_MSG_TOO_BIG)
+            return ConversionResult(body, encoding, ccsid, format, MQRC_CONVERTED_MSG_TOO_BIG)
         converted = _cut(parts, converted, buffer_length)
         reason = MQRC_TRUNCATED_MSG_ACCEPTED
-    return ConvertedMessage(converted, wanted_encoding, wanted_ccsid, format, reason or parts.reason)
+    return ConversionResult(converted, wanted_encoding, wanted_ccsid, format, reason or parts.reason)
 
 
 def _convert_parts(first_format: bytes, converter: Converter, data: bytes, truncated: bool) -> _Parts:

@@ -225,7 +225,7 @@ def read_folder(text: str) -> list[Property]:
         if not leaf and content.strip(_BLANKS):
             raise format_error("text and elements are mixed", opening)
     if reader.text[reader.at :].strip(_BLANKS + "\0"):
-        raise format_error("something follows the folder", reader.at)
+        raise format_error("data follows the folder", reader.at)
     return properties
 
 

@@ -105,7 +105,7 @@ class Identifier(Node):
         return source.value(self.name)
 
 
-class DeliveryMode(Node):
+class DeliveryModeNode(Node):
     """JMSDeliveryMode, compared with 'PERSISTENT' and 'NON_PERSISTENT' as in JMS, though messages carry a number."""
 
     def __init__(self) -> None:

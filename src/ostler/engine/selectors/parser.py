@@ -41,7 +41,7 @@ from ostler.engine.selectors.nodes import (
     Arithmetic,
     Between,
     Comparison,
-    DeliveryMode,
+    DeliveryModeNode,
     Identifier,
     In,
     IsNull,
@@ -61,7 +61,7 @@ from ostler.engine.selectors.tokens import (
     NAME,
     SIGN,
     TOKENS_MAX,
-    Token,
+    SelectorToken,
     syntax_error,
     tokenize,
 )
@@ -103,10 +103,10 @@ class Parser:
 
     # Reading tokens.
 
-    def _token(self) -> Token:
+    def _token(self) -> SelectorToken:
         return self.tokens[self.at]
 
-    def _take(self) -> Token:
+    def _take(self) -> SelectorToken:
         token = self.tokens[self.at]
         if token.kind != END:
             self.at += 1
@@ -129,15 +129,15 @@ class Parser:
     def _error(self, problem: str) -> MQError:
         return self._error_at(self._token(), problem)
 
-    def _error_at(self, token: Token, problem: str) -> MQError:
+    def _error_at(self, token: SelectorToken, problem: str) -> MQError:
         return syntax_error(token.column, token.text, problem)
 
-    def _condition(self, node: Node, start: Token) -> Node:
+    def _condition(self, node: Node, start: SelectorToken) -> Node:
         if node.kind not in (BOOLEAN, ANYTHING):
             raise self._error_at(start, "a condition is expected here, not a value")
         return node
 
-    def _number(self, node: Node, start: Token) -> Node:
+    def _number(self, node: Node, start: SelectorToken) -> Node:
         if node.kind not in (NUMBER, ANYTHING):
             raise self._error_at(start, "a number is expected here")
         return node
@@ -199,26 +199,26 @@ class Parser:
             raise self._error("BETWEEN, IN or LIKE is expected here")
         return left
 
-    def _comparison(self, left: Node, start: Token) -> Node:
+    def _comparison(self, left: Node, start: SelectorToken) -> Node:
         operator = _COMPARISONS[self._take().text]
         right_start = self._token()
         right = self._sum()
         if operator not in (EQUAL, NOT_EQUAL):
             self._number(left, start)
             self._number(right, right_start)
-        if isinstance(left, DeliveryMode) and right.kind == NUMBER:
+        if isinstance(left, DeliveryModeNode) and right.kind == NUMBER:
             left = Identifier("JMSDeliveryMode")
-        if isinstance(right, DeliveryMode) and left.kind == NUMBER:
+        if isinstance(right, DeliveryModeNode) and left.kind == NUMBER:
             right = Identifier("JMSDeliveryMode")
         return fold_constants(Comparison(operator, left, right), [left, right])
 
-    def _is_null(self, left: Node, start: Token) -> Node:
+    def _is_null(self, left: Node, start: SelectorToken) -> Node:
         self._expect(KEYWORD, "IS")
         negated = self._accept(KEYWORD, "NOT")
         self._expect(KEYWORD, "NULL")
         return IsNull(self._property(left, start), negated)
 
-    def _between(self, left: Node, start: Token, negated: bool) -> Node:
+    def _between(self, left: Node, start: SelectorToken, negated: bool) -> Node:
         operand = self._number(left, start)
         start = self._token()
         low = self._number(self._sum(), start)
@@ -227,8 +227,8 @@ class Parser:
         high = self._number(self._sum(), start)
         return fold_constants(Between(operand, low, high, negated), [operand, low, high])
 
-    def _property(self, node: Node, start: Token) -> Node:
-        if not isinstance(node, (Identifier, DeliveryMode)):
+    def _property(self, node: Node, start: SelectorToken) -> Node:
+        if not isinstance(node, (Identifier, DeliveryModeNode)):
             raise self._error_at(start, "IN, LIKE and IS need the name of a property before them")
         return node
 
@@ -325,7 +325,7 @@ class Parser:
         self._expect(SIGN, ")")
         return node
 
-    def _identifier(self, token: Token) -> Node:
+    def _identifier(self, token: SelectorToken) -> Node:
         fault = name_fault(token.text)
         if (
             not fault
@@ -338,12 +338,12 @@ class Parser:
         name = stored_name(token.text)
         node = self._identifiers.get(name)
         if node is None:
-            node = DeliveryMode() if name == "JMSDeliveryMode" else Identifier(name)
+            node = DeliveryModeNode() if name == "JMSDeliveryMode" else Identifier(name)
             self._identifiers[name] = node
             self.names.append(name)
         return node
 
-    def _literal(self, token: Token) -> Node:
+    def _literal(self, token: SelectorToken) -> Node:
         node = self._literals.get(token.text)
         if node is None:
             node = Literal(token.literal)

@@ -30,7 +30,7 @@ _WORD_SHOWN: Final = 40
 TOKENS_MAX: Final = 4096
 
 
-class Token:
+class SelectorToken:
     """`text` is the keyword in capitals, the sign, the name, or the literal as written. `column` counts from 1."""
 
     def __init__(self, kind: int, text: str, column: int, literal: Value = None) -> None:
@@ -46,7 +46,7 @@ def syntax_error(column: int, word: str, problem: str) -> MQError:
     return MQError(MQRC_SELECTOR_SYNTAX_ERROR, f"Column {column}, {found}: {problem}.")
 
 
-def tokenize(text: str, count_max: int) -> list[Token]:
+def tokenize(text: str, count_max: int) -> list[SelectorToken]:
     """Return all tokens; the last one is of kind END."""
     return _Scanner(text, count_max).scan()
 
@@ -65,21 +65,21 @@ class _Scanner:
         self.at = 0
         self._count_max = count_max
 
-    def scan(self) -> list[Token]:
-        tokens: list[Token] = []
+    def scan(self) -> list[SelectorToken]:
+        tokens: list[SelectorToken] = []
         length = len(self.text)
         while True:
             while self.at < length and self.text[self.at] in _BLANKS:
                 self.at += 1
             if self.at >= length:
-                tokens.append(Token(END, "", length + 1))
+                tokens.append(SelectorToken(END, "", length + 1))
                 return tokens
             if len(tokens) == self._count_max:
                 problem = f"there are more than {self._count_max} names, values and operators; use shorter selectors"
                 raise self._error(self.at, self.at + 1, problem)
             tokens.append(self._next())
 
-    def _next(self) -> Token:
+    def _next(self) -> SelectorToken:
         character = self.text[self.at]
         if character == "'":
             return self._string()
@@ -92,7 +92,7 @@ class _Scanner:
         for sign in _SIGNS:
             if self.text.startswith(sign, self.at):
                 self.at += len(sign)
-                return Token(SIGN, sign, self.at - len(sign) + 1)
+                return SelectorToken(SIGN, sign, self.at - len(sign) + 1)
         raise self._error(self.at, self.at + 1, "this character has no meaning in a selection string")
 
     def _peek(self, distance: int) -> str:
@@ -102,16 +102,16 @@ class _Scanner:
     def _error(self, start: int, end: int, problem: str) -> MQError:
         return syntax_error(start + 1, self.text[start:end], problem)
 
-    def _name(self) -> Token:
+    def _name(self) -> SelectorToken:
         start = self.at
         while self.at < len(self.text) and _is_name_part(self.text[self.at]):
             self.at += 1
         word = self.text[start : self.at]
         if word.upper() in KEYWORDS:
-            return Token(KEYWORD, word.upper(), start + 1)
-        return Token(NAME, word, start + 1)
+            return SelectorToken(KEYWORD, word.upper(), start + 1)
+        return SelectorToken(NAME, word, start + 1)
 
-    def _string(self) -> Token:
+    def _string(self) -> SelectorToken:
         start = self.at
         parts: list[str] = []
         at = start + 1
@@ -125,9 +125,9 @@ class _Scanner:
             parts.append("'")
             at = quote + 2
         self.at = quote + 1
-        return Token(LITERAL, self.text[start : self.at], start + 1, "".join(parts))
+        return SelectorToken(LITERAL, self.text[start : self.at], start + 1, "".join(parts))
 
-    def _byte_string(self) -> Token:
+    def _byte_string(self) -> SelectorToken:
         start = self.at
         end = self.text.find('"', start + 1)
         inner = self.text[start + 1 : end]
@@ -138,7 +138,7 @@ class _Scanner:
         if not digits or len(digits) % 2 or not _HEX_DIGITS.issuperset(digits):
             raise self._error(start, end + 1, "a byte string has pairs of hexadecimal digits")
         self.at = end + 1
-        return Token(LITERAL, self.text[start : self.at], start + 1, bytes.fromhex(digits))
+        return SelectorToken(LITERAL, self.text[start : self.at], start + 1, bytes.fromhex(digits))
 
     def _run(self, digits: frozenset[str]) -> str:
         start = self.at
@@ -146,7 +146,7 @@ class _Scanner:
             self.at += 1
         return self.text[start : self.at]
 
-    def _number(self) -> Token:
+    def _number(self) -> SelectorToken:
         start = self.at
         value: Value
         if self.text[start] == "0" and self._peek(1) in ("x", "X"):
@@ -166,7 +166,7 @@ class _Scanner:
             while self.at < len(self.text) and _is_name_part(self.text[self.at]):
                 self.at += 1
             raise self._error(start, self.at, "this is neither a number nor a name")
-        return Token(LITERAL, self.text[start : self.at], start + 1, value)
+        return SelectorToken(LITERAL, self.text[start : self.at], start + 1, value)
 
     def _integer(self, start: int, digits: str, base: int) -> int:
         significant = digits.lstrip("0") or digits[:1]
