@@ -98,7 +98,7 @@ def test_what_the_queue_manager_refuses(started: None, ostler: Command) -> None:
     assert ostler("dspmqaut", "-n", "GONE", "-t", "queue", "-p", "ann").status == 133
     senseless = ostler("setmqaut", "-n", "APP.*", "-t", "queue", "-p", "ann", "+connect")
     assert senseless.status == 151
-    assert "CONNECT makes no sense for objects of type QUEUE" in senseless.err
+    assert "CONNECT does not apply to objects of type QUEUE" in senseless.err
     assert ostler("setmqaut", "-n", "A**", "-t", "queue", "-p", "ann", "+get").status == 36
     assert ostler("setmqaut", "-n", "*", "-t", "queue", "-p", " ", "+get").status == 149
     assert ostler("setmqaut", "-n", "*", "-t", "listener", "-p", "ann", "-remove").status == 133

@@ -55,11 +55,11 @@ class LocalCommandContext(CommandContext):
         self.hours_on = 0  # how far the clock is ahead
         self.looks = 0
 
-    def query(self, question: Callable[[Engine], T]) -> T:
+    def query(self, read: Callable[[Engine], T]) -> T:
         self.looks += 1
         with self.manager.lock:
             self.manager.engine.now_ms = int(time.time() * 1000) + self.hours_on * 3_600_000
-            return question(self.manager.engine)
+            return read(self.manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
         lsn = self.query(change)

@@ -91,9 +91,9 @@ class World(CommandContext):
         for definition in (*system_definitions("2026-01-01", "00.00.00"), *RULES, *RECORDS):
             objects.define(self.engine, definition, False)
 
-    def query(self, question: Callable[[Engine], T]) -> T:
+    def query(self, read: Callable[[Engine], T]) -> T:
         self.engine.now_ms = 1_700_000_000_000
-        return question(self.engine)
+        return read(self.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
         self.query(change)

@@ -185,7 +185,7 @@ def test_run_check_shows_what_a_connection_would_meet(operator: Operator) -> Non
     assert profiles(operator, with_name) == ["APP SSLPEERMAP"]
     assert profiles(operator, check.format("SYSTEM.DEF.SVRCONN", "11.0.0.1", "alice")) == ["SYSTEM.* ADDRESSMAP"]
     assert operator.says(check.format("OTHER", "11.0.0.1", "alice")) == [
-        "AMQ9783I: No record is for this connection; the channel runs with MCAUSER('alice')."
+        "AMQ9783I: No record matches this connection; the channel runs with MCAUSER('alice')."
     ]
     operator.says("DEFINE CHANNEL(OTHER) CHLTYPE(SVRCONN) TRPTYPE(TCP) MCAUSER('dave')")
     assert "MCAUSER('dave')" in operator.says(check.format("OTHER", "11.0.0.1", "alice"))[0]
@@ -318,7 +318,7 @@ def test_wrong_words_are_pointed_at(operator: Operator, command: str, segment: s
 
 
 def test_rules_need_authority_on_the_queue_manager(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalCommandContext, "may", lambda self, object_type, name, mask: False)
+    monkeypatch.setattr(LocalCommandContext, "is_authorized", lambda self, object_type, name, mask: False)
     assert operator.fails("SET CHLAUTH(A) TYPE(ADDRESSMAP) ADDRESS('*') USERSRC(CHANNEL)").startswith("AMQ8135E: ")
     assert operator.fails("DIS CHLAUTH(*)").startswith("AMQ8135E: ")
     with pytest.raises(CommandRefused):

@@ -57,7 +57,7 @@ def test_ping_and_refresh(operator: Operator, target: LocalCommandContext) -> No
 @pytest.mark.parametrize(
     ("command", "until", "why"),
     [
-        ("start ql(Q1)", "start ql", "QL is not something to START."),
+        ("start ql(Q1)", "start ql", "QL cannot be used with START."),
         ("start chl", "start chl", "CHL needs a name in brackets."),
         ("start chl(C1) mode(force)", "start chl(C1) mode", "MODE does not belong to START CHL."),
         ("stop lstr", "stop lstr", "LSTR needs a name in brackets."),
@@ -95,7 +95,7 @@ def test_ping_and_refresh(operator: Operator, target: LocalCommandContext) -> No
         ("rverify security(A)", "rverify security", "exists on z/OS only"),
         ("dis clusqmgr(*) maxdepth", "dis clusqmgr(*) maxdepth", "MAXDEPTH is not a keyword"),
         ("ping qmgr(TEST)", "ping qmgr(TEST", "QMGR takes no name."),
-        ("refresh qlocal", "refresh qlocal", "QLOCAL is not something to REFRESH."),
+        ("refresh qlocal", "refresh qlocal", "QLOCAL cannot be used with REFRESH."),
         ("refresh security(all)", "refresh security(all", "SECURITY takes (*) or nothing."),
         ("refresh security type(odd)", "refresh security type(odd", "TYPE is one of AUTHSERV, CONNAUTH, SSL."),
     ],
@@ -183,7 +183,7 @@ def test_channels_that_send(operator: Operator, target: LocalCommandContext, kin
 @pytest.mark.parametrize("kind", ["rcvr", "rqstr"])
 def test_channels_that_receive(operator: Operator, target: LocalCommandContext, kind: str) -> None:
     defined(operator, kind)
-    wrong = f"is not for channels of type {kind.upper()}, and C1 is one."
+    wrong = f"does not apply to channel C1, which is of type {kind.upper()}."
     assert operator.fails("ping chl(C1)") == f"AMQ9512E: PING {wrong}"
     assert operator.fails("resolve chl(C1) action(commit)") == f"AMQ8101E: RESOLVE {wrong}"
     assert target.asked == []
@@ -192,7 +192,7 @@ def test_channels_that_receive(operator: Operator, target: LocalCommandContext, 
 @pytest.mark.parametrize("kind", ["clussdr", "clusrcvr"])
 def test_channels_of_clusters_do_not_run_yet(operator: Operator, target: LocalCommandContext, kind: str) -> None:
     defined(operator, kind)
-    said = f"AMQ8101E: Channel C1 is of type {kind.upper()}, and this release does not run such channels."
+    said = f"AMQ8101E: Channel C1 is of type {kind.upper()}, which this release does not support."
     assert operator.fails("start chl(C1)") == said
     assert operator.fails("reset chl(C1)") == said
     assert operator.fails("stop chl(C1)") == "AMQ9533W: Channel C1 is not active."
@@ -226,9 +226,9 @@ def test_a_channel_that_runs_already_may_be_ignored(operator: Operator, target: 
 def test_commands_that_are_not_for_a_channel(operator: Operator) -> None:
     operator.says("def chl(C1) chltype(svrconn)")
     operator.says("def chl(C2) chltype(clntconn) conname(here)")
-    assert "is not for channels of type SVRCONN" in operator.fails("ping chl(C1)")
-    assert "is not for channels of type SVRCONN" in operator.fails("reset chl(C1)")
-    assert "is not for channels of type CLNTCONN" in operator.fails("start chl(C2)")
+    assert "does not apply to channel C1" in operator.fails("ping chl(C1)")
+    assert "does not apply to channel C1" in operator.fails("reset chl(C1)")
+    assert "does not apply to channel C2, which is of type CLNTCONN" in operator.fails("start chl(C2)")
     assert operator.fails("ping chl(NONE)") == "AMQ8227E: Channel NONE not found."
 
 
@@ -256,7 +256,7 @@ def test_the_queue_manager_is_reset_and_refreshed(operator: Operator, target: Lo
         ("expire messages",),
         ("refresh configuration", "QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "A*", "5"),
     ]
-    assert operator.fails("reset qmgr type(pubsub) child(A)").startswith("AMQ8101E: A is no partner")
+    assert operator.fails("reset qmgr type(pubsub) child(A)").startswith("AMQ8101E: A is not a partner")
 
 
 def test_there_are_no_clusters(operator: Operator) -> None:
@@ -269,4 +269,4 @@ def test_there_are_no_clusters(operator: Operator) -> None:
         "suspend qmgr cluster(INV) mode(force)",
         "resume qmgr cluster(INV)",
     ):
-        assert "takes no part in them" in operator.fails(command)
+        assert "does not join clusters" in operator.fails(command)

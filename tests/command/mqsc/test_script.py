@@ -98,7 +98,7 @@ def test_a_command_that_is_cut_off_is_not_run(operator: Operator) -> None:
     lines, counts = operator.script("def ql(Q1) +\n", echo=False)
     assert lines[:2] == [
         "AMQ8405I: Syntax error at the end of the part of the command below: "
-        "the last line asks for another one, and there is none.",
+        "the last line is continued, but there is no next line.",
         "def ql(Q1)",
     ]
     assert (counts.read, counts.syntax_errors) == (1, 1)

@@ -62,7 +62,7 @@ class Runner(ABC):
     def _unfinished(self, piece: Piece) -> Iterator[str]:
         yield from self._repeated(piece)
         assert piece.command is not None
-        problem = MqscSyntaxError(len(piece.command), "the last line asks for another one, and there is none")
+        problem = MqscSyntaxError(len(piece.command), "the last line is continued, but there is no next line")
         yield from syntax_error_lines(piece.command, problem)
         self.counts.count(CommandOutcome.SYNTAX_ERROR)
 

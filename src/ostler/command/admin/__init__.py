@@ -1,1 +1,1 @@
-"""What commands change, whether they came as MQSC or PCF."""
+"""Administration: the effect of commands, whether they arrive as MQSC, as PCF or from the Python interface."""

@@ -1,6 +1,6 @@
-"""Authority records by their parts: set, delete, list them, and what somebody may do. MQSC, PCF and setmqaut use this.
+"""Authority records: set, delete and list them, and the authorities of a user or group. For MQSC, PCF and setmqaut.
 
-Whoever changes records needs CHG on the queue manager, whoever looks at them DSP.
+Changes need CHG on the queue manager, queries DSP.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from ostler.security.authorities import (
 from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profile, is_generic, matches
 
 ADMINISTRATORS: Final = "mqm"
-"""The group whose members may do everything; it needs no records."""
+"""The group whose members have all authorities without any record."""
 
 INTERFACE_VERSION: Final = 6
-"""The version of MQ's interface to authorization services whose functions are here."""
+"""The version of MQ's authorization service interface that DISPLAY AUTHSERV reports (IFVER)."""
 
 Row = dict[str, Value]
 """An authority record by the names of its attributes: PROFILE, OBJTYPE, ENTITY, ENTTYPE and AUTHLIST."""
@@ -66,14 +66,14 @@ _KINDS: Final[dict[str, tuple[ObjectType, ...]]] = {
 
 @dataclass(frozen=True)
 class Entity:
-    """Who has authorities: a user or a group."""
+    """A user or group that has authorities (entity)."""
 
     name: str
     is_group: bool = False
 
 
 def check_entity(entity: Entity) -> None:
-    """Refuse, with MQError, what cannot be the name of a user or a group, whether there is such a one or not."""
+    """Raises MQError for an invalid name of a user or group. The entity need not exist."""
     name = entity.name
     if not name.strip():
         raise MQError(MQRCCF_ENTITY_NAME_MISSING, "The name of a user or a group is missing.")
@@ -82,7 +82,7 @@ def check_entity(entity: Entity) -> None:
 
 
 def check_entity_exists(context: CommandContext, entity: Entity) -> None:
-    """Refuse, with MQError, a user or a group that neither the password file nor the operating system knows."""
+    """Raises MQError for a user or group that exists neither in the password file nor in the operating system."""
     check_entity(entity)
     if not context.entity_exists(entity.name, entity.is_group):
         kind = "group" if entity.is_group else "user"
@@ -94,7 +94,7 @@ def check_entity_exists(context: CommandContext, entity: Entity) -> None:
 
 
 def object_type_of(objtype: str) -> int:
-    """The MQOT number of a word of OBJTYPE."""
+    """Returns the MQOT number of a value of OBJTYPE."""
     found = OBJECT_TYPES.get(objtype)
     if found is None:
         raise MQError(MQRC_OBJECT_TYPE_ERROR, f"There are no authorities on objects of type {objtype!r}.")
@@ -107,17 +107,16 @@ def object_type_of(objtype: str) -> int:
 def set_record(
     context: CommandContext, objtype: str, profile: str, entity: str, is_group: bool, add: int, remove: int
 ) -> None:
-    """Change what a user or group may do to the objects of a profile; the record is made when it is not there yet."""
+    """Changes the authorities of a user or group on the objects of a profile; creates the record if need be."""
     set_records(context, objtype, profile, (Entity(entity, is_group),), add, remove)
 
 
 def set_records(
     context: CommandContext, objtype: str, profile: str, entities: Sequence[Entity], add: int, remove: int
 ) -> None:
-    """The same for several entities: for all of them, or for none when something is wrong.
+    """Changes the authorities of several entities: of all of them, or of none if one is wrong.
 
-    The two lists must not overlap, as in MQ; only when all authorities are removed, which goes first, some may be
-    added again.
+    `add` and `remove` must not overlap (SET AUTHREC), unless all authorities are removed: removal comes first.
     """
     context.authorize(MQOT_Q_MGR, "", CHG)
     object_type = object_type_of(objtype)
@@ -125,15 +124,15 @@ def set_records(
         unknown = invalid_authorities(object_type, mask)
         if unknown:
             words = ",".join(words_of(unknown))
-            raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{words} makes no sense for objects of type {objtype}.")
+            raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{words} does not apply to objects of type {objtype}.")
     _check_overlap(object_type, add, remove)
     if not entities:
-        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "Say whose authorities are to be changed.")
+        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "No user or group is named whose authorities are to be changed.")
     for entity in entities:
         if add or not remove:
             check_entity_exists(context, entity)
         else:
-            check_entity(entity)  # of a user who is gone, authorities can still be taken away
+            check_entity(entity)  # the authorities of a user that no longer exists can still be removed
     context.change(partial(_set, objtype, profile, tuple(entities), add, remove))
 
 
@@ -154,7 +153,7 @@ def _set(objtype: str, profile: str, entities: tuple[Entity, ...], add: int, rem
         raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{CLASS_PROFILE} is for CRT alone.")
     lsn = 0
     for entity in entities:
-        # To create is nothing one does to an object that is there: it is kept with the type.
+        # CRT is kept with the type of object, as the object does not exist yet.
         if (add | remove) & CRT:
             lsn = _apply(engine, object_type, CLASS_PROFILE, entity, add & CRT, remove & CRT)
         if (add | remove) & ~CRT or not add | remove:
@@ -172,11 +171,11 @@ def _apply(engine: Engine, object_type: int, profile: str, entity: Entity, add: 
 
 
 def resolve_profile(engine: Engine, objtype: str, profile: str) -> str:
-    """A profile as records have it. Without wildcards it has to be the name of an object. MQError when refused."""
+    """Returns a profile as records store it. Raises MQError for one without wildcards that names no object."""
     if objtype == "QMGR" and profile in ("", MANAGER_PROFILE, engine.name):
         return MANAGER_PROFILE
     if not profile:
-        raise MQError(MQRCCF_PROFILE_NAME_MISSING, "Say for which objects: the profile is missing.")
+        raise MQError(MQRCCF_PROFILE_NAME_MISSING, "The profile is missing: it selects the objects.")
     if profile.lower() == CLASS_PROFILE:
         return CLASS_PROFILE
     check_profile(profile)
@@ -187,7 +186,7 @@ def resolve_profile(engine: Engine, objtype: str, profile: str) -> str:
 
 def _exists(engine: Engine, objtype: str, name: str) -> bool:
     if OBJECT_TYPES[objtype] == MQOT_REMOTE_Q_MGR_NAME:
-        return True  # the names of other queue managers are nobody's to check
+        return True  # names of other queue managers cannot be checked here
     if OBJECT_TYPES[objtype] == MQOT_Q and name in engine.queues:
         return True
     return any(name in engine.of_type(kind) for kind in _KINDS.get(objtype, ()))
@@ -196,18 +195,18 @@ def _exists(engine: Engine, objtype: str, name: str) -> bool:
 def delete_record(
     context: CommandContext, objtype: str, profile: str, entity: str, is_group: bool, ignores_missing: bool = False
 ) -> None:
-    """Remove a record, so that a more general one counts."""
+    """Deletes a record, so that a more general one applies."""
     delete_records(context, objtype, profile, (Entity(entity, is_group),), ignores_missing)
 
 
 def delete_records(
     context: CommandContext, objtype: str, profile: str, entities: Sequence[Entity], ignores_missing: bool = False
 ) -> None:
-    """The same for several entities."""
+    """Deletes the records of several entities."""
     context.authorize(MQOT_Q_MGR, "", CHG)
     object_type_of(objtype)
     if not entities:
-        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "Say whose records are to be deleted.")
+        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "No user or group is named whose records are to be deleted.")
     for entity in entities:
         check_entity(entity)
     context.change(partial(_delete, objtype, profile, tuple(entities), ignores_missing))
@@ -230,15 +229,15 @@ def _delete(objtype: str, profile: str, entities: tuple[Entity, ...], ignores_mi
     return lsn
 
 
-# -- questions ---------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RecordQuery:
-    """Which records are asked for. What is None, or a profile that is empty, is not asked after.
+    """Selects authority records. Fields that are None, and an empty profile, select all.
 
-    `match` is PROFILE: the records whose profile matches a name, or that have exactly this one when it is generic;
-    EXACT: those that have exactly this profile; MEMBERSHIP: those that count for a user, its own and its groups'.
+    `match` is PROFILE (records whose profile matches a name, or equals a generic one), EXACT (records with exactly
+    this profile) or MEMBERSHIP (records that apply to a user, its own and those of its groups).
     """
 
     profile: str | None = None
@@ -247,31 +246,31 @@ class RecordQuery:
     match: str = "PROFILE"
 
 
-def records(context: CommandContext, question: RecordQuery) -> list[Row]:
-    """The records asked for, in the order of profile, type of object, and entity."""
+def records(context: CommandContext, selection: RecordQuery) -> list[Row]:
+    """Returns the selected records, sorted by profile, type of object and entity."""
     context.authorize(MQOT_Q_MGR, "", DSP)
-    entity = question.entity
+    entity = selection.entity
     groups: tuple[str, ...] = ()
     if entity is not None:
         check_entity(entity)
-        if question.match == "MEMBERSHIP" and not entity.is_group:
+        if selection.match == "MEMBERSHIP" and not entity.is_group:
             groups = (*context.groups_of(entity.name), EVERYBODY)
-    object_type = object_type_of(question.objtype) if question.objtype is not None else None
-    return context.query(partial(_rows, question, object_type, groups))
+    object_type = object_type_of(selection.objtype) if selection.objtype is not None else None
+    return context.query(partial(_rows, selection, object_type, groups))
 
 
-def _rows(question: RecordQuery, object_type: int | None, groups: tuple[str, ...], engine: Engine) -> list[Row]:
+def _rows(selection: RecordQuery, object_type: int | None, groups: tuple[str, ...], engine: Engine) -> list[Row]:
     found: list[Definition] = []
     for definition in engine.of_type(ObjectType.AUTHREC).values():
         attributes = definition.attributes
         if object_type is not None and attributes.get("OBJTYPE") != object_type:
             continue
-        if question.entity is not None and not _is_of(definition, question.entity, groups):
+        if selection.entity is not None and not _applies_to(definition, selection.entity, groups):
             continue
-        if not question.profile or _profile_fits(definition, question, engine.name):
+        if not selection.profile or _profile_matches(definition, selection, engine.name):
             found.append(definition)
-    if question.match == "MEMBERSHIP" and question.profile and not is_generic(question.profile):
-        found = _contributing(found, question.profile)
+    if selection.match == "MEMBERSHIP" and selection.profile and not is_generic(selection.profile):
+        found = _contributing(found, selection.profile)
     return [dict(definition.attributes) for definition in sorted(found, key=_order)]
 
 
@@ -280,23 +279,23 @@ def _order(definition: Definition) -> tuple[str, str, str]:
     return str(attributes["PROFILE"]), definition.name.partition(" ")[0], definition.name
 
 
-def _is_of(definition: Definition, entity: Entity, groups: tuple[str, ...]) -> bool:
+def _applies_to(definition: Definition, entity: Entity, groups: tuple[str, ...]) -> bool:
     name = definition.attributes.get("ENTITY")
     is_group = definition.attributes.get("ENTTYPE") == GROUP
     return (name == entity.name and is_group == entity.is_group) or (is_group and name in groups)
 
 
-def _profile_fits(definition: Definition, question: RecordQuery, manager_name: str) -> bool:
-    wanted = question.profile or ""
+def _profile_matches(definition: Definition, selection: RecordQuery, manager_name: str) -> bool:
+    wanted = selection.profile or ""
     profile = str(definition.attributes["PROFILE"])
     is_manager = definition.attributes.get("OBJTYPE") == MQOT_Q_MGR
     if profile == wanted or (is_manager and profile == MANAGER_PROFILE and wanted == manager_name):
         return True
-    return question.match != "EXACT" and not is_generic(wanted) and is_generic(profile) and matches(profile, wanted)
+    return selection.match != "EXACT" and not is_generic(wanted) and is_generic(profile) and matches(profile, wanted)
 
 
 def _contributing(found: list[Definition], name: str) -> list[Definition]:
-    """Of the records of each entity the one that counts for an object."""
+    """Returns, of the records of each entity, the most specific one for an object."""
     known = AuthorityRecords()
     for definition in found:
         known.put(definition)
@@ -313,16 +312,16 @@ def _contributing(found: list[Definition], name: str) -> list[Definition]:
 
 
 def entity_authority(context: CommandContext, entity: str, is_group: bool, objtype: str, name: str) -> int:
-    """What a user, with all its groups, or a group may do to an object, or has by a generic profile of this name."""
+    """Returns the authorities of a user, with all its groups, or of a group on an object or on a generic profile."""
     context.authorize(MQOT_Q_MGR, "", DSP)
     who = Entity(entity, is_group)
     check_entity_exists(context, who)
     object_type = object_type_of(objtype)
-    profile = context.query(partial(_profile_asked, objtype, name))
+    profile = context.query(partial(_effective_profile, objtype, name))
     if (is_group and entity == ADMINISTRATORS) or (not is_group and context.is_administrator(entity)):
         return VALID_AUTHORITIES[object_type] | CRT
     groups = () if is_group else (*context.groups_of(entity), EVERYBODY)
-    found = context.query(partial(_of_entities, who, groups))
+    found = context.query(partial(_records_of_entities, who, groups))
     if is_generic(profile):
         return _explicit(found, object_type, profile)
     known = AuthorityRecords()
@@ -334,14 +333,14 @@ def entity_authority(context: CommandContext, entity: str, is_group: bool, objty
     return mask
 
 
-def _profile_asked(objtype: str, name: str, engine: Engine) -> str:
+def _effective_profile(objtype: str, name: str, engine: Engine) -> str:
     profile = resolve_profile(engine, objtype, name)
     return engine.name if objtype == "QMGR" and profile == MANAGER_PROFILE else profile
 
 
-def _of_entities(entity: Entity, groups: tuple[str, ...], engine: Engine) -> list[Definition]:
+def _records_of_entities(entity: Entity, groups: tuple[str, ...], engine: Engine) -> list[Definition]:
     kept = engine.of_type(ObjectType.AUTHREC).values()
-    return [definition for definition in kept if _is_of(definition, entity, groups)]
+    return [definition for definition in kept if _applies_to(definition, entity, groups)]
 
 
 def _explicit(found: Iterable[Definition], object_type: int, profile: str) -> int:

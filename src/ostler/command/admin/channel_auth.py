@@ -1,6 +1,6 @@
-"""Channel authentication rules by their parts: set, remove and list them. MQSC and PCF use this.
+"""Channel authentication rules (SET and DISPLAY CHLAUTH): set, remove and list them. For MQSC and PCF.
 
-Whoever changes rules needs CHG on the queue manager, whoever looks at them DSP.
+Changes need CHG on the queue manager, queries DSP.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ MATCHES: Final = ("GENERIC", "EXACT", "ALL", "RUNCHECK")
 ALL_TYPES: Final = "ALL"
 
 Row = dict[str, Value]
-"""A rule by the names of its attributes, without those that say nothing in it."""
+"""A rule by the names of its attributes, without those that have no meaning in it."""
 
 _KIND: Final = ObjectType.CHLAUTH
 _LISTS: Final = {MQCAUT_BLOCKADDR: "ADDRLIST", MQCAUT_BLOCKUSER: "USERLIST"}
 _HEADS: Final = ("CHLAUTH", "TYPE")
-# What REMOVE takes besides the profile and the type: what a rule is known by.
+# The attributes beside profile and type that identify a rule; ACTION(REMOVE) takes only these.
 _IDENTIFYING: Final = frozenset(("ADDRESS", "ADDRLIST", "CLNTUSER", "QMNAME", "SSLCERTI", "SSLPEER", "USERLIST"))
 _TYPE_ORDER: Final = ("SSLPEERMAP", "USERMAP", "QMGRMAP", "ADDRESSMAP", "BLOCKADDR", "BLOCKUSER")
 
@@ -76,9 +76,9 @@ _TYPE_ORDER: Final = ("SSLPEERMAP", "USERMAP", "QMGRMAP", "ADDRESSMAP", "BLOCKAD
 
 
 def set_rule(context: CommandContext, attributes: Mapping[str, Value], action: str = "ADD") -> None:
-    """SET CHLAUTH: attributes by MQSC name, with CHLAUTH (the profile) and TYPE. MQError when it is refused."""
+    """Sets a rule (SET CHLAUTH) by MQSC names, with CHLAUTH (the profile) and TYPE. Raises MQError for a wrong one."""
     context.authorize(MQOT_Q_MGR, "", CHG)
-    given = _checked(attributes)
+    given = _check_attributes(attributes)
     kind = number_of(given, "TYPE", -1)
     if kind not in TYPE_WORDS:
         raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
@@ -88,7 +88,7 @@ def set_rule(context: CommandContext, attributes: Mapping[str, Value], action: s
     context.change(partial(_remove_all if action == "REMOVEALL" else change, given, kind, action))
 
 
-def _checked(attributes: Mapping[str, Value]) -> dict[str, Value]:
+def _check_attributes(attributes: Mapping[str, Value]) -> dict[str, Value]:
     given: dict[str, Value] = {}
     for name, value in attributes.items():
         attribute = require(_KIND, name)
@@ -113,7 +113,7 @@ def _check_action(given: Mapping[str, Value], action: str) -> None:
 
 
 def _change_map(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
-    """One rule that maps or refuses: added, replaced or removed."""
+    """Adds, replaces or removes one rule that maps or refuses a connection; returns the LSN."""
     kept = engine.of_type(_KIND)
     if action == "REMOVE":
         check_identity(given, kind)
@@ -121,20 +121,20 @@ def _change_map(given: dict[str, Value], kind: int, action: str, engine: Engine)
         if key not in kept:
             raise _not_found(key)
         return objects.delete(engine, _KIND, key)
-    definition = _defined(engine, given)
+    definition = _new_rule(engine, given)
     if definition.name in kept and action == "ADD":
         raise MQError(MQRCCF_CHLAUTH_ALREADY_EXISTS, f"There is a rule {definition.name}. Use ACTION(REPLACE).")
     _check_ranges(kept, definition)
     return objects.define(engine, definition, True)
 
 
-def _defined(engine: Engine, given: dict[str, Value]) -> Definition:
+def _new_rule(engine: Engine, given: dict[str, Value]) -> Definition:
     check_rule(given)
     return new_definition(_KIND, rule_key(given), given, None, *date_and_time(engine.wall_ms()))
 
 
 def _check_ranges(kept: Mapping[str, Definition], definition: Definition) -> None:
-    """Ranges of one profile and one identity are apart or within each other: which would count where they overlap?"""
+    """Rejects an address range that overlaps one of the same profile and identity: precedence would be undefined."""
     address = text_of(definition.attributes, "ADDRESS")
     if "-" not in address:
         return
@@ -150,12 +150,12 @@ def _check_ranges(kept: Mapping[str, Definition], definition: Definition) -> Non
 
 
 def _family(name: str) -> str:
-    """What the name of a rule says before its address."""
+    """Returns the part of a rule's key before its address."""
     return name.rpartition(" ADDRESS(")[0]
 
 
 def _change_list(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
-    """A list of users or addresses that are kept out: it grows, shrinks, or becomes another one."""
+    """Adds to, removes from or replaces a list of blocked users or addresses; returns the LSN."""
     key = rule_key(given)
     list_name = _LISTS[kind]
     existing = engine.of_type(_KIND).get(key)
@@ -180,11 +180,11 @@ def _change_list(given: dict[str, Value], kind: int, action: str, engine: Engine
         changed = {name: value for name, value in existing.attributes.items() if find(_KIND, name) is not None}
         changed.update(given)
     changed[list_name] = check(require(_KIND, list_name), after)
-    return objects.define(engine, _defined(engine, changed), True)
+    return objects.define(engine, _new_rule(engine, changed), True)
 
 
 def _remove_all(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
-    """All rules of a profile and type. That there are none is no error."""
+    """Removes all rules of a profile and type, if any; returns the LSN."""
     profile = text_of(given, "CHLAUTH")
     lsn = 0
     for definition in list(engine.of_type(_KIND).values()):
@@ -198,12 +198,12 @@ def _not_found(what: str) -> MQError:
     return MQError(MQRCCF_CHLAUTH_NOT_FOUND, f"There is no channel authentication rule {what}.")
 
 
-# -- questions ---------------------------------------------------------------------------------------------------------
+# -- queries -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class RuleQuery:
-    """Which rules are asked for. All but the first three describe a connection, for MATCH(RUNCHECK)."""
+    """Selects rules (DISPLAY CHLAUTH). All but the first three fields describe a connection, for MATCH(RUNCHECK)."""
 
     channel: str
     type_word: str = ALL_TYPES
@@ -221,49 +221,49 @@ class RuleQuery:
 
 @dataclass(frozen=True)
 class RuleMatches:
-    """The rules that were asked for, in order; for MATCH(RUNCHECK) also the user that the channel would run as."""
+    """The selected rules in display order; for MATCH(RUNCHECK) also the user that the channel would run as."""
 
     rules: tuple[Definition, ...]
     user: str = ""
 
 
-def rules(context: CommandContext, question: RuleQuery) -> list[Row]:
-    """The rules that are asked for. MQError when the question is none."""
-    return [row_of(definition) for definition in find_rules(context, question).rules]
+def rules(context: CommandContext, selection: RuleQuery) -> list[Row]:
+    """Returns the selected rules. Raises MQError for an invalid selection."""
+    return [row_of(definition) for definition in find_rules(context, selection).rules]
 
 
-def find_rules(context: CommandContext, question: RuleQuery) -> RuleMatches:
+def find_rules(context: CommandContext, selection: RuleQuery) -> RuleMatches:
     context.authorize(MQOT_Q_MGR, "", DSP)
-    if question.match not in MATCHES:
+    if selection.match not in MATCHES:
         raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, f"MATCH is one of {', '.join(MATCHES)}.")
-    if question.type_word != ALL_TYPES and question.type_word not in TYPE_WORDS.values():
+    if selection.type_word != ALL_TYPES and selection.type_word not in TYPE_WORDS.values():
         raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {ALL_TYPES}, {', '.join(TYPE_WORDS.values())}.")
-    # Taken under the lock, looked at without it.
+    # Copied under the lock, filtered without it.
     kept = context.query(lambda engine: list(engine.of_type(_KIND).values()))
-    if question.match == "RUNCHECK":
-        return _run_check(context, question, kept)
-    if question.describes_connection:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "What describes a connection goes with MATCH(RUNCHECK) only.")
-    return RuleMatches(tuple(sorted(_asked_for(question, kept), key=_display_order)))
+    if selection.match == "RUNCHECK":
+        return _run_check(context, selection, kept)
+    if selection.describes_connection:
+        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "A connection is described with MATCH(RUNCHECK) only.")
+    return RuleMatches(tuple(sorted(_select(selection, kept), key=_display_order)))
 
 
-def _asked_for(question: RuleQuery, kept: list[Definition]) -> Iterator[Definition]:
-    pattern = GenericName(question.channel)
+def _select(selection: RuleQuery, kept: list[Definition]) -> Iterator[Definition]:
+    pattern = GenericName(selection.channel)
     for definition in kept:
         profile = text_of(definition.attributes, "CHLAUTH")
-        if question.match == "EXACT":
-            is_wanted = profile == question.channel
-        elif question.match == "ALL":
-            is_wanted = names_overlap(profile, question.channel)
+        if selection.match == "EXACT":
+            is_wanted = profile == selection.channel
+        elif selection.match == "ALL":
+            is_wanted = names_overlap(profile, selection.channel)
         else:
             is_wanted = pattern.matches(profile)
         word = TYPE_WORDS.get(number_of(definition.attributes, "TYPE", -1), "")
-        if is_wanted and question.type_word in (ALL_TYPES, word):
+        if is_wanted and selection.type_word in (ALL_TYPES, word):
             yield definition
 
 
 def _display_order(definition: Definition) -> tuple[str, int, str, str]:
-    """By profile, an asterisk behind all letters; then as they count."""
+    """Sorts by profile, with an asterisk after all letters, then by precedence."""
     values = definition.attributes
     word = TYPE_WORDS.get(number_of(values, "TYPE", -1), "")
     address = text_of(values, "ADDRESS")
@@ -273,7 +273,7 @@ def _display_order(definition: Definition) -> tuple[str, int, str, str]:
 
 
 def row_of(definition: Definition) -> Row:
-    """What a rule says: without a user where it maps to none, without WARN where it refuses nothing."""
+    """Returns a rule as a row, without attributes that its USERSRC makes meaningless."""
     row = dict(definition.attributes)
     kind = number_of(row, "TYPE", -1)
     if kind not in IDENTITIES:
@@ -291,55 +291,57 @@ def row_of(definition: Definition) -> Row:
 # -- MATCH(RUNCHECK) ---------------------------------------------------------------------------------------------------
 
 
-def _run_check(context: CommandContext, question: RuleQuery, kept: list[Definition]) -> RuleMatches:
-    """The rules that a connection would meet, and the user that it would have."""
-    _check_described(question)
+def _run_check(context: CommandContext, selection: RuleQuery, kept: list[Definition]) -> RuleMatches:
+    """Returns the rules that apply to the described connection, and the user that it would run as."""
+    _check_connection_described(selection)
     table = ChannelRules()
     for definition in kept:
         table.put(definition)
-    subject, issuer = _name("SSLPEER", question.subject), _name("SSLCERTI", question.issuer)
-    blocked = table.find_blocked_address(question.address)
+    subject, issuer = _parse_dn("SSLPEER", selection.subject), _parse_dn("SSLCERTI", selection.issuer)
+    blocked = table.find_blocked_address(selection.address)
     if blocked is not None and blocked.is_refused and blocked.rule is not None:
         return RuleMatches((blocked.rule,))
     decision = table.decide(
-        question.channel, question.address, "", question.client_user, subject, issuer, question.manager
+        selection.channel, selection.address, "", selection.client_user, subject, issuer, selection.manager
     )
     met = [rule for rule in (decision.warning, decision.rule) if rule is not None]
     if decision.is_refused:
         return RuleMatches(tuple(met))
-    user = decision.user or _channel_user(context, question.channel) or question.client_user
-    if question.manager:
-        # Rules that block users are about clients. A partner for whom nobody has named a user is nobody.
+    user = decision.user or _channel_user(context, selection.channel) or selection.client_user
+    if selection.manager:
+        # BLOCKUSER rules are about clients. A partner queue manager without a mapped user runs as nobody.
         return RuleMatches(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
-    barred = table.find_blocked_user(question.channel, user, context.is_administrator(user))
+    barred = table.find_blocked_user(selection.channel, user, context.is_administrator(user))
     if barred is not None and barred.rule is not None:
         return RuleMatches((barred.rule,) if barred.is_refused else (*met, barred.rule), user)
     return RuleMatches(tuple(met), user)
 
 
-def _check_described(question: RuleQuery) -> None:
-    if question.type_word != ALL_TYPES:
+def _check_connection_described(selection: RuleQuery) -> None:
+    if selection.type_word != ALL_TYPES:
         raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "MATCH(RUNCHECK) goes with TYPE(ALL) only.")
-    if not read_address(question.address):
+    if not read_address(selection.address):
         raise _not_described("ADDRESS with one IP address")
-    if bool(question.client_user) == bool(question.manager):
+    if bool(selection.client_user) == bool(selection.manager):
         raise _not_described("either CLNTUSER or QMNAME")
-    for value in (question.channel, question.client_user, question.manager):
+    for value in (selection.channel, selection.client_user, selection.manager):
         if "*" in value:
-            raise MQError(MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"{value!r} is generic; MATCH(RUNCHECK) is about one of each.")
+            raise MQError(
+                MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"{value!r} is generic; MATCH(RUNCHECK) takes no generic values."
+            )
 
 
 def _not_described(what: str) -> MQError:
     return MQError(MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"MATCH(RUNCHECK) needs {what} to describe the connection.")
 
 
-def _name(keyword: str, text: str) -> DistinguishedName | None:
+def _parse_dn(keyword: str, text: str) -> DistinguishedName | None:
     if not text:
         return None
     try:
         return parse_name(text)
     except ValueError as error:
-        raise MQError(MQRCCF_SSL_PEER_NAME_ERROR, f"{keyword} is no distinguished name: {error}.") from None
+        raise MQError(MQRCCF_SSL_PEER_NAME_ERROR, f"{keyword} is not a distinguished name: {error}.") from None
 
 
 def _channel_user(context: CommandContext, channel: str) -> str:

@@ -1,6 +1,6 @@
-"""What a command to a channel may be refused with: the number of its message, and the reason that PCF has for it.
+"""Failures of channel commands: AMQ message numbers and the PCF reasons that correspond to them.
 
-Whoever runs channels may raise either, CommandRefused with the number or MQError with the reason.
+A command context may raise either: CommandRefused with a number, or MQError with a reason.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ CHANNEL_REASONS: Final[dict[str, int]] = {
     "AMQ9534E": MQRCCF_CHANNEL_DISABLED,
     "AMQ9547E": MQRCCF_REMOTE_CHL_TYPE_ERROR,
 }
-# The message for a reason. A wrong type has one only where the command is PING.
+# The message of each reason. MQRCCF_WRONG_CHANNEL_TYPE has one of its own only for PING.
 CHANNEL_NUMBERS: Final[dict[int, str]] = {
     reason: number for number, reason in CHANNEL_REASONS.items() if number != WRONG_TYPE
 }

@@ -1,4 +1,4 @@
-"""What command events say of an MQSC command: the number that PCF has for it, and its words without what is secret."""
+"""Command events of MQSC commands: the MQCMD number and the text without passwords."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostler.model import constants
 from ostler.model.attributes import Shown
 from ostler.model.tables.attributes import ATTRIBUTES
 
-# What PCF calls the verbs and nouns of MQSC.
+# The names that PCF has for the verbs and nouns of MQSC.
 _VERBS: Final = {"ALTER": "CHANGE", "DEFINE": "CREATE", "DISPLAY": "INQUIRE"}
 _NOUNS: Final = {
     "QMGR": "Q_MGR",
@@ -56,7 +56,7 @@ _SECRET_VALUE: Final = re.compile(rf"\b({'|'.join(_SECRET)})(\s*)\((\s*('([^']|'
 
 
 def command_number(verb: str, noun: str) -> int:
-    """The MQCMD number of an MQSC command, by the whole words of its verb and noun; MQCMD_NONE when PCF has none."""
+    """Returns the MQCMD number of a verb and noun without abbreviation; MQCMD_NONE if PCF has no such command."""
     stem = f"MQCMD_{_VERBS.get(verb, verb)}_"
     name = _NOUNS.get(noun, noun)
     for candidate in (stem + name, stem + name + "S", f"{stem}CHANNEL_{name}"):
@@ -67,7 +67,7 @@ def command_number(verb: str, noun: str) -> int:
 
 
 def without_secrets(text: str) -> str:
-    """A command without the values of passwords."""
+    """Returns the text of a command with the values of passwords masked."""
     return _SECRET_VALUE.sub(r"\1\2('********'", text)
 
 
@@ -80,14 +80,14 @@ def _number_of(text: str) -> tuple[int, bool]:
 
 
 def write_command_event(context: CommandContext, text: str) -> None:
-    """A command was done: make the event, for those who want to know."""
+    """Writes the command event of a successful command (CMDEV)."""
     if context.wants_command_events:
         number, is_display = _number_of(text)
         context.write_command_event(number, is_display, without_secrets(text))
 
 
 def write_not_authorized_event(context: CommandContext, text: str) -> None:
-    """A command was refused for want of authority."""
+    """Writes the Not Authorized (type 4) event of a command that was refused (AUTHOREV)."""
     try:
         number, _ = _number_of(text)
     except MqscSyntaxError:

@@ -1,6 +1,7 @@
-"""What commands act on: a port, so that MQSC needs neither sockets nor threads nor a clock.
+"""The context of a command: the queue manager it acts on and the user who gives it.
 
-The server gives the real one; tests give one over a queue manager without sockets.
+It is a port, so that commands need neither sockets nor threads nor a clock. The server implements it; tests implement
+one over a queue manager without sockets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ostler.model.pcf import Parameter
 
 Answer = TypeVar("Answer")
 
-# The refusals that say that what was asked for is so already.
+# Messages that report that the wanted state is reached already.
 LISTENER_ACTIVE: Final = "AMQ8730W"
 LISTENER_NOT_ACTIVE: Final = "AMQ8731W"
 CHANNEL_ACTIVE: Final = "AMQ9514E"
@@ -30,9 +31,9 @@ NOT_AUTHORIZED: Final = "AMQ8135E"
 
 
 class CommandRefused(Exception):
-    """The command was understood and cannot be done now.
+    """A valid command is rejected.
 
-    `number` is the AMQ message that says so, such as "AMQ8730W"; `text` is the sentence, which names what to do next.
+    `number` is the AMQ message, such as "AMQ8730W"; `text` is its sentence, which names what to do next.
     """
 
     def __init__(self, number: str, text: str) -> None:
@@ -46,7 +47,7 @@ class CommandRefused(Exception):
 
 @dataclass(frozen=True)
 class ListenerStatus:
-    """A listener that runs or is about to, and where it really listens. Times are milliseconds since 1970."""
+    """A listener that runs or starts, with its actual address. Times are milliseconds since 1970."""
 
     name: str
     port: int = 0
@@ -54,7 +55,7 @@ class ListenerStatus:
     backlog: int = 0
     process_id: int = 0
     started_ms: int = 0
-    status: str = "RUNNING"  # a word of STATUS in LSSTATUS
+    status: str = "RUNNING"  # a value of STATUS in LSSTATUS
     transport: str = "TCP"
 
 
@@ -65,18 +66,18 @@ class ServiceStatus:
     name: str
     process_id: int = 0
     started_ms: int = 0
-    status: str = "RUNNING"  # a word of STATUS in SVSTATUS
+    status: str = "RUNNING"  # a value of STATUS in SVSTATUS
 
 
 @dataclass(frozen=True)
 class ManagerStatus:
-    """The queue manager as a process. Times are milliseconds since 1970; sizes in megabytes, uses in percent.
+    """The queue manager as a process. Times are milliseconds since 1970, sizes megabytes, uses percent.
 
-    What is None is not known, and not shown.
+    Fields that are None are unknown and not shown.
     """
 
     started_ms: int = 0
-    status: str = "RUNNING"  # a word of STATUS in QMSTATUS
+    status: str = "RUNNING"  # a value of STATUS in QMSTATUS
     channel_initiator: str = "RUNNING"
     command_server: str = "STOPPED"
     host_name: str = ""
@@ -102,14 +103,14 @@ class ManagerStatus:
     log_reusable_size: int | None = None
     log_file_system_size: int | None = None
     log_file_system_use: int | None = None
-    log_write_bytes: int | None = None  # of one write, on average lately
-    log_write_microseconds: int | None = None  # until it is on disk, on average lately
+    log_write_bytes: int | None = None  # of one write, recent average
+    log_write_microseconds: int | None = None  # until it is on disk, recent average
     checkpoints: int | None = None  # since the start
 
 
 @dataclass(frozen=True)
 class ApplicationStatus:
-    """What the server knows of the program behind a connection, beyond what the engine knows."""
+    """Facts about the application of a connection that the server knows and the engine does not."""
 
     process_id: int = 0
     thread_id: int = 0
@@ -119,45 +120,45 @@ class ApplicationStatus:
 
 
 class CommandContext(ABC):
-    """A queue manager to give commands to.
+    """The queue manager that commands act on, and the user who gives them.
 
-    Everything here may raise MQError or CommandRefused; either becomes an AMQ message, and the script goes on.
+    All methods may raise MQError or CommandRefused; either becomes an AMQ message, and the script continues.
     """
 
     @abstractmethod
-    def query(self, question: Callable[[Engine], Answer]) -> Answer:
-        """Ask the engine something under its lock, with `now_ms` set. The question must not wait for anything."""
+    def query(self, read: Callable[[Engine], Answer]) -> Answer:
+        """Returns the answer of a function that reads the engine, called under its lock. It must not block."""
 
     @abstractmethod
     def change(self, change: Callable[[Engine], int]) -> None:
-        """Change objects under the engine's lock, with `now_ms` set; durable when this returns.
+        """Changes objects with the engine's lock held and `now_ms` set; the change is durable on return.
 
-        `change` returns the LSN behind its record, 0 for none. When the log had no room for it, make room and call it
-        again. Those it woke are told.
+        `change` returns the LSN of its record, 0 for none. It is called again if the log was full and space was made.
+        Applications that it wakes are notified.
         """
 
     def as_pipelined(self) -> CommandContext:
-        """The same queue manager for one who tells of changes only when `settle` has returned.
+        """Returns a context whose changes are durable only when `wait_durable` has returned.
 
-        Its changes need not wait for the disk one by one. It belongs to one script.
+        It belongs to one script, whose changes then share forced writes.
         """
         return self
 
     def wait_durable(self) -> None:
-        """Return when all changes made through here are durable. Only a pipelined target owes any."""
+        """Returns when all changes made through this context are durable; at once unless it is pipelined."""
         return
 
     @abstractmethod
     def start_listener(self, name: str) -> None:
-        """Begin to listen. The listener is defined and does not listen yet."""
+        """Starts a listener that is defined and not running."""
 
     @abstractmethod
     def stop_listener(self, name: str) -> None:
-        """Listen no more; connections that were accepted go on. It does listen."""
+        """Stops a running listener; accepted connections continue."""
 
     @abstractmethod
     def start_channel(self, name: str) -> None:
-        """Start a channel, or let one that was stopped be used again. The channel is defined."""
+        """Starts a defined channel, or enables one that was stopped."""
 
     @abstractmethod
     def stop_channel(
@@ -168,71 +169,71 @@ class CommandContext(ABC):
         connection_name: str = "",
         queue_manager: str = "",
     ) -> None:
-        """End the running instances of a channel, or those with one address or one partner queue manager.
+        """Stops the running instances of a channel, or those with one address or one partner queue manager.
 
-        `mode` is QUIESCE, FORCE or TERMINATE. With `status` STOPPED new ones are refused until it is started.
+        `mode` is QUIESCE, FORCE or TERMINATE. With `status` STOPPED new instances are rejected until START CHANNEL.
         """
 
     def ping_channel(self, name: str, data_bytes: int) -> None:
-        """Send so much data to the partner of a channel, and return when it has come back. CommandRefused else."""
+        """Sends data to the partner of a channel and returns when it has come back (PING CHANNEL)."""
         raise _no_channels()
 
     def reset_channel(self, name: str, sequence_number: int) -> None:
-        """Let the next message of a channel have this number; a sending end tells its partner so."""
+        """Sets the sequence number of the next message of a channel; a sending end also resets its partner's."""
         raise _no_channels()
 
     def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
-        """Decide batches that are in doubt without asking the partner: `action` is COMMIT or BACKOUT.
+        """Resolves in-doubt batches without the partner: `action` is COMMIT or BACKOUT.
 
-        COMMIT with a `luwid` commits up to that batch, and backs out those behind it. A warning, or nothing.
+        COMMIT with a `luwid` commits up to that batch and backs out later ones. Returns a warning, or an empty text.
         """
         raise _no_channels()
 
     def start_channel_initiator(self, queue: str) -> None:
-        """Start channels when an initiation queue says so; an empty name is the usual queue."""
+        """Starts the channel initiator on an initiation queue; an empty name is SYSTEM.CHANNEL.INITQ."""
         raise _no_channels()
 
     def stop_channel_initiator(self) -> None:
-        """Start no more channels because of an initiation queue."""
+        """Stops the channel initiator."""
         raise _no_channels()
 
     @abstractmethod
     def refresh_tls(self) -> None:
-        """Read keys and certificates again; connections that are there go on with what they have."""
+        """Reloads keys and certificates; existing connections keep theirs."""
 
     @abstractmethod
     def listener_status(self) -> list[ListenerStatus]:
-        """The listeners that run."""
+        """Returns the running listeners."""
 
     @abstractmethod
     def channel_status(self) -> list[ChannelStatus]:
-        """Every running instance of every channel, the channels that were stopped, and what is saved of channels."""
+        """Returns the running channel instances, the stopped channels, and the saved status of channels."""
 
     @abstractmethod
     def manager_status(self) -> ManagerStatus:
-        """The queue manager as a process."""
+        """Returns the status of the queue manager as a process."""
 
     def log_extent_of(self, lsn: int) -> str:
-        """The name of the extent of a linear log that holds an LSN; empty when the log has no such names."""
+        """Returns the name of the extent of a linear log that holds an LSN; empty for a circular log."""
         return ""
 
     def application_status(self) -> dict[int, ApplicationStatus]:
-        """What is known of the programs, by the number of their connection. A connection without one is local."""
+        """Returns the applications by connection number. A connection without an entry is local."""
         return {}
 
-    # -- who gives the command -----------------------------------------------------------------------------------------
+    # -- the user ------------------------------------------------------------------------------------------------------
 
     @property
     def user(self) -> str:
-        """The user who gives the commands."""
+        """Returns the user who gives the commands."""
         return ""
 
     def is_authorized(self, object_type: int, name: str, authorities: int) -> bool:
-        """Whether the user may do that to an object: an MQOT number, and bits of `ostler.model.authorities`."""
+        """Returns whether the user has authorities (bits of `ostler.model.authorities`) on an object (MQOT number)."""
         return True
 
     def authorize(self, object_type: int, name: str, authorities: int) -> None:
-        """Raise CommandRefused when the user may not do that to an object."""
+        """Raises CommandRefused if the user lacks authorities on an object."""
         if not self.is_authorized(object_type, name, authorities):
             what = "this queue manager" if object_type == MQOT_Q_MGR else name
             raise CommandRefused(
@@ -244,100 +245,100 @@ class CommandContext(ABC):
 
     @property
     def wants_command_events(self) -> bool:
-        """Whether `tell_command` tells anybody."""
+        """Returns whether command events are enabled (CMDEV)."""
         return False
 
     def write_command_event(
         self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()
     ) -> None:
-        """A command was done: an event for those who want to know. `command` is an MQCMD number.
+        """Writes the command event of a successful command. `command` is an MQCMD number.
 
-        `text` are the words of an MQSC command, `parameters` those of one in PCF.
+        `text` is the text of an MQSC command, `parameters` are those of a PCF command.
         """
         return
 
     def write_not_authorized_event(self, command: int) -> None:
-        """A command was refused for want of authority: an event for those who want to know."""
+        """Writes the Not Authorized (type 4) event of a refused command (AUTHOREV)."""
         return
 
     def note(self, text: str) -> None:
-        """Write a line to the error log."""
+        """Writes a line to the error log."""
         return
 
     # -- security ------------------------------------------------------------------------------------------------------
 
     def refresh_security(self, what: str) -> None:
-        """Forget what was remembered of users, groups and passwords. `what` is AUTHSERV or CONNAUTH."""
+        """Clears the caches of users, groups and passwords (REFRESH SECURITY). `what` is AUTHSERV or CONNAUTH."""
         return
 
     def groups_of(self, user: str) -> tuple[str, ...]:
-        """The groups of a user, wherever users are known from."""
+        """Returns the groups of a user, from the password file or the operating system."""
         return ()
 
     def is_administrator(self, user: str) -> bool:
-        """Whether a user may do everything because of who it is."""
+        """Returns whether a user has all authorities without any record."""
         return False
 
     def entity_exists(self, name: str, is_group: bool) -> bool:
-        """Whether there is such a user, or such a group, wherever users are known from."""
+        """Returns whether a user or group exists in the password file or the operating system."""
         return True
 
     # -- services and the command server -------------------------------------------------------------------------------
 
     def start_service(self, name: str) -> None:
-        """Run the program of a service. The service is defined."""
+        """Runs the start command of a defined service."""
         raise _no_services()
 
     def stop_service(self, name: str) -> None:
-        """End a service. The service is defined."""
+        """Stops a defined service."""
         raise _no_services()
 
     def service_status(self) -> list[ServiceStatus]:
-        """The services that run."""
+        """Returns the running services."""
         return []
 
     def start_command_server(self) -> None:
-        """Serve SYSTEM.ADMIN.COMMAND.QUEUE."""
+        """Starts the command server, which reads SYSTEM.ADMIN.COMMAND.QUEUE."""
         raise _no_services()
 
     def stop_command_server(self) -> None:
-        """Serve it no more."""
+        """Stops the command server."""
         raise _no_services()
 
-    # -- what else commands do -----------------------------------------------------------------------------------------
+    # -- other actions -------------------------------------------------------------------------------------------------
 
     def stop_connection(self, number: int) -> bool:
-        """Break a connection, by the number it has in the engine. False when it is gone already.
+        """Breaks a connection by its number in the engine; returns False if it has ended already.
 
-        Its unit of work is backed out and its program gets MQRC_CONNECTION_BROKEN.
+        Its unit of work is backed out, and its application gets MQRC_CONNECTION_BROKEN.
         """
         raise _no_services()
 
     def write_statistics(self) -> None:
-        """Write the statistics messages of the interval now, and begin a new one."""
+        """Writes the statistics messages of the interval now, and begins a new interval."""
         raise _no_services()
 
     def advance_log(self) -> str:
-        """Go on with a new extent of a linear log; the name of the one that was being written."""
+        """Continues a linear log in a new extent; returns the name of the one that was written until now."""
         raise CommandRefused("AMQ8101E", "Extents of this log cannot be ended before they are full.")
 
     def archive_log(self, extent: str) -> None:
-        """All extents of the log up to this one are archived, and need not be kept for that any more."""
+        """Marks all extents of the log up to this one as archived, so that they can be reused."""
         raise CommandRefused("AMQ8101E", "The log is not managed by archiving.")
 
     def reduce_log(self, extents: int) -> None:
-        """Give up to this many extents of a linear log that nobody needs back to the disk; 0: all there are."""
+        """Deletes up to this many unneeded extents of a linear log; 0 for all."""
         raise CommandRefused("AMQ8101E", "This log keeps its extents.")
 
     def refresh_configuration(self, kinds: Sequence[ObjectType], pattern: str, minutes: int) -> None:
-        """Write configuration events about the objects as they are now.
+        """Writes configuration events for existing objects (REFRESH QMGR TYPE(CONFIGEV)).
 
-        `pattern` is a generic name. With `minutes` only those changed within so many minutes are written.
+        `pattern` is a generic name. With `minutes`, only for objects that changed within so many minutes.
         """
         raise CommandRefused("AMQ8101E", "This queue manager runs inside a program and writes no configuration events.")
 
     def expire_messages(self) -> None:
-        """Look for expired messages on all queues now."""
+        """Scans all queues for expired messages now."""
         raise _no_services()
 
 

@@ -1,4 +1,4 @@
-"""Changes that those who have an object open would feel: they are refused, some of them unless FORCE is given."""
+"""Rejects changes that affect applications that have an object open, some of them unless FORCE is given."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ostler.model.constants import MQRC_OBJECT_IN_USE
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
-# Where an alias or a remote definition leads.
-_LEADING: Final = {
+# The attributes that decide where an alias or remote definition leads.
+_ROUTING_ATTRIBUTES: Final = {
     ObjectType.QALIAS: ("TARGET", "TARGTYPE"),
     ObjectType.QREMOTE: ("RNAME", "RQMNAME", "XMITQ"),
 }
 
 
 def check_not_in_use(engine: Engine, existing: Definition, changes: dict[str, Value]) -> None:
-    """Refuse, with MQError, a change that needs FORCE."""
+    """Raises MQError (MQRC_OBJECT_IN_USE) for a change that needs FORCE."""
     kind = existing.object_type
     changed = {name for name, value in changes.items() if existing.attributes.get(name) != value}
     if kind == ObjectType.QLOCAL:
@@ -27,7 +27,7 @@ def check_not_in_use(engine: Engine, existing: Definition, changes: dict[str, Va
             raise _in_use(existing.name, "is open for input")
         if "USAGE" in changed and (queue.handles or queue.depth > 0):
             raise _in_use(existing.name, "is open or holds messages")
-    elif changed.intersection(_LEADING.get(kind, ())) and _is_on_a_path(engine, existing):
+    elif changed.intersection(_ROUTING_ATTRIBUTES.get(kind, ())) and _is_on_open_path(engine, existing):
         raise _in_use(existing.name, "is open")
 
 
@@ -35,8 +35,8 @@ def _in_use(name: str, why: str) -> MQError:
     return MQError(MQRC_OBJECT_IN_USE, f"The queue {name} {why}. Close it first, or use FORCE.")
 
 
-def _is_on_a_path(engine: Engine, definition: Definition) -> bool:
-    """Whether somebody opened a queue through this definition."""
+def _is_on_open_path(engine: Engine, definition: Definition) -> bool:
+    """Returns whether a handle was opened through this definition."""
     for connection in engine.connections.values():
         for handle in connection.handles.values():
             for each in handle.definitions_on_path:
@@ -46,7 +46,7 @@ def _is_on_a_path(engine: Engine, definition: Definition) -> bool:
 
 
 def check_not_open(engine: Engine, topic_object: str) -> None:
-    """Refuse, with MQError, to delete a topic object by whose name somebody publishes now."""
+    """Raises MQError (MQRC_OBJECT_IN_USE) if a topic object is open for publishing."""
     for connection in engine.connections.values():
         for handle in connection.handles.values():
             if handle.topic is not None and handle.object_name == topic_object:

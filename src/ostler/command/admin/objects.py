@@ -1,6 +1,6 @@
-"""Objects by their MQSC names and words: define, alter, delete, clear, display. Call under the engine's lock.
+"""Objects by their MQSC names and values: define, alter, display. Call with the engine's lock held.
 
-MQSC and the Python interface both work through this.
+MQSC, PCF and the Python interface all use these functions.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
 
 Given = int | str | bool | Sequence[str]
-"""A value of an attribute as programs write it: a number, a word or text, True or False, a list."""
+"""A value of an attribute as programs give it: a number, a word or text, True or False, a list."""
 
 NUMBERS: Final = (ValueKind.INTEGER, ValueKind.ENUM, ValueKind.FLAG, ValueKind.OPTIONS)
 _YES: Final = ("YES", "ENABLED", "ON")
 _NO: Final = ("NO", "DISABLED", "OFF")
-# What a new object is like, unless something else is said.
+# The default objects, from which new objects take their attributes (LIKE).
 _DEFAULT_OBJECTS: Final = {
     ObjectType.QLOCAL: "SYSTEM.DEFAULT.LOCAL.QUEUE",
     ObjectType.QALIAS: "SYSTEM.DEFAULT.ALIAS.QUEUE",
@@ -61,7 +61,7 @@ _DEFAULT_OBJECTS: Final = {
     ObjectType.SUB: "SYSTEM.DEFAULT.SUB",
     ObjectType.COMMINFO: "SYSTEM.DEFAULT.COMMINFO.MULTICAST",
 }
-# The same for the types that have subtypes.
+# The default objects of types that have subtypes.
 _DEFAULT_OF_SUBTYPE: Final = {
     (ObjectType.CHANNEL, "SDR"): "SYSTEM.DEF.SENDER",
     (ObjectType.CHANNEL, "SVR"): "SYSTEM.DEF.SERVER",
@@ -84,12 +84,12 @@ _MADE: Final = ("CRDATE", "CRTIME")
 
 
 IGNORED: Final = "AMQ8698W"
-"""The number of the warning for what is stored and has no effect."""
+"""The number of the warning about values that are stored but ignored."""
 _EXITS: Final = ("SCYEXIT(", "MSGEXIT(", "SENDEXIT(", "RCVEXIT(", "MREXIT(")
 
 
 def ignored_values_text(kind: ObjectType, given: dict[str, Value]) -> str:
-    """A sentence about those of some values that have no effect; empty when all have."""
+    """Returns a sentence on the values that are stored but ignored; empty if there are none."""
     found = ignored(kind, given)
     if not found:
         return ""
@@ -107,7 +107,7 @@ def ignored_values_text(kind: ObjectType, given: dict[str, Value]) -> str:
 
 
 def object_type(word: str) -> ObjectType:
-    """The type that MQSC calls by this word."""
+    """Returns the object type of an MQSC word."""
     try:
         return ObjectType(word.upper())
     except ValueError:
@@ -115,13 +115,13 @@ def object_type(word: str) -> ObjectType:
 
 
 def values(kind: ObjectType, given: Mapping[str, Given]) -> dict[str, Value]:
-    """Attributes as the engine keeps them, each checked."""
+    """Returns attributes as the engine stores them, each checked."""
     return {require(kind, name).name: _value(require(kind, name), value) for name, value in given.items()}
 
 
 def _value(attribute: Attribute, given: Given) -> Value:
     if isinstance(given, bool):
-        return _switched(attribute, given)
+        return _boolean_value(attribute, given)
     if isinstance(given, str):
         return from_text(attribute, given.upper()) if attribute.kind in NUMBERS else check(attribute, given)
     if isinstance(given, int):
@@ -129,8 +129,8 @@ def _value(attribute: Attribute, given: Given) -> Value:
     return check(attribute, tuple(given))
 
 
-def _switched(attribute: Attribute, on: bool) -> Value:
-    """True and False, where an attribute has words for them: SHARE and NOSHARE, YES and NO, ENABLED and DISABLED."""
+def _boolean_value(attribute: Attribute, on: bool) -> Value:
+    """Returns the value for True or False: SHARE and NOSHARE, YES and NO, ENABLED and DISABLED."""
     words = [word for word, _ in attribute.words]
     if attribute.kind == ValueKind.FLAG:
         wanted = [word for word in words if (not word.startswith("NO")) == on]
@@ -143,7 +143,7 @@ def _switched(attribute: Attribute, on: bool) -> Value:
 
 
 def apply_definition(engine: Engine, definition: Definition, replace: bool) -> int:
-    """Define an object, with all that follows from it for those who use it; the LSN behind its record."""
+    """Defines an object and applies its effects on triggers, waiting gets and open paths; returns the LSN."""
     queue = engine.queues.get(definition.name) if definition.object_type == ObjectType.QLOCAL else None
     before = queue.definition if queue is not None else None
     lsn = objects.define(engine, definition, replace)
@@ -158,7 +158,7 @@ def apply_definition(engine: Engine, definition: Definition, replace: bool) -> i
 def define(
     engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], like: str | None, replace: bool
 ) -> int:
-    """Make an object, or with `replace` change the one that is there; the LSN behind its record."""
+    """Creates an object, or with `replace` alters an existing one. Returns the LSN."""
     if replace and objects.find(engine, kind, name) is not None and like is None:
         return alter(engine, kind, name, given)
     return define_object(engine, kind, name, values(kind, given), like, replace)
@@ -173,15 +173,15 @@ def define_object(
     replace: bool,
     force: bool = True,
 ) -> int:
-    """Make an object; the LSN behind its record.
+    """Creates an object and returns the LSN of the record (DEFINE).
 
-    With `replace` an object that is there loses all that is not given again, as MQSC has it. It keeps its type, and
-    the time at which it was made. Without `force` what is in use keeps what its users would feel.
+    With `replace` an existing object takes the default for every attribute that is not given; it keeps its type and
+    its creation time. Without `force` a change that affects open handles is rejected.
     """
-    definition = _new(engine, kind, name, attributes, like)
+    definition = _new_object(engine, kind, name, attributes, like)
     existing = engine.of_type(objects.table_type(definition)).get(name)
     if kind == ObjectType.TOPIC:
-        _check_topic_is_free(engine, definition)
+        _check_topic_string_unused(engine, definition)
     if existing is not None:
         if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
             raise MQError(
@@ -197,8 +197,10 @@ def define_object(
     return apply_definition(engine, definition, replace)
 
 
-def _new(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None) -> Definition:
-    """What is given, on top of the object that the new one is like."""
+def _new_object(
+    engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value], like: str | None
+) -> Definition:
+    """Returns a definition of the given attributes on top of those of the LIKE or default object."""
     model = _model(engine, kind, attributes, like)
     if model is not None and like is None and "DESCR" in model.attributes:
         attributes = {"DESCR": "", **attributes}
@@ -206,12 +208,12 @@ def _new(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Valu
 
 
 def merged_attributes(engine: Engine, kind: ObjectType, name: str, attributes: dict[str, Value]) -> dict[str, Value]:
-    """All attributes that a new object would have. MQError when they do not go together."""
-    return _new(engine, kind, name, attributes, None).attributes
+    """Returns all attributes that a new object would have. Raises MQError for attributes that contradict each other."""
+    return _new_object(engine, kind, name, attributes, None).attributes
 
 
-def _check_topic_is_free(engine: Engine, definition: Definition) -> None:
-    """Two topic objects for one topic would leave open which of them it follows."""
+def _check_topic_string_unused(engine: Engine, definition: Definition) -> None:
+    """Rejects a second topic object for a topic string: the topic could not tell which to follow."""
     wanted = definition.attributes.get("TOPICSTR")
     for other in engine.of_type(ObjectType.TOPIC).values():
         if wanted and other.attributes.get("TOPICSTR") == wanted and other.name != definition.name:
@@ -229,7 +231,7 @@ def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like:
 
 
 def _default(engine: Engine, kind: ObjectType, subtype: str) -> Definition | None:
-    """The default object, without what only z/OS has: that is kept by the objects it is given for, and by no others."""
+    """Returns the default object without attributes of z/OS, which new objects do not inherit."""
     found = objects.find(engine, kind, default_object(kind, subtype))
     if found is None or _ZOS_ONLY[kind].isdisjoint(found.attributes):
         return found
@@ -238,13 +240,13 @@ def _default(engine: Engine, kind: ObjectType, subtype: str) -> Definition | Non
 
 
 def default_object(kind: ObjectType, subtype: str) -> str:
-    """The object that a new one is like when nothing else is said; empty when there is none."""
-    # Of all that has subtypes only a listener may leave its own open: it is for TCP then.
+    """Returns the name of the default object of a type; empty if it has none."""
+    # Only a listener may omit its subtype, which is TCP then.
     return _DEFAULT_OF_SUBTYPE.get((kind, subtype or "TCP"), _DEFAULT_OBJECTS.get(kind, ""))
 
 
 def existing_object(engine: Engine, kind: ObjectType, name: str) -> Definition:
-    """The definition of an object; MQError when there is none."""
+    """Returns the definition of an object. Raises MQError if it does not exist."""
     found = objects.find(engine, kind, name)
     if found is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {kind.value} called {name}.")
@@ -256,7 +258,7 @@ def _now(engine: Engine) -> tuple[str, str]:
 
 
 def date_and_time(moment_ms: int) -> tuple[str, str]:
-    """A time as MQSC writes it, yyyy-mm-dd and hh.mm.ss; empty texts for 0."""
+    """Returns a time as MQSC writes it, yyyy-mm-dd and hh.mm.ss; empty texts for 0."""
     if moment_ms == 0:
         return "", ""
     moment = datetime.fromtimestamp(moment_ms / 1000, UTC)
@@ -264,7 +266,7 @@ def date_and_time(moment_ms: int) -> tuple[str, str]:
 
 
 def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given], force: bool = True) -> int:
-    """Change attributes of an object; the LSN behind the record. Without `force` not what its users would feel."""
+    """Alters an object and returns the LSN. Without `force` a change that affects open handles is rejected."""
     changes = values(kind, given)
     existing = existing_object(engine, storage_type(kind, changes), name)
     if not force:
@@ -273,7 +275,7 @@ def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given
 
 
 def storage_type(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
-    """Where to look for an object: a client channel may share its name with a channel of another type."""
+    """Returns the type whose table holds an object: client channels have their own, and may share names with others."""
     is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == MQCHT_CLNTCONN
     return ObjectType.CLNTCONN if is_client else kind
 
@@ -282,28 +284,26 @@ def storage_type(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
 
 
 def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> list[dict[str, Value]]:
-    """Objects whose names match, with NAME, TYPE and the attributes asked for, or all of them."""
+    """Returns the objects whose names match, with NAME, TYPE and the named attributes, or all attributes."""
     kinds = objects.QUEUE_TYPES if word.upper() == _ANY_QUEUE else (object_type(word),)
     shown: list[dict[str, Value]] = []
     for kind in kinds:
-        matching_names = [
-            definition for definition in objects.all_of_type(engine, kind) if matches(definition.name, pattern)
-        ]
-        shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in matching_names]
+        found = [definition for definition in objects.all_of_type(engine, kind) if matches(definition.name, pattern)]
+        shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in found]
     if not shown and "*" not in pattern:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {word.upper()} called {pattern}.")
     return sorted(shown, key=lambda row: str(row["NAME"]))
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a name, or any text, fits a generic one. MQSC's only wildcard is the asterisk."""
+    """Returns whether a name, or any text, matches a generic one. The only wildcard of MQSC is the asterisk."""
     if "*" not in pattern:
         return name == pattern
     return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
 def matching_names(table: Mapping[str, object], pattern: str) -> list[str]:
-    """The names in a table that fit a generic one, sorted. A full name is looked up: monitoring asks for thousands."""
+    """Returns the sorted names in a table that match a generic one. A full name is looked up: monitoring asks often."""
     if "*" not in pattern:
         return [pattern] if pattern in table else []
     return sorted(name for name in table if matches(name, pattern))
@@ -324,7 +324,7 @@ def _shown(engine: Engine, definition: Definition, names: Sequence[str], skips_o
 
 
 def attribute_value(engine: Engine, definition: Definition, name: str) -> Value | None:
-    """An attribute as programs read it: numbers as numbers, words as words; None for what the object does not have."""
+    """Returns an attribute as programs read it: numbers as numbers, words as words; None if the object lacks it."""
     attribute = require(definition.object_type, name)
     live = live_value(engine, definition, attribute.name)
     if live is not None:
@@ -339,7 +339,7 @@ def attribute_value(engine: Engine, definition: Definition, name: str) -> Value 
 
 
 def live_value(engine: Engine, definition: Definition, name: str) -> int | None:
-    """What the queue itself knows better than its definition; None for all else."""
+    """Returns the current depth or open counts of a local queue; None for all other attributes."""
     if definition.object_type != ObjectType.QLOCAL or definition.name not in engine.queues:
         return None
     queue = engine.queues[definition.name]

@@ -1,6 +1,6 @@
-"""What a command needs: which authority on which object, as MQ has it for MQSC and PCF commands.
+"""The authorities that commands need (MQ: "Authorizations for MQSC commands" and "for PCF commands").
 
-Objects that have no authorities of their own, such as rules and connections, go by those on the queue manager.
+Objects without authorities of their own, such as rules and connections, need those on the queue manager.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _TYPES: Final = {
     ObjectType.AUTHINFO: MQOT_AUTH_INFO,
     ObjectType.COMMINFO: MQOT_COMM_INFO,
 }
-# What a verb needs on the object it names. REPLACE is DEFINE of an object that is there.
+# The authority a verb needs on the object it names. REPLACE is DEFINE of an existing object.
 _OBJECT: Final = {
     "ALTER": CHG,
     "CLEAR": CLR,
@@ -62,20 +62,20 @@ _OBJECT: Final = {
     "START": CTRL,
     "STOP": CTRL,
 }
-# What it needs on the queue manager, when that is what it names or goes by; CHG where nothing else is said.
+# The authority a verb needs on the queue manager; CHG for the others.
 _MANAGER: Final = {"DISPLAY": DSP, "PING": 0, "START": CTRL}
 _RESET_STATISTICS: Final = DSP | CHG
 
 
 def mqot(kind: ObjectType) -> int:
-    """The type of object whose authorities count for a kind of object, an MQOT number."""
+    """Returns the MQOT number of the type whose authorities apply to a kind of object."""
     return _TYPES.get(kind, MQOT_Q_MGR)
 
 
 def needed_authorities(verb: str, kind: ObjectType) -> int:
-    """The authorities that a verb needs on the object it names; 0 when none is needed.
+    """Returns the authorities that a verb needs on the object it names; 0 for none.
 
-    DEFINE is for an object that is not there yet, REPLACE for one that is.
+    DEFINE is for a new object, REPLACE for an existing one.
     """
     object_type = mqot(kind)
     if object_type == MQOT_Q_MGR:
@@ -86,27 +86,27 @@ def needed_authorities(verb: str, kind: ObjectType) -> int:
 
 
 def authorize(context: CommandContext, verb: str, kind: ObjectType, name: str) -> None:
-    """Raise CommandRefused when the user may not do that to an object of this name."""
+    """Raises CommandRefused if the user lacks the authority that a verb needs on an object."""
     mask = needed_authorities(verb, kind)
     if mask:
         context.authorize(mqot(kind), name, mask)
 
 
 def authorize_define(context: CommandContext, kind: ObjectType, name: str, exists: bool, like: str) -> None:
-    """The same for DEFINE, which needs to see the object that the new one is like, or the default object."""
+    """Raises CommandRefused if the user lacks the authorities of DEFINE, with DSP on the LIKE or default object."""
     authorize(context, "REPLACE" if exists else "DEFINE", kind, name)
     if like and mqot(kind) != MQOT_Q_MGR:
         context.authorize(mqot(kind), like, DSP)
 
 
 def may_see(context: CommandContext, kind: ObjectType, name: str) -> bool:
-    """Whether DISPLAY shows an object of this name to the user."""
+    """Returns whether DISPLAY shows an object to the user."""
     return context.is_authorized(mqot(kind), name, DSP)
 
 
 def authorize_topic(context: CommandContext, topic: str, mask: int) -> None:
-    """Raise CommandRefused unless a topic object at a topic or above it gives the user all of the authorities."""
-    names = context.query(partial(_objects_above, topic))
+    """Raises CommandRefused unless a topic object at or above a topic gives the user all of the authorities."""
+    names = context.query(partial(_topic_objects_above, topic))
     if not any(context.is_authorized(MQOT_TOPIC, name, mask) for name in names):
         raise CommandRefused(
             NOT_AUTHORIZED,
@@ -115,7 +115,7 @@ def authorize_topic(context: CommandContext, topic: str, mask: int) -> None:
         )
 
 
-def _objects_above(topic: str, engine: Engine) -> list[str]:
+def _topic_objects_above(topic: str, engine: Engine) -> list[str]:
     names: list[str] = []
     node: TopicNode | None = engine.topics.nearest(topic)
     while node is not None:

@@ -52,7 +52,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 _SLICE: Final = 200
-# So many are shown in the order of their names; more than that as they come.
+# Up to this many are sorted by name; more are returned in the order of the tree.
 _SORTED_MAX: Final = 10_000
 NO_IDENTIFIER: Final = "0" * 48
 SUBTYPES: Final[dict[str, tuple[int, ...]]] = {
@@ -71,7 +71,7 @@ DURABLE: Final[dict[str, tuple[int, ...]]] = {
 
 @dataclass(frozen=True)
 class SubscriptionFilter:
-    """What a command says of the subscriptions it is about."""
+    """Selects subscriptions by name, identifier, type and durability."""
 
     pattern: str = "*"  # a generic name
     identifier: str = ""
@@ -89,16 +89,16 @@ class SubscriptionFilter:
 
 
 SelectedSubscription = tuple[Definition, Subscription | None]
-"""A definition and how it lives; the default subscription does not."""
+"""A definition and its live subscription; None for the default subscription, which has none."""
 
 
 def find_subscription(engine: Engine, name: str, identifier: str) -> SelectedSubscription:
-    """The subscription with this name, this identifier, or both. MQError when there is none."""
-    living = engine.topics.by_name.get(name) if name else _by_identifier(engine, identifier)
-    definition = living.definition if living is not None else engine.of_type(ObjectType.SUB).get(name)
+    """Returns the subscription with this name, identifier, or both. Raises MQError if there is none."""
+    live = engine.topics.by_name.get(name) if name else _by_identifier(engine, identifier)
+    definition = live.definition if live is not None else engine.of_type(ObjectType.SUB).get(name)
     if definition is None or (identifier and definition.attributes.get("SUBID") != identifier):
         raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {name or identifier}.")
-    return definition, living
+    return definition, live
 
 
 def _by_identifier(engine: Engine, identifier: str) -> Subscription | None:
@@ -106,7 +106,7 @@ def _by_identifier(engine: Engine, identifier: str) -> Subscription | None:
 
 
 def select_subscriptions(context: CommandContext, choice: SubscriptionFilter) -> Iterator[list[SelectedSubscription]]:
-    """The subscriptions that are meant, some at a time: by name while they are few."""
+    """Yields the selected subscriptions in slices: sorted by name unless there are too many."""
     if choice.identifier or "*" not in choice.pattern:
         yield context.query(partial(_one, choice))
         return
@@ -139,13 +139,13 @@ def _one(choice: SubscriptionFilter, engine: Engine) -> list[SelectedSubscriptio
 
 
 def _default(choice: SubscriptionFilter, engine: Engine) -> list[SelectedSubscription]:
-    """Definitions that do not live: the one that others are made like."""
+    """Returns the default subscription, if it is selected: a definition without a live subscription."""
     definition = engine.of_type(ObjectType.SUB).get(DEFAULT_SUBSCRIPTION)
     return [(definition, None)] if definition is not None and choice.accepts(definition) else []
 
 
 def _slices(context: CommandContext, choice: SubscriptionFilter) -> Iterator[list[SelectedSubscription]]:
-    """From the last one down: what is taken away meanwhile is replaced by one that was seen."""
+    """Yields slices from the end: a subscription removed meanwhile is replaced by one that was read already."""
     at = context.query(_count)
     while at > 0:
         yield context.query(partial(_slice, choice, at))
@@ -161,22 +161,22 @@ def _slice(choice: SubscriptionFilter, end: int, engine: Engine) -> list[Selecte
     return [(each.definition, each) for each in found if choice.accepts(each.definition)]
 
 
-# -- what is known of one ----------------------------------------------------------------------------------------------
+# -- rows --------------------------------------------------------------------------------------------------------------
 
 
 @cache
-def _usual() -> dict[str, Value]:
+def _default_values() -> dict[str, Value]:
     return defaults(ObjectType.SUB)
 
 
-def subscription_row(engine: Engine, chosen_one: SelectedSubscription) -> dict[str, Value]:
-    """All of a subscription: what it says, what it leaves to the defaults, and what follows from the rest."""
-    definition, living = chosen_one
-    row = {**_usual(), **definition.attributes}
+def subscription_row(engine: Engine, selected: SelectedSubscription) -> dict[str, Value]:
+    """Returns all attributes of a subscription, with defaults and derived values."""
+    definition, live = selected
+    row = {**_default_values(), **definition.attributes}
     row["SUB"] = definition.name
     row.setdefault("SUBID", NO_IDENTIFIER)
-    if living is not None:
-        row["DESTCORL"] = living.correlation_id.hex().upper()
+    if live is not None:
+        row["DESTCORL"] = live.correlation_id.hex().upper()
     for changed, made in (("ALTDATE", "CRDATE"), ("ALTTIME", "CRTIME")):
         if made in row:
             row.setdefault(changed, row[made])
@@ -193,28 +193,28 @@ def subscription_rows(found: Iterable[SelectedSubscription], engine: Engine) -> 
 # -- define, alter and delete ------------------------------------------------------------------------------------------
 
 
-# What a subscription is made with and keeps.
-_LASTING: Final = ("TOPICSTR", "TOPICOBJ", "DESTCLAS", "SELECTOR", "SUBLEVEL", "SUBSCOPE", "WSCHEMA", "REQONLY")
-# What the engine keeps in a definition beside the attributes.
-_KEPT_BESIDE: Final = ("SUBID", "SUBTYPE", "WHOLETOPIC", "GROUPED")
+# Attributes that cannot change after creation.
+_FIXED: Final = ("TOPICSTR", "TOPICOBJ", "DESTCLAS", "SELECTOR", "SUBLEVEL", "SUBSCOPE", "WSCHEMA", "REQONLY")
+# Values that the engine keeps in a definition beside the attributes.
+_ENGINE_VALUES: Final = ("SUBID", "SUBTYPE", "WHOLETOPIC", "GROUPED")
 _USER_LENGTH: Final = 64
 
 
 def define_subscription(
     context: CommandContext, name: str, given: dict[str, Value], like: str | None, replace: bool
 ) -> None:
-    """DEFINE SUB, by MQSC and by PCF. The user must be one who may subscribe, and put to the destination."""
+    """Defines a subscription (DEFINE SUB). The user needs SUB on the topic and PUT on the destination."""
     authorize(context, "DEFINE", ObjectType.SUB, name)
-    topic, queue = context.query(partial(_leading, name, given, like))
+    topic, queue = context.query(partial(_topic_and_queue, name, given, like))
     if topic:
         authorize_topic(context, topic, SUB)
     if queue:
         context.authorize(MQOT_Q, queue, PUT)
-    context.change(partial(_make, name, given, like, replace, context.user))
+    context.change(partial(_create, name, given, like, replace, context.user))
 
 
-def _leading(name: str, given: dict[str, Value], like: str | None, engine: Engine) -> tuple[str, str]:
-    """The topic and the queue that a new subscription leads from and to; empty texts for what is not there."""
+def _topic_and_queue(name: str, given: dict[str, Value], like: str | None, engine: Engine) -> tuple[str, str]:
+    """Returns the topic and the local destination queue of a new subscription; empty texts for none."""
     existing = engine.of_type(ObjectType.SUB).get(name)
     if existing is not None:
         attributes = {**existing.attributes, **given}
@@ -223,18 +223,18 @@ def _leading(name: str, given: dict[str, Value], like: str | None, engine: Engin
     above = engine.of_type(ObjectType.TOPIC).get(str(attributes.get("TOPICOBJ", "")))
     of_object = str(above.attributes.get("TOPICSTR", "")) if above is not None else ""
     is_managed = attributes.get("DESTCLAS") == MQDC_MANAGED
-    return join_topic_strings(of_object, str(attributes.get("TOPICSTR", ""))), _own_queue(
+    return join_topic_strings(of_object, str(attributes.get("TOPICSTR", ""))), _local_destination(
         engine, attributes, is_managed
     )
 
 
-def _own_queue(engine: Engine, attributes: dict[str, Value], is_managed: bool) -> str:
+def _local_destination(engine: Engine, attributes: dict[str, Value], is_managed: bool) -> str:
     queue = str(attributes.get("DEST", ""))
     return queue if not is_managed and attributes.get("DESTQMGR", "") in ("", engine.name) else ""
 
 
-def _make(name: str, given: dict[str, Value], like: str | None, replace: bool, user: str, engine: Engine) -> int:
-    """The LSN behind all it wrote. Publications come to it from now on, retained ones at once."""
+def _create(name: str, given: dict[str, Value], like: str | None, replace: bool, user: str, engine: Engine) -> int:
+    """Creates or replaces a subscription and returns the LSN. A new one gets retained publications at once."""
     known = engine.topics.by_name.get(name)
     existing = engine.of_type(ObjectType.SUB).get(name)
     if known is not None and not known.is_durable:
@@ -248,18 +248,18 @@ def _make(name: str, given: dict[str, Value], like: str | None, replace: bool, u
     if name == DEFAULT_SUBSCRIPTION:
         return admin_objects.define_object(engine, ObjectType.SUB, name, attributes, None, replace)
     if existing is not None:
-        _keep(existing, given, attributes)
+        _keep_fixed(existing, given, attributes)
         check_destination(engine, attributes)
         return admin_objects.define_object(engine, ObjectType.SUB, name, attributes, None, True)
-    return _make_anew(engine, name, attributes)
+    return _create_new(engine, name, attributes)
 
 
 def _with_model(engine: Engine, given: dict[str, Value], like: str | None) -> dict[str, Value]:
-    """What is given, on top of the subscription that the new one is to be like."""
+    """Returns the given attributes on top of those of the LIKE subscription."""
     if like is None:
         return dict(given)
     model = find_subscription(engine, like, "")[0]
-    attributes = {key: value for key, value in model.attributes.items() if key not in _KEPT_BESIDE}
+    attributes = {key: value for key, value in model.attributes.items() if key not in _ENGINE_VALUES}
     for date_and_time in ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME", "ENDS", "DURABLE", "SUBUSER"):
         attributes.pop(date_and_time, None)
     if attributes.get("DESTCLAS") == MQDC_MANAGED:
@@ -269,9 +269,9 @@ def _with_model(engine: Engine, given: dict[str, Value], like: str | None) -> di
     return attributes
 
 
-def _make_anew(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
+def _create_new(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
     attributes["SUBTYPE"] = MQSUBTYPE_ADMIN
-    # A script that builds a queue manager anew may give the identifier that there was.
+    # A script that restores a queue manager may give the former identifier.
     attributes.setdefault("SUBID", engine.new_id().hex().upper())
     _check_identifier(engine, attributes["SUBID"])
     wanted = admin_objects.merged_attributes(engine, ObjectType.SUB, name, attributes)
@@ -295,7 +295,7 @@ def _make_anew(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
 
 
 def _send_retained(engine: Engine, name: str) -> int:
-    """What was retained goes to the new one. The subscription stays when its queue does not take it now."""
+    """Sends retained publications to a new subscription, which stays if its queue rejects them; returns the LSN."""
     subscription = engine.topics.by_name[name]
     if subscription.definition.attributes.get("REQONLY") == MQRU_PUBLISH_ON_REQUEST:
         return 0
@@ -312,14 +312,14 @@ def _check_identifier(engine: Engine, identifier: Value) -> None:
         raise MQError(MQRCCF_ATTR_VALUE_ERROR, f"SUBID({identifier}) is the subscription {other.name}.")
 
 
-def _keep(existing: Definition, given: dict[str, Value], attributes: dict[str, Value]) -> None:
-    """What a subscription that is replaced keeps. Refuse to change it."""
-    for key in (*_LASTING, *_KEPT_BESIDE):
+def _keep_fixed(existing: Definition, given: dict[str, Value], attributes: dict[str, Value]) -> None:
+    """Copies fixed attributes to a replaced subscription. Raises MQError for a change to one of them."""
+    for key in (*_FIXED, *_ENGINE_VALUES):
         value = existing.attributes.get(key)
         if value is None:
             continue
         if given.get(key, value) != value:
-            raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{key} of {existing.name} stays as it was made.")
+            raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{key} of {existing.name} cannot be changed after creation.")
         attributes[key] = value
     if existing.attributes.get("DESTCLAS") == MQDC_MANAGED:
         _check_no_destination(given)
@@ -333,9 +333,9 @@ def _check_no_destination(given: dict[str, Value]) -> None:
 
 
 def _check_topic(engine: Engine, attributes: dict[str, Value]) -> str:
-    """The whole topic of a new subscription, which must be one that may be subscribed to."""
+    """Returns the full topic string of a new subscription. Raises MQError if subscribing to it is not allowed."""
     if engine.publishing_is_off:
-        raise MQError(MQRCCF_PUBSUB_INHIBITED, "Publish/subscribe is off.")
+        raise MQError(MQRCCF_PUBSUB_INHIBITED, "Publish/subscribe is disabled (PSMODE).")
     selector = str(attributes.get("SELECTOR", ""))
     if selector:
         compile_selector(selector)
@@ -344,7 +344,7 @@ def _check_topic(engine: Engine, attributes: dict[str, Value]) -> str:
         CharacterPattern(topic)
     settings = engine.topics.settings_of(topic)
     if not settings.may_subscribe:
-        raise MQError(MQRC_SUB_INHIBITED, f"Nobody may subscribe to {topic[:256]} now.")
+        raise MQError(MQRC_SUB_INHIBITED, f"Subscribing to {topic[:256]} is inhibited.")
     if not settings.may_be_durable:
         raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
     return topic
@@ -359,14 +359,14 @@ def _managed_queue(engine: Engine, topic: str) -> Queue:
 
 
 def check_destination(engine: Engine, attributes: dict[str, Value]) -> None:
-    """Where a subscription leads must exist, as far as it is here."""
-    queue = _own_queue(engine, attributes, attributes.get("DESTCLAS") == MQDC_MANAGED)
+    """Raises MQError if the destination of a subscription is local and does not exist."""
+    queue = _local_destination(engine, attributes, attributes.get("DESTCLAS") == MQDC_MANAGED)
     if queue and objects.queue_definition(engine, queue) is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {queue}.")
 
 
 def alter_subscription(context: CommandContext, name: str, identifier: str, given: dict[str, Value]) -> None:
-    """ALTER SUB, by MQSC and by PCF."""
+    """Alters a subscription (ALTER SUB)."""
     authorize(context, "ALTER", ObjectType.SUB, name)
     queue = given.get("DEST")
     if isinstance(queue, str) and queue:
@@ -375,30 +375,30 @@ def alter_subscription(context: CommandContext, name: str, identifier: str, give
 
 
 def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) -> int:
-    """The LSN behind its record, 0 for a subscription that is not durable."""
-    definition, living = find_subscription(engine, name, identifier)
+    """Returns the LSN of the record, 0 for a subscription that is not durable."""
+    definition, live = find_subscription(engine, name, identifier)
     if definition.attributes.get("DESTCLAS") == MQDC_MANAGED:
         _check_no_destination(given)
     changed = definition.altered(given, *admin_objects.date_and_time(engine.wall_ms()))
     check_destination(engine, changed.attributes)
     if "EXPIRY" in given:
         changed.attributes.pop("ENDS", None)
-    if living is not None and not living.is_durable:
-        living.configure(changed)
-        engine.topics.schedule_expiry(living)
+    if live is not None and not live.is_durable:
+        live.configure(changed)
+        engine.topics.schedule_expiry(live)
         engine.topics.version += 1
         return 0
     return admin_objects.apply_definition(engine, changed, True)
 
 
 def delete_subscription(context: CommandContext, name: str, identifier: str) -> None:
-    """DELETE SUB, by MQSC and by PCF: not while a program has it open."""
+    """Deletes a subscription (DELETE SUB). Raises MQError while an application has it open."""
     authorize(context, "DELETE", ObjectType.SUB, name)
     context.change(partial(_remove, name, identifier))
 
 
 def _remove(name: str, identifier: str, engine: Engine) -> int:
-    definition, living = find_subscription(engine, name, identifier)
-    if living is None:
+    definition, live = find_subscription(engine, name, identifier)
+    if live is None:
         return objects.delete(engine, ObjectType.SUB, definition.name)
-    return remove_subscription(engine, living)
+    return remove_subscription(engine, live)

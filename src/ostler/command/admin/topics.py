@@ -15,14 +15,14 @@ from ostler.model.errors import MQError
 
 
 def clear_topic(context: CommandContext, topic: str) -> None:
-    """CLEAR TOPICSTR, by MQSC and by PCF."""
+    """Clears the retained publication of a topic (CLEAR TOPICSTR)."""
     authorize_topic(context, topic, CLR)
-    context.change(partial(_cleared, topic))
+    context.change(partial(_clear, topic))
 
 
-def _cleared(topic: str, engine: Engine) -> int:
-    """Remove the retained publication of exactly this topic, if there is one; the LSN behind that."""
+def _clear(topic: str, engine: Engine) -> int:
+    """Removes the retained publication of exactly this topic, if any, and returns the LSN."""
     check_topic(topic)
     if MANY in levels_of(topic) or ONE in levels_of(topic):
-        raise MQError(MQRC_TOPIC_STRING_ERROR, "One topic is cleared at a time: wildcards stand for nothing here.")
+        raise MQError(MQRC_TOPIC_STRING_ERROR, "CLEAR TOPICSTR takes one topic: wildcards are not allowed.")
     return engine.journal.end_lsn() if retained.clear(engine, topic) else 0

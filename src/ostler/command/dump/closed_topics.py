@@ -1,7 +1,7 @@
-"""Subscriptions of a dump whose topics take none any more: the script opens them, and closes them behind itself.
+"""Topics that are closed to subscriptions of a dump: the script enables them before, and disables them after.
 
-A durable subscription stays when its topic gets SUB(DISABLED) or DURSUB(NO), and when PSMODE becomes DISABLED. A
-script that made these first could not make the subscription again.
+A durable subscription stays when its topic gets SUB(DISABLED) or DURSUB(NO), or when PSMODE becomes DISABLED. A
+script that set these first could not define the subscription again.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from ostler.model.definitions import Definition
 
 @dataclass
 class ClosedTopics:
-    """What is closed to subscriptions that the script makes."""
+    """The topics that the script must enable to define its subscriptions."""
 
     topics: list[Definition] = field(default_factory=list)
-    is_off: bool = False  # publish/subscribe as a whole
+    is_pubsub_disabled: bool = False  # publish/subscribe as a whole
 
-    def opened(self, manager: Definition) -> Definition:
-        """The queue manager as it is while subscriptions are made."""
-        if not self.is_off:
+    def with_pubsub_enabled(self, manager: Definition) -> Definition:
+        """Returns the queue manager as it must be while subscriptions are defined."""
+        if not self.is_pubsub_disabled:
             return manager
         return Definition(manager.object_type, manager.name, {**manager.attributes, "PSMODE": MQPSM_ENABLED})
 
-    def to_open(self) -> Iterator[ScriptCommand]:
+    def commands_to_open(self) -> Iterator[ScriptCommand]:
         for topic in self.topics:
-            yield _altered(topic, "SUB(ENABLED)", "DURSUB(YES)")
+            yield _alter_command(topic, "SUB(ENABLED)", "DURSUB(YES)")
 
-    def to_close(self) -> Iterator[ScriptCommand]:
+    def commands_to_close(self) -> Iterator[ScriptCommand]:
         for topic in self.topics:
-            yield _altered(topic, "SUB(DISABLED)", "DURSUB(NO)")
-        if self.is_off:
+            yield _alter_command(topic, "SUB(DISABLED)", "DURSUB(NO)")
+        if self.is_pubsub_disabled:
             yield ScriptCommand("ALTER QMGR", ["PSMODE(DISABLED)"], tail="FORCE")
 
 
 def find_closed_topics(kept: Iterable[Definition], chosen: list[Definition]) -> ClosedTopics:
-    """What is closed to the chosen subscriptions, of all definitions there are."""
+    """Returns the topics that are closed to the chosen subscriptions."""
     objects = {each.name: each for each in kept if each.object_type == ObjectType.TOPIC}
-    wanted = {_topic_of(each, objects) for each in chosen if _is_made(each)}
+    wanted = {_topic_of(each, objects) for each in chosen if _is_defined_subscription(each)}
     if not wanted:
         return ClosedTopics()
     closed = [each for each in objects.values() if _is_closed(each) and _is_above(each, wanted)]
     managers = [each for each in chosen if each.object_type == ObjectType.QMGR]
-    is_off = any(each.attributes.get("PSMODE") == MQPSM_DISABLED for each in managers)
-    return ClosedTopics(sorted(closed, key=lambda each: each.name), is_off)
+    is_pubsub_disabled = any(each.attributes.get("PSMODE") == MQPSM_DISABLED for each in managers)
+    return ClosedTopics(sorted(closed, key=lambda each: each.name), is_pubsub_disabled)
 
 
-def _is_made(definition: Definition) -> bool:
+def _is_defined_subscription(definition: Definition) -> bool:
     return definition.object_type == ObjectType.SUB and definition.name != DEFAULT_SUBSCRIPTION
 
 
@@ -77,7 +77,7 @@ def _is_above(topic: Definition, wanted: set[str]) -> bool:
     return any(not of_object or f"{each}/".startswith(f"{of_object}/") for each in wanted)
 
 
-def _altered(topic: Definition, subscribing: str, durability: str) -> ScriptCommand:
+def _alter_command(topic: Definition, subscribing: str, durability: str) -> ScriptCommand:
     command = ScriptCommand(f"ALTER TOPIC({quoted(topic.name)})")
     if topic.attributes.get("SUB") == MQTA_SUB_INHIBITED:
         command.items.append(subscribing)

@@ -1,7 +1,7 @@
 """Writes definitions as the MQSC script that creates them again (`dmpmqcfg`).
 
 Run on a new queue manager the script restores every definition exactly, except for the times at which they were
-created and altered. Attributes with default values are left out, unless all are asked for. When the SYSTEM.DEFAULT
+created and altered. Attributes with default values are left out, unless all are wanted. When the SYSTEM.DEFAULT
 object of a type was changed, the other objects of that type state all attributes that it changed: the new queue
 manager has other defaults.
 """
@@ -38,7 +38,7 @@ AUTHORITIES: Final = "authrec"
 POLICIES: Final = "policy"
 EXPORTS: Final = (OBJECTS, SUBSCRIPTIONS, RULES, AUTHORITIES, POLICIES)
 
-# The order of the script: what others refer to comes before them.
+# The order of the script: referenced objects come first.
 _ORDER: Final = (
     ObjectType.QMGR,
     ObjectType.AUTHINFO,
@@ -63,15 +63,15 @@ _BEHIND_SUBSCRIPTIONS: Final = (ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _SUBTYPE: Final = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
 _QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
 _OBJECTS: Final = frozenset(_ORDER) - {ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC}
-_SUPPLIED: Final = {(ObjectType.SUB, "SUBID"), (ObjectType.SUB, "SUBTYPE")}  # the queue manager gives them itself
+_SUPPLIED: Final = {(ObjectType.SUB, "SUBID"), (ObjectType.SUB, "SUBTYPE")}  # the queue manager assigns them
 _SEQUENCED: Final = ("SDR", "SVR", "CLUSSDR")
-_MODELS: Final = "SYSTEM.DEF"  # how the names of default objects begin
+_MODELS: Final = "SYSTEM.DEF"  # the prefix of default objects
 _TEMPORARY: Final = "TEMPDYN"
 _PERMANENT: Final = "PERMDYN"
 _PROXY: Final = "PROXY"
 _CLIENT: Final = "CLNTCONN"
 
-# The words of -t and the objects they stand for; client channels are told apart by their type.
+# The values of -t and their object types; client channels are selected by subtype.
 TYPES: Final[dict[str, tuple[ObjectType, ...]]] = {
     "all": _ORDER,
     "authinfo": (ObjectType.AUTHINFO,),
@@ -113,18 +113,18 @@ class Layout(Enum):
 
 @dataclass(frozen=True)
 class DumpOptions:
-    """What is asked for."""
+    """The options of a dump."""
 
     exports: frozenset[str] = frozenset(EXPORTS)
     type_word: str = "all"
     pattern: str = "*"
     shows_all: bool = False
     layout: Layout = Layout.MQSC
-    sequence_number: int = 0  # of sending channels in the new queue manager; 0 leaves it
+    sequence_number: int = 0  # of sending channels in the new queue manager; 0 for no reset
 
     @property
     def is_whole(self) -> bool:
-        """Whether all objects are asked for, so that what is missing was deleted."""
+        """Returns whether all objects are dumped, so that missing ones were deleted."""
         return self.type_word == "all" and self.pattern == "*" and OBJECTS in self.exports
 
     def wants(self, definition: Definition) -> bool:
@@ -149,7 +149,7 @@ def _export(kind: ObjectType) -> str:
 
 
 def _is_transient(definition: Definition) -> bool:
-    """Whether it is no part of the configuration: temporary queues, and those that are made with subscriptions."""
+    """Returns whether a definition is not configuration: temporary and managed queues, and proxy subscriptions."""
     kind = definition.object_type
     if kind == ObjectType.QLOCAL:
         is_managed = definition.name.startswith(MANAGED_DURABLE) and _word(definition, "DEFTYPE") == _PERMANENT
@@ -167,7 +167,7 @@ def _word(definition: Definition, name: str) -> str:
 
 
 def _shown_name(definition: Definition) -> str:
-    """The name that -n is about: of a rule the channels, of a record the profile."""
+    """Returns the name that -n matches: the channel profile of a rule, the profile of an authority record."""
     special = {ObjectType.CHLAUTH: "CHLAUTH", ObjectType.AUTHREC: "PROFILE"}.get(definition.object_type, "")
     value = definition.attributes.get(special, definition.name)
     return value if isinstance(value, str) else definition.name
@@ -178,35 +178,35 @@ def _shown_name(definition: Definition) -> str:
 
 def dump(
     definitions: Iterable[Definition],
-    asked: DumpOptions,
+    options: DumpOptions,
     default_rules: Sequence[Definition] = (),
     default_records: Sequence[Definition] = (),
     manager: str = "",
 ) -> Iterator[str]:
-    """The lines of the script. The defaults are what a new queue manager has of rules and records."""
+    """Yields the lines of the script. The defaults are the rules and records of a new queue manager."""
     kept = list(definitions)
     topics = {each.name for each in kept if each.object_type == ObjectType.TOPIC}
-    chosen = sorted((_with_defaults(each, topics) for each in kept if asked.wants(each)), key=_sort_key)
-    if asked.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
-        line = setmqaut_line if asked.layout is Layout.SETMQAUT else grant_line
+    chosen = sorted((_with_defaults(each, topics) for each in kept if options.wants(each)), key=_sort_key)
+    if options.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
+        line = setmqaut_line if options.layout is Layout.SETMQAUT else grant_line
         yield from (line(each, manager) for each in chosen if each.object_type == ObjectType.AUTHREC)
         return
-    for command in _script(kept, chosen, asked, default_rules, default_records):
-        yield from command_lines(command, asked.layout.value)
+    for command in _script(kept, chosen, options, default_rules, default_records):
+        yield from command_lines(command, options.layout.value)
 
 
 def _with_defaults(definition: Definition, topics: set[str]) -> Definition:
-    """Subscriptions of programs hold only what differs from the defaults. All leave out what is made with them."""
+    """Adds defaults to subscriptions of programs, and removes generated values from all subscriptions."""
     if definition.object_type != ObjectType.SUB:
         return definition
     attributes = {**_default_values(ObjectType.SUB, ""), **definition.attributes}
     if attributes.get("DESTCLAS") == MQDC_MANAGED:
         attributes["DEST"] = attributes["DESTQMGR"] = ""
     if attributes.get("DESTCORL") == attributes.get("SUBID"):
-        attributes["DESTCORL"] = ""  # that is what it is when none is given
+        attributes["DESTCORL"] = ""  # the default
     whole = attributes.get(FULL_TOPIC)
     if whole and attributes.get("TOPICOBJ") not in topics:
-        # The topic object that it began with is gone. The topic stays.
+        # Its topic object was deleted; the topic string stays.
         attributes["TOPICOBJ"] = ""
         attributes["TOPICSTR"] = whole
     return Definition(ObjectType.SUB, definition.name, attributes)
@@ -215,37 +215,37 @@ def _with_defaults(definition: Definition, topics: set[str]) -> Definition:
 def _script(
     kept: list[Definition],
     chosen: list[Definition],
-    asked: DumpOptions,
+    options: DumpOptions,
     default_rules: Sequence[Definition],
     default_records: Sequence[Definition],
 ) -> Iterator[ScriptCommand]:
-    """The commands one by one: the queue manager, what is to go, what is to be there, rules that are to go."""
+    """Yields the commands: queue manager, deletions, definitions, and removals of default rules and records."""
     changed = _changed_defaults(kept)
-    gates = find_closed_topics(kept, chosen)
+    closed = find_closed_topics(kept, chosen)
     for definition in chosen[:1]:
         if definition.object_type == ObjectType.QMGR:
-            yield from _commands(gates.opened(definition), asked, changed, ())
-    if asked.is_whole:
-        yield from _missing(kept)
+            yield from _commands(closed.with_pubsub_enabled(definition), options, changed, ())
+    if options.is_whole:
+        yield from _deletions(kept)
     for definition in chosen:
         if definition.object_type not in (ObjectType.QMGR, ObjectType.SUB, *_BEHIND_SUBSCRIPTIONS):
-            yield from _commands(definition, asked, changed, default_records)
-    yield from gates.to_open()
+            yield from _commands(definition, options, changed, default_records)
+    yield from closed.commands_to_open()
     for definition in chosen:
         if definition.object_type == ObjectType.SUB:
-            yield from _commands(definition, asked, changed, default_records)
-    yield from gates.to_close()
+            yield from _commands(definition, options, changed, default_records)
+    yield from closed.commands_to_close()
     for definition in chosen:
         if definition.object_type in _BEHIND_SUBSCRIPTIONS:
-            yield from _commands(definition, asked, changed, default_records)
-    if RULES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
-        yield from _missing_records(kept, ObjectType.CHLAUTH, default_rules)
-    if AUTHORITIES in asked.exports and asked.pattern == "*" and asked.type_word == "all":
-        yield from _missing_records(kept, ObjectType.AUTHREC, default_records)
+            yield from _commands(definition, options, changed, default_records)
+    if RULES in options.exports and options.pattern == "*" and options.type_word == "all":
+        yield from _record_removals(kept, ObjectType.CHLAUTH, default_rules)
+    if AUTHORITIES in options.exports and options.pattern == "*" and options.type_word == "all":
+        yield from _record_removals(kept, ObjectType.AUTHREC, default_records)
 
 
 def _sort_key(definition: Definition) -> tuple[int, bool, str, str]:
-    """The order within the script. Default objects come behind those that are like them."""
+    """Sorts by type; default objects follow the objects that inherit from them."""
     kind = definition.object_type
     order = _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
     return order, definition.name.startswith(_MODELS), definition.name, subtype_of(kind, definition.attributes)
@@ -253,13 +253,13 @@ def _sort_key(definition: Definition) -> tuple[int, bool, str, str]:
 
 def _commands(
     definition: Definition,
-    asked: DumpOptions,
+    options: DumpOptions,
     changed: dict[tuple[ObjectType, str], set[str]],
     records: Sequence[Definition],
 ) -> list[ScriptCommand]:
     kind = definition.object_type
     if kind == ObjectType.CHLAUTH:
-        return [rule_command(definition, asked.shows_all)]
+        return [rule_command(definition, options.shows_all)]
     if kind == ObjectType.AUTHREC:
         return authority_commands(definition, records)
     subtype = subtype_of(kind, definition.attributes)
@@ -270,18 +270,18 @@ def _commands(
         value = definition.attributes.get(attribute.name)
         if value is None or not has(attribute, subtype) or attribute.name == kind.value:
             continue
-        _add(command, definition, attribute, value, asked.shows_all, changed.get((kind, subtype), set()))
+        _add(command, definition, attribute, value, options.shows_all, changed.get((kind, subtype), set()))
     commands = [command]
-    if asked.sequence_number and subtype in _SEQUENCED and kind == ObjectType.CHANNEL:
+    if options.sequence_number and subtype in _SEQUENCED and kind == ObjectType.CHANNEL:
         reset = ScriptCommand(f"RESET CHANNEL({quoted(definition.name)})")
-        reset.items.append(f"SEQNUM({asked.sequence_number})")
+        reset.items.append(f"SEQNUM({options.sequence_number})")
         commands.append(reset)
-    # An ALTER that changes nothing is no command.
+    # An ALTER without attributes is left out.
     return [each for each in commands if each.items or each.head != "ALTER QMGR"]
 
 
 def _ordered(kind: ObjectType) -> list[Attribute]:
-    """Attributes in the order of the alphabet, but first what the others depend on."""
+    """Returns attributes in alphabetical order, after the one with the subtype."""
     first = _SUBTYPE.get(kind, "")
     return sorted(attributes_of(kind), key=lambda attribute: (attribute.name != first, attribute.name))
 
@@ -311,8 +311,8 @@ def _add(
 
 
 def _differs_from_default(kind: ObjectType, definition: Definition, attribute: Attribute, value: Value) -> bool:
-    """Whether a new object would have something else."""
-    # A subscription that does not say whose it is becomes that of whoever runs the script.
+    """Returns whether a new object would have another value."""
+    # Without SUBUSER a subscription would belong to the user who runs the script.
     if attribute.name == _SUBTYPE.get(kind) or (kind, attribute.name) == (ObjectType.SUB, "SUBUSER"):
         return True
     return value != _default_values(kind, subtype_of(kind, definition.attributes)).get(attribute.name)
@@ -320,12 +320,12 @@ def _differs_from_default(kind: ObjectType, definition: Definition, attribute: A
 
 @cache
 def _default_values(kind: ObjectType, subtype: str) -> dict[str, Value]:
-    """The defaults, which are asked for with each attribute of each object."""
+    """Returns the default values, cached as each attribute of each object needs them."""
     return defaults(kind, subtype)
 
 
 def _changed_defaults(definitions: Iterable[Definition]) -> dict[tuple[ObjectType, str], set[str]]:
-    """Attributes that the default objects have changed, by type and subtype. Descriptions are not handed down."""
+    """Returns the changed attributes of default objects, by type and subtype. DESCR is not inherited."""
     changed: dict[tuple[ObjectType, str], set[str]] = {}
     for definition in definitions:
         if not definition.name.startswith(_MODELS):
@@ -338,7 +338,7 @@ def _changed_defaults(definitions: Iterable[Definition]) -> dict[tuple[ObjectTyp
     return changed
 
 
-# -- what is not there any more ----------------------------------------------------------------------------------------
+# -- deletions ---------------------------------------------------------------------------------------------------------
 
 
 def _key(definition: Definition) -> tuple[ObjectType, str, bool]:
@@ -346,8 +346,8 @@ def _key(definition: Definition) -> tuple[ObjectType, str, bool]:
     return definition.object_type, definition.name, subtype == _CLIENT
 
 
-def _missing(definitions: list[Definition]) -> list[ScriptCommand]:
-    """What a new queue manager has and this one has not."""
+def _deletions(definitions: list[Definition]) -> list[ScriptCommand]:
+    """Returns commands that delete the objects of a new queue manager that this one lacks."""
     there = {_key(definition) for definition in definitions}
     commands: list[ScriptCommand] = []
     for each in system_definitions():
@@ -360,7 +360,7 @@ def _missing(definitions: list[Definition]) -> list[ScriptCommand]:
     return commands
 
 
-def _missing_records(
+def _record_removals(
     definitions: list[Definition], kind: ObjectType, usual: Sequence[Definition]
 ) -> list[ScriptCommand]:
     there = {definition.name for definition in definitions if definition.object_type == kind}

@@ -1,4 +1,4 @@
-"""Channel authentication rules and authority records as the commands that make them again."""
+"""Channel authentication rules and authority records as the commands that create them again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostler.model.attributes import ObjectType, attributes_of, defaults, find, h
 from ostler.model.constants import MQUSRC_NOACCESS
 from ostler.model.definitions import Definition
 
-# What tells rules apart, for all types; the rest is what a rule does.
+# The attributes that identify a rule; the others are its effect.
 _IDENTITY: Final = ("TYPE", "ADDRESS", "CLNTUSER", "QMNAME", "SSLPEER", "SSLCERTI")
 _BLOCKING: Final = ("BLOCKUSER", "BLOCKADDR")
 _LISTS: Final = ("USERLIST", "ADDRLIST")
@@ -38,7 +38,7 @@ _IBM_I_AUTHORITIES: Final = {
 
 
 def rule_command(definition: Definition, shows_all: bool, action: str = "REPLACE") -> ScriptCommand:
-    """SET CHLAUTH for a rule, to have it or with REMOVE to have it no more."""
+    """Returns SET CHLAUTH for a rule, to set it or with REMOVE to remove it."""
     kind = ObjectType.CHLAUTH
     values = definition.attributes
     subtype = subtype_of(kind, values)
@@ -66,7 +66,7 @@ def rule_command(definition: Definition, shows_all: bool, action: str = "REPLACE
 
 
 def rule_removal_commands(definition: Definition) -> list[ScriptCommand]:
-    """What removes a rule, there or not: first it is there in any case, as one that lets nobody in."""
+    """Returns commands that remove a rule that may not exist: it is first set, with NOACCESS, then removed."""
     values = dict(definition.attributes)
     if "USERSRC" in values:
         values["USERSRC"] = MQUSRC_NOACCESS
@@ -78,7 +78,7 @@ def rule_removal_commands(definition: Definition) -> list[ScriptCommand]:
 def authority_commands(
     definition: Definition, usual: Sequence[Definition], removes: bool = False
 ) -> list[ScriptCommand]:
-    """SET AUTHREC for a record. One that a new queue manager has otherwise is deleted first."""
+    """Returns SET AUTHREC for a record, after DELETE AUTHREC if a new queue manager has a different one."""
     values = definition.attributes
     commands: list[ScriptCommand] = []
     differs = any(
@@ -115,7 +115,7 @@ def _words(definition: Definition) -> str:
 
 
 def setmqaut_line(definition: Definition, manager: str) -> str:
-    """The same as a command of the shell."""
+    """Returns the record as a setmqaut command."""
     kind = _text(definition, "OBJTYPE")
     profile = "" if kind == "QMGR" else f" -n {_shell(str(definition.attributes.get('PROFILE', '')))}"
     who = "-g" if _text(definition, "ENTTYPE") == "GROUP" else "-p"
@@ -125,7 +125,7 @@ def setmqaut_line(definition: Definition, manager: str) -> str:
 
 
 def grant_line(definition: Definition, manager: str) -> str:
-    """The same as a command of IBM i."""
+    """Returns the record as a GRTMQMAUT command of IBM i."""
     kind = _text(definition, "OBJTYPE")
     words = _words(definition).split(",")
     authorities = " ".join(_IBM_I_AUTHORITIES.get(word, f"*{word}") for word in words)

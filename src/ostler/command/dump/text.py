@@ -1,4 +1,4 @@
-"""Commands as text: values in quotes, attributes one to a line or all on one, lines of moderate length."""
+"""MQSC text of commands: quoted values, one attribute a line or one command a line, lines of limited length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from ostler.model.attributes import Attribute, Shown, Value, ValueKind, to_text
 
-LINE_CHARACTERS: Final = 72  # what all of MQ's platforms read
+LINE_CHARACTERS: Final = 72  # the limit of all platforms of MQ
 _MARGIN: Final = "   "
 _STARRED: Final = "********"
 _TEXTS: Final = (ValueKind.STRING, ValueKind.NAME, ValueKind.STRINGS, ValueKind.NAMES, ValueKind.HEX)
@@ -16,7 +16,7 @@ _TEXTS: Final = (ValueKind.STRING, ValueKind.NAME, ValueKind.STRINGS, ValueKind.
 
 @dataclass
 class ScriptCommand:
-    """One command by its parts. `notes` are written as comments."""
+    """A command of a script. `notes` are written as comments."""
 
     head: str
     items: list[str] = field(default_factory=list)
@@ -25,7 +25,7 @@ class ScriptCommand:
 
 
 def quoted(text: str) -> str:
-    """Text in quotes, with those inside it doubled."""
+    """Returns text in quotes, with quotes inside it doubled."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
 
@@ -49,7 +49,7 @@ def attribute_items(attribute: Attribute, value: Value) -> tuple[list[str], str]
 
 
 def command_lines(command: ScriptCommand, layout: str) -> Iterator[str]:
-    """The lines of a command: `mqsc` with an attribute to a line, `1line`, or `2line` with notes on the second."""
+    """Yields the lines of a command: `mqsc` with an attribute a line, `1line`, or `2line` with notes on the second."""
     if layout == "mqsc":
         yield from _block(command)
         return
@@ -62,7 +62,7 @@ def _block(command: ScriptCommand) -> Iterator[str]:
     parts = [command.head, *[_MARGIN + item for item in command.items]]
     if command.tail:
         parts.append(_MARGIN + command.tail)
-    # The last part ends the command, so comments go before it; a command of one part has them behind.
+    # Comments go before the last part, which ends the command; a command of one part has them after it.
     body, last = parts[:-1], parts[-1]
     for at, part in enumerate(body):
         yield from _wrapped(part, " +")
@@ -74,7 +74,7 @@ def _block(command: ScriptCommand) -> Iterator[str]:
 
 
 def _wrapped(part: str, ending: str) -> Iterator[str]:
-    """A part on as many lines as it needs. Those after the first must not begin with a blank or an asterisk."""
+    """Yields a part on as many lines as it needs. Continued lines must not begin with a blank or an asterisk."""
     room = LINE_CHARACTERS - len(ending)
     while len(part) > room:
         cut = _cut(part, room - 1)
@@ -86,9 +86,9 @@ def _wrapped(part: str, ending: str) -> Iterator[str]:
 
 
 def _cut(part: str, wanted: int) -> int:
-    """Where to end a line, at or before the wanted place if possible; 0 for nowhere."""
-    places: list[int] = [*range(wanted, len(_MARGIN) + 16, -1), *range(wanted + 1, len(part))]
-    for at in places:
+    """Returns the position to break a line, at or before the wanted one if possible; 0 for none."""
+    positions: list[int] = [*range(wanted, len(_MARGIN) + 16, -1), *range(wanted + 1, len(part))]
+    for at in positions:
         if not part[at].isspace() and part[at] != "*":
             return at
     return 0

@@ -1,4 +1,4 @@
-"""Arguments of commands against the attribute table: which word is known, which value fits, and where it stands."""
+"""Checks the arguments of commands against the attribute table; errors point at the wrong token."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ostler.model.definition_rules import check_name
 from ostler.model.errors import MQError
 
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
-_WORDS_TOLD: Final = 12
+_WORDS_LISTED_MAX: Final = 12
 
 
 def unknown_word(word: Token, what: str, known: Iterable[str]) -> MqscSyntaxError:
-    """A refusal of a word, with the word that was perhaps meant."""
+    """Returns the error for an unknown word, with a suggestion."""
     close = get_close_matches(word.text, list(known), 1, 0.75)
     meant = f"; did you mean {close[0]}?" if close else ""
     return MqscSyntaxError(word.end, f"{word.text} {what}{meant}")
 
 
 def find_attribute(kinds: tuple[ObjectType, ...], word: Token, more: Collection[str] = ()) -> Attribute:
-    """The attribute that a keyword names, of the first of the types that has it."""
+    """Returns the attribute that a keyword names, from the first of the types that has it."""
     for kind in kinds:
         attribute = find(kind, word.text)
         if attribute is not None:
@@ -36,53 +36,52 @@ def find_attribute(kinds: tuple[ObjectType, ...], word: Token, more: Collection[
 
 
 def value_of(attribute: Attribute, argument: Argument) -> Value:
-    """The value of an argument, checked. Raises MqscSyntaxError that points at the value.
+    """Returns the checked value of an argument. Raises MqscSyntaxError that points at the value.
 
-    Values that hold brackets, blanks or commas, and all that are to keep their small letters, are in quotes. MQ asks
-    for quotes around other special characters, too; without them the value is taken as it is, which nobody can
-    misunderstand.
+    Values with brackets, blanks, commas or lower case letters need quotes. MQ asks for quotes around other special
+    characters, too; here the value is accepted without them, as it is unambiguous.
     """
     keyword = argument.keyword
     if attribute.kind == ValueKind.FLAG:
         if argument.values is not None:
-            raise MqscSyntaxError(argument.end, f"{keyword.text} stands alone")
+            raise MqscSyntaxError(argument.end, f"{keyword.text} takes no value")
         return check(attribute, keyword.text)
     if argument.values is None:
         raise MqscSyntaxError(keyword.end, f"{keyword.text} needs a value in brackets")
     if attribute.kind not in _LISTS and attribute.kind != ValueKind.OPTIONS and len(argument.values) > 1:
         raise MqscSyntaxError(argument.values[1].end, f"{keyword.text} takes one value; put text with blanks in quotes")
     if not argument.values and attribute.kind not in _LISTS:
-        raise MqscSyntaxError(argument.end, f"{keyword.text} has nothing in its brackets; write ' ' for a blank value")
+        raise MqscSyntaxError(argument.end, f"{keyword.text} has empty brackets; write ' ' for a blank value")
     try:
-        return _checked(attribute, [word.text for word in argument.values])
+        return _convert(attribute, [word.text for word in argument.values])
     except MQError as error:
-        word = _offending(attribute, argument.values)
+        word = _wrong_token(attribute, argument.values)
         end = word.end if word is not None else argument.end
-        raise MqscSyntaxError(end, _sentence(error) + _meant(attribute, word)) from None
+        raise MqscSyntaxError(end, _reason_text(error) + _suggestion(attribute, word)) from None
 
 
-def _offending(attribute: Attribute, words: tuple[Token, ...]) -> Token | None:
-    """The first of several values that is wrong by itself; the last one when only all together are."""
+def _wrong_token(attribute: Attribute, words: tuple[Token, ...]) -> Token | None:
+    """Returns the first value that is wrong by itself; the last one if only the combination is wrong."""
     for word in words:
         try:
-            _checked(attribute, [word.text])
+            _convert(attribute, [word.text])
         except MQError:
             return word
     return words[-1] if words else None
 
 
-def _meant(attribute: Attribute, word: Token | None) -> str:
-    """The words that an attribute takes, or the one of them that was perhaps meant."""
+def _suggestion(attribute: Attribute, word: Token | None) -> str:
+    """Returns the closest word that an attribute takes, or all its words."""
     words = [each for each, _ in attribute.words]
     if word is None or not words or attribute.kind == ValueKind.INTEGER:
         return ""
     close = get_close_matches(word.text.upper(), words, 1, 0.75)
     if close:
         return f"; did you mean {close[0]}?"
-    return f", {', '.join(words)}" if len(words) <= _WORDS_TOLD else ""
+    return f", {', '.join(words)}" if len(words) <= _WORDS_LISTED_MAX else ""
 
 
-def _checked(attribute: Attribute, texts: list[str]) -> Value:
+def _convert(attribute: Attribute, texts: list[str]) -> Value:
     if attribute.kind in _LISTS:
         if attribute.kind == ValueKind.WORDS:
             texts = [text.upper() for text in texts]
@@ -93,15 +92,15 @@ def _checked(attribute: Attribute, texts: list[str]) -> Value:
     return check(attribute, text)
 
 
-def _sentence(error: MQError) -> str:
-    """Why a value was refused, as part of a sentence."""
+def _reason_text(error: MQError) -> str:
+    """Returns the reason for which a value was rejected, as part of a sentence."""
     return (error.detail or str(error)).rstrip(".")
 
 
 def given_attributes(
     kind: ObjectType, arguments: Iterable[Argument], subtype: str, extra: Collection[str] = ()
 ) -> dict[str, Value]:
-    """The attributes that the arguments give, each checked and given once."""
+    """Returns the attributes that the arguments set, each checked and given once."""
     given: dict[str, Value] = {}
     for argument in arguments:
         word = argument.keyword
@@ -109,7 +108,7 @@ def given_attributes(
         if attribute.name in given:
             raise MqscSyntaxError(word.end, f"{attribute.name} is given twice")
         if not attribute.at_define:
-            raise MqscSyntaxError(word.end, f"{attribute.name} is not for you to give: the queue manager sets it")
+            raise MqscSyntaxError(word.end, f"{attribute.name} cannot be given: the queue manager sets it")
         if not has(attribute, subtype):
             raise MqscSyntaxError(word.end, f"{attribute.name} does not belong to {subtype}")
         given[attribute.name] = value_of(attribute, argument)
@@ -117,15 +116,15 @@ def given_attributes(
 
 
 class CommandOptions:
-    """The arguments of a command that are not attributes: each is taken once, what remains is for the table."""
+    """The arguments of a command that are not attributes. Each is taken once; the rest are attributes."""
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
         self.rest: list[Argument] = list(statement.arguments)
-        self._asked: list[str] = []
+        self._known: list[str] = []
 
     def _take(self, keyword: str) -> Argument | None:
-        self._asked.append(keyword)
+        self._known.append(keyword)
         found: Argument | None = None
         for argument in list(self.rest):
             if argument.keyword.text == keyword:
@@ -136,12 +135,12 @@ class CommandOptions:
         return found
 
     def switch(self, on: str, off: str = "") -> bool:
-        """Whether a word such as REPLACE is there. Its opposite may be there instead, not beside."""
+        """Returns whether a word such as REPLACE is given. Its opposite may be given instead, not beside it."""
         yes = self._take(on)
         no = self._take(off) if off else None
         for argument in (yes, no):
             if argument is not None and argument.values is not None:
-                raise MqscSyntaxError(argument.end, f"{argument.keyword.text} stands alone")
+                raise MqscSyntaxError(argument.end, f"{argument.keyword.text} takes no value")
         if yes is not None and no is not None:
             raise MqscSyntaxError(max(yes.end, no.end), f"{on} and {off} exclude each other")
         return yes is not None
@@ -157,12 +156,12 @@ class CommandOptions:
         return argument.values[0]
 
     def text(self, keyword: str) -> str:
-        """The one value of a keyword; empty when it is not there."""
+        """Returns the one value of a keyword; empty if it is not given."""
         word = self._one(keyword)
         return word.text if word is not None else ""
 
     def choice(self, keyword: str, *words: str) -> str:
-        """The one value of a keyword that has a few words to choose from; the first is the default."""
+        """Returns the one value of a keyword that takes one of some words; the first is the default."""
         word = self._one(keyword)
         if word is None:
             return words[0]
@@ -171,7 +170,7 @@ class CommandOptions:
         return word.text.upper()
 
     def values(self, keyword: str) -> tuple[Token, ...] | None:
-        """All values of a keyword, None when it is not there."""
+        """Returns all values of a keyword, None if it is not given."""
         argument = self._take(keyword)
         if argument is None:
             return None
@@ -180,14 +179,14 @@ class CommandOptions:
         return argument.values
 
     def finish(self) -> None:
-        """Nothing may be left."""
+        """Raises MqscSyntaxError for an argument that was not taken."""
         for argument in self.rest:
             what = f"does not belong to {self.statement.verb.text} {self.statement.noun.text}"
-            raise unknown_word(argument.keyword, what, self._asked)
+            raise unknown_word(argument.keyword, what, self._known)
 
 
 def object_name(statement: Statement, kind: ObjectType, default: str = "") -> str:
-    """The name that a command gives to an object, checked; with a default it may be left out."""
+    """Returns the checked name of the object of a command; with a default it may be omitted."""
     word = statement.name
     if word is None:
         if default:
@@ -196,5 +195,5 @@ def object_name(statement: Statement, kind: ObjectType, default: str = "") -> st
     try:
         check_name(kind, word.text)
     except MQError as error:
-        raise MqscSyntaxError(word.end, _sentence(error)) from None
+        raise MqscSyntaxError(word.end, _reason_text(error)) from None
     return word.text

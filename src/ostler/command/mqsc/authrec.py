@@ -34,17 +34,17 @@ from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profi
 _SHOWN: Final = ("PROFILE", "ENTITY", "ENTTYPE", "OBJTYPE", "AUTHLIST")
 _ALWAYS_SHOWN: Final = ("PROFILE", "OBJTYPE")
 _WORDS: Final = (*COMPOSITES, *AUTHORITY_NUMBERS)
-# Of these types a record is deleted whether it is there or not.
-_FORGIVING: Final = ("QMGR", "TOPIC", "RQMNAME", "QUEUE")
+# Types for which DELETE AUTHREC ignores missing records.
+_IGNORING_MISSING: Final = ("QMGR", "TOPIC", "RQMNAME", "QUEUE")
 _MATCHES: Final = ("PROFILE", "EXACT", "MEMBERSHIP")
 
 
-# -- what the commands have in common ----------------------------------------------------------------------------------
+# -- shared keywords ---------------------------------------------------------------------------------------------------
 
 
 def _begin(statement: Statement) -> CommandOptions:
     if statement.name is not None:
-        raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name: what it is for is in keywords")
+        raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name, only keywords")
     options = CommandOptions(statement)
     options.text("SERVCOMP")
     return options
@@ -53,7 +53,7 @@ def _begin(statement: Statement) -> CommandOptions:
 def _objtype(statement: Statement, options: CommandOptions) -> str:
     words = options.values("OBJTYPE")
     if words is None:
-        raise MqscSyntaxError(statement.end, "OBJTYPE is missing: it says which type of object this is about")
+        raise MqscSyntaxError(statement.end, "OBJTYPE is missing: it is the type of the objects")
     return _one_objtype(words)
 
 
@@ -69,11 +69,11 @@ def _one_objtype(words: Sequence[Token]) -> str:
 
 
 def _profile(statement: Statement, options: CommandOptions, objtype: str, keyword: str = "PROFILE") -> str:
-    """A profile that may be left out for the queue manager only."""
+    """Returns the profile, which may be omitted for the queue manager only."""
     words = options.values(keyword)
     if words is None:
         if objtype != "QMGR":
-            raise MqscSyntaxError(statement.end, f"{keyword} is missing: it says which objects this is about")
+            raise MqscSyntaxError(statement.end, f"{keyword} is missing: it selects the objects")
         return ""
     return _one_profile(words, keyword)
 
@@ -87,7 +87,7 @@ def _one_profile(words: Sequence[Token], keyword: str) -> str:
             check_profile(text)
         except MQError as error:
             raise MqscSyntaxError(words[0].end, error.detail.rstrip(".")) from None
-    # What is not in quotes was made upper case; these two are small letters to everybody.
+    # Text outside quotes was folded to upper case; these two profiles are lower case.
     return text.lower() if text in (CLASS_PROFILE.upper(), MANAGER_PROFILE.upper()) else text
 
 
@@ -107,7 +107,7 @@ def _entities(options: CommandOptions) -> list[Entity]:
 def _needed_entities(statement: Statement, options: CommandOptions) -> list[Entity]:
     found = _entities(options)
     if not found:
-        raise MqscSyntaxError(statement.end, "PRINCIPAL or GROUP is missing: it says whose authorities these are")
+        raise MqscSyntaxError(statement.end, "PRINCIPAL or GROUP is missing: it names the entity")
     return found
 
 
@@ -122,7 +122,7 @@ def _authorities(words: Sequence[Token] | None, keyword: str, objtype: str) -> i
             raise unknown_word(word, f"is not an authority: {keyword} takes {', '.join(_WORDS)}", _WORDS)
         bits = expand((text,), object_type)
         if invalid_authorities(object_type, bits):
-            raise MqscSyntaxError(word.end, f"{text} makes no sense for objects of type {objtype}")
+            raise MqscSyntaxError(word.end, f"{text} does not apply to objects of type {objtype}")
         mask |= bits
     return mask
 
@@ -139,10 +139,10 @@ def _set(statement: Statement) -> Action:
     removed = options.values("AUTHRMV")
     remove = _authorities(removed, "AUTHRMV", objtype)
     if add and removed and len(removed) > 1 and any(word.text.upper() == "ALL" for word in removed):
-        raise MqscSyntaxError(statement.end, "AUTHRMV(ALL) takes nothing else beside it when AUTHADD gives something")
+        raise MqscSyntaxError(statement.end, "AUTHRMV(ALL) takes no other authority when AUTHADD is given")
     options.finish()
     if add is None and remove is None:
-        raise MqscSyntaxError(statement.end, "AUTHADD or AUTHRMV is missing: it says which authorities change")
+        raise MqscSyntaxError(statement.end, "AUTHADD or AUTHRMV is missing: it lists the authorities to change")
     return partial(_do_set, objtype, profile, tuple(entities), add or 0, remove or 0)
 
 
@@ -158,10 +158,10 @@ def _delete(statement: Statement) -> Action:
     objtype = _objtype(statement, options)
     profile = _profile(statement, options, objtype)
     entities = _needed_entities(statement, options)
-    is_forgiving = objtype in _FORGIVING
-    ignores = options.choice("IGNSTATE", *(("YES", "NO") if is_forgiving else ("NO", "YES"))) == "YES"
+    ignores_by_type = objtype in _IGNORING_MISSING
+    ignores = options.choice("IGNSTATE", *(("YES", "NO") if ignores_by_type else ("NO", "YES"))) == "YES"
     options.finish()
-    if is_forgiving and not ignores:
+    if ignores_by_type and not ignores:
         raise MqscSyntaxError(statement.end, f"IGNSTATE is always YES for {objtype}")
     return partial(_do_delete, objtype, profile, tuple(entities), ignores)
 
@@ -191,19 +191,19 @@ def _display(statement: Statement) -> Action:
 
 
 def _has_values(statement: Statement, keyword: str) -> bool:
-    """Whether a keyword that can also be asked for as an attribute comes with a value."""
+    """Returns whether a keyword, which can also be an attribute to show, has a value."""
     argument = statement.argument(keyword)
     return argument is not None and argument.values is not None
 
 
 def _only_entity(statement: Statement, entities: list[Entity]) -> Entity | None:
     if len(entities) > 1:
-        raise MqscSyntaxError(statement.end, "one user or one group can be asked for at a time")
+        raise MqscSyntaxError(statement.end, "only one user or group is allowed")
     return entities[0] if entities else None
 
 
 def _shown(options: CommandOptions, known: tuple[str, ...], always: tuple[str, ...]) -> tuple[str, ...]:
-    """The attributes to show, in their order: all of them unless some are asked for by name."""
+    """Returns the attributes to show, in order: all, unless some are named."""
     shows_all = options.switch("ALL")
     names = {name for name in known if options.switch(name)}
     options.finish()
@@ -212,10 +212,10 @@ def _shown(options: CommandOptions, known: tuple[str, ...], always: tuple[str, .
     return tuple(name for name in known if name in names or name in always)
 
 
-def _do_display(question: RecordQuery, shown: tuple[str, ...], context: CommandContext) -> Iterator[str]:
-    rows = records(context, question)
+def _do_display(selection: RecordQuery, shown: tuple[str, ...], context: CommandContext) -> Iterator[str]:
+    rows = records(context, selection)
     if not rows:
-        raise CommandRefused("AMQ8459I", "Not found: there is no such authority record.")
+        raise CommandRefused("AMQ8459I", "Authority record not found.")
     for row in rows:
         yield message("AMQ8864I", "Authority record details.")
         yield from columns([_item(name, row) for name in shown])
@@ -224,7 +224,7 @@ def _do_display(question: RecordQuery, shown: tuple[str, ...], context: CommandC
 def _item(name: str, row: Row) -> str:
     value = row[name]
     if name == "AUTHLIST":
-        # In the order of MQ, however the record was written.
+        # MQ's order, independent of the order in the record.
         words = value if isinstance(value, tuple) else ()
         return bracketed(name, ",".join(sorted(words, key=lambda word: AUTHORITY_NUMBERS.get(word, 0))))
     attribute = find(ObjectType.AUTHREC, name)
@@ -271,7 +271,7 @@ def _do_display_service(shown: tuple[str, ...], context: CommandContext) -> Iter
     yield from columns([bracketed(name, values[name]) for name in shown])
 
 
-# The commands of this module by verb and noun, each with what understands it.
+# The commands of this module by verb and noun, each with its parser.
 COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     ("SET", "AUTHREC"): _set,
     ("DELETE", "AUTHREC"): _delete,

@@ -21,7 +21,7 @@ from ostler.command.admin.channel_auth import (
 from ostler.command.admin.context import CommandContext, CommandRefused
 from ostler.command.mqsc.arguments import CommandOptions, find_attribute, given_attributes
 from ostler.command.mqsc.define_alter_delete import Action
-from ostler.command.mqsc.display.filters import Filter, read_filter
+from ostler.command.mqsc.display.filters import Filter, parse_filter
 from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Argument, Statement
@@ -45,7 +45,7 @@ from ostler.security.channel_rule import TYPE_WORDS, check_channel_profile
 
 _KIND: Final = ObjectType.CHLAUTH
 _NOT_FOUND: Final = "AMQ8884E"
-# The numbers of what can be wrong with a rule; what is not here has the number of all refusals.
+# The message numbers of reasons for which a rule is rejected; other reasons have the general number.
 _NUMBERS: Final = {
     MQRCCF_CHLAUTH_TYPE_ERROR: "AMQ8879E",
     MQRCCF_CHLAUTH_ACTION_ERROR: "AMQ8880E",
@@ -56,7 +56,7 @@ _NUMBERS: Final = {
     MQRCCF_WRONG_CHLAUTH_ACTION: "AMQ8885E",
     MQRCCF_WRONG_CHLAUTH_USERSRC: "AMQ8886E",
 }
-# The order in which a rule is shown.
+# The order in which the attributes of a rule are shown.
 _ORDER: Final = (
     "CHLAUTH",
     "TYPE",
@@ -76,13 +76,13 @@ _ORDER: Final = (
     "ALTDATE",
     "ALTTIME",
 )
-# What is shown of every rule that has it; the address and the user unless they are blank.
+# The attributes shown of every rule that has them; address and user unless they are blank.
 _ALWAYS: Final = frozenset(
     ("CHLAUTH", "TYPE", "SSLPEER", "CLNTUSER", "QMNAME", "ADDRLIST", "USERLIST", "USERSRC", "ADDRESS", "MCAUSER")
 )
 _UNLESS_BLANK: Final = ("ADDRESS", "MCAUSER")
 _LISTS: Final = ("ADDRLIST", "USERLIST")
-# The values that describe a connection for MATCH(RUNCHECK). Without a value each is an attribute to show.
+# Keywords that describe a connection for MATCH(RUNCHECK). Without a value each is an attribute to show.
 _DESCRIBING: Final = ("ADDRESS", "CLNTUSER", "QMNAME", "SSLPEER", "SSLCERTI")
 
 
@@ -94,8 +94,8 @@ def _set(statement: Statement) -> Action:
     options = CommandOptions(statement)
     action = options.choice("ACTION", *ACTIONS)
     if statement.argument("TYPE") is None:
-        raise MqscSyntaxError(statement.end, "TYPE is missing: it says what the rule looks at")
-    # Whether an attribute belongs to the type is asked when the rule is set: that has a number of its own.
+        raise MqscSyntaxError(statement.end, "TYPE is missing: it is the type of the rule")
+    # Attributes that do not belong to the type are rejected when the rule is set: MQ has a message for it.
     given = given_attributes(_KIND, options.rest, "", ("ACTION",))
     return partial(_do_set, {"CHLAUTH": profile, **given}, action)
 
@@ -116,11 +116,11 @@ def _do_set(given: dict[str, Value], action: str, context: CommandContext) -> It
     try:
         set_rule(context, given, action)
     except MQError as error:
-        raise _numbered(error) from None
+        raise _with_number(error) from None
     yield message("AMQ8877I", f"{PRODUCT} channel authentication record set.")
 
 
-def _numbered(error: MQError) -> Exception:
+def _with_number(error: MQError) -> Exception:
     number = _NUMBERS.get(error.reason)
     return CommandRefused(number, error.detail) if number is not None else error
 
@@ -130,9 +130,9 @@ def _numbered(error: MQError) -> Exception:
 
 @dataclass(frozen=True)
 class _DisplayRequest:
-    """What a DISPLAY asks for: which rules, and what of them."""
+    """The rules that a DISPLAY selects, and the attributes that it shows."""
 
-    question: RuleQuery
+    selection: RuleQuery
     names: frozenset[str]
     shows_all: bool
     filter: Filter | None
@@ -153,7 +153,7 @@ def _display(statement: Statement) -> Action:
         )
     if channel != "*" and type_word == "BLOCKADDR":
         raise MqscSyntaxError(statement.end, "TYPE(BLOCKADDR) is for all channels: the name must be '*'")
-    question = RuleQuery(
+    selection = RuleQuery(
         channel,
         type_word,
         match,
@@ -163,22 +163,22 @@ def _display(statement: Statement) -> Action:
         described.get("SSLPEER", ""),
         described.get("SSLCERTI", ""),
     )
-    return partial(_do_display, _parse_display_request(question, options))
+    return partial(_do_display, _parse_display_request(selection, options))
 
 
-def _parse_display_request(question: RuleQuery, options: CommandOptions) -> _DisplayRequest:
-    """The rest of a DISPLAY: ALL, WHERE and attributes by name."""
+def _parse_display_request(selection: RuleQuery, options: CommandOptions) -> _DisplayRequest:
+    """Parses the rest of a DISPLAY: ALL, WHERE and attributes by name."""
     shows_all = options.switch("ALL")
     words = options.values("WHERE")
-    condition = read_filter((_KIND,), words) if words is not None else None
-    names = {_asked(argument) for argument in options.rest}
+    condition = parse_filter((_KIND,), words) if words is not None else None
+    names = {_attribute_name(argument) for argument in options.rest}
     if condition is not None:
         names.add(condition.attribute.name)
-    is_one = "*" not in question.channel and not names
-    return _DisplayRequest(question, frozenset(names), shows_all or is_one, condition)
+    is_one = "*" not in selection.channel and not names
+    return _DisplayRequest(selection, frozenset(names), shows_all or is_one, condition)
 
 
-def _asked(argument: Argument) -> str:
+def _attribute_name(argument: Argument) -> str:
     attribute = find_attribute((_KIND,), argument.keyword, ("ALL", "WHERE", "MATCH"))
     if argument.values is not None:
         raise MqscSyntaxError(argument.end, f"{attribute.name} takes no value here; use WHERE to choose by value")
@@ -192,9 +192,9 @@ def _has_values(statement: Statement, keyword: str) -> bool:
 
 def _do_display(request: _DisplayRequest, context: CommandContext) -> Iterator[str]:
     try:
-        found = find_rules(context, request.question)
+        found = find_rules(context, request.selection)
     except MQError as error:
-        raise _numbered(error) from None
+        raise _with_number(error) from None
     is_disabled = context.query(_rules_are_disabled)
     shown = False
     for definition in found.rules:
@@ -213,16 +213,16 @@ def _rules_are_disabled(engine: Engine) -> bool:
 
 def _title(is_disabled: bool) -> str:
     if is_disabled:
-        return message("AMQ8898I", "Channel authentication record details; the records are switched off.")
+        return message("AMQ8898I", "Channel authentication record details; the records are disabled.")
     return message("AMQ8878I", "Channel authentication record details.")
 
 
 def _nothing(request: _DisplayRequest, found: RuleMatches) -> Iterator[str]:
-    """A connection that no rule is for comes in; any other question wants at least one rule."""
-    if request.question.match == "RUNCHECK" and not found.rules:
-        yield message("AMQ9783I", f"No record is for this connection; the channel runs with MCAUSER('{found.user}').")
+    """Yields the user of a connection without matching rules (RUNCHECK); other displays without rules fail."""
+    if request.selection.match == "RUNCHECK" and not found.rules:
+        yield message("AMQ9783I", f"No record matches this connection; the channel runs with MCAUSER('{found.user}').")
         return
-    raise CommandRefused(_NOT_FOUND, f"Channel authentication record not found for {request.question.channel}.")
+    raise CommandRefused(_NOT_FOUND, f"Channel authentication record not found for {request.selection.channel}.")
 
 
 def _lines(request: _DisplayRequest, row: Row) -> Iterator[str]:
@@ -230,7 +230,7 @@ def _lines(request: _DisplayRequest, row: Row) -> Iterator[str]:
     for name in _ORDER:
         if name in row and _is_shown(request, name, row[name]):
             if name in _LISTS and items:
-                # A list begins a line.
+                # A list begins on a line of its own.
                 yield from columns(items)
                 items = []
             items.append(_item(name, row[name]))
@@ -250,7 +250,7 @@ def _item(name: str, value: Value) -> str:
     return bracketed(name, to_text(attribute, value) if attribute is not None else str(value))
 
 
-# The commands of this module by verb and noun, each with what understands it.
+# The commands of this module by verb and noun, each with its parser.
 COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     ("SET", "CHLAUTH"): _set,
     ("DISPLAY", "CHLAUTH"): _display,

@@ -21,35 +21,35 @@ from ostler.model.attributes import ObjectType, subtype_of
 
 _KIND: Final = ObjectType.CHANNEL
 _REFUSED: Final = "AMQ8101E"
-# What IGNSTATE(YES) does not mind.
+# The refusals that IGNSTATE(YES) ignores.
 _ALREADY_SO: Final = (CHANNEL_ACTIVE, CHANNEL_NOT_ACTIVE)
-# The types that each command is for.
+# The channel types that each command applies to.
 _SENDING: Final = ("SDR", "SVR", "CLUSSDR")
 _MESSAGES: Final = (*_SENDING, "RCVR", "RQSTR", "CLUSRCVR")
 _CONTROLLED: Final = (*_MESSAGES, "SVRCONN", "MQTT", "AMQP")
-# The types that run here.
+# The channel types that are supported here.
 _RUN: Final = ("SDR", "SVR", "RCVR", "RQSTR", "SVRCONN")
 _PING_BYTES: Final = 16
 _LUWID_DIGITS: Final = 16
 
 
 def _type_of(context: CommandContext, verb: str, name: str, types: tuple[str, ...]) -> str:
-    """The type of a channel. CommandRefused when there is none, or when the command is not for that type."""
+    """Returns the type of a channel. Raises CommandRefused without one, or if the verb does not apply to it."""
     authorize(context, verb, _KIND, name)
     found = context.query(partial(_find_type, name))
     if not found:
         raise CommandRefused("AMQ8227E", f"Channel {name} not found.")
     if found not in types:
         number = WRONG_TYPE if verb == "PING" else _REFUSED
-        raise CommandRefused(number, f"{verb} is not for channels of type {found}, and {name} is one.")
+        raise CommandRefused(number, f"{verb} does not apply to channel {name}, which is of type {found}.")
     return found
 
 
-def _check_runs(context: CommandContext, verb: str, name: str, types: tuple[str, ...]) -> None:
-    """The same for what only channels can do that run here."""
+def _check_supported(context: CommandContext, verb: str, name: str, types: tuple[str, ...]) -> None:
+    """Raises CommandRefused as `_type_of`, and for channel types that are not supported here."""
     kind = _type_of(context, verb, name, types)
     if kind not in _RUN:
-        raise _not_yet(name, kind)
+        raise _type_unsupported(name, kind)
 
 
 def _find_type(name: str, engine: Engine) -> str:
@@ -57,13 +57,13 @@ def _find_type(name: str, engine: Engine) -> str:
     return subtype_of(_KIND, definition.attributes) if definition is not None else ""
 
 
-def _not_yet(name: str, kind: str) -> CommandRefused:
-    return CommandRefused(_REFUSED, f"Channel {name} is of type {kind}, and this release does not run such channels.")
+def _type_unsupported(name: str, kind: str) -> CommandRefused:
+    return CommandRefused(_REFUSED, f"Channel {name} is of type {kind}, which this release does not support.")
 
 
-def _ignoring(ignores: bool, do: Callable[[], None]) -> None:
+def _ignoring_state(ignores: bool, action: Callable[[], None]) -> None:
     try:
-        do()
+        action()
     except CommandRefused as refusal:
         if not ignores or refusal.number not in _ALREADY_SO:
             raise
@@ -78,8 +78,8 @@ def start(statement: Statement) -> Action:
 
 
 def _start(name: str, ignores: bool, context: CommandContext) -> Iterator[str]:
-    _check_runs(context, "START", name, _CONTROLLED)
-    _ignoring(ignores, partial(context.start_channel, name))
+    _check_supported(context, "START", name, _CONTROLLED)
+    _ignoring_state(ignores, partial(context.start_channel, name))
     yield message("AMQ8018I", f"Start of {PRODUCT} channel accepted.")
 
 
@@ -90,12 +90,14 @@ def stop(statement: Statement) -> Action:
     mode = options.choice("MODE", "QUIESCE", "FORCE", "TERMINATE")
     address = options.text("CONNAME")
     manager = options.text("QMNAME")
-    # A stop that concerns one partner only leaves the channel usable for the others.
+    # With CONNAME or QMNAME the channel stays usable for other partners.
     one = bool(address or manager)
     status = options.choice("STATUS", *(("INACTIVE", "STOPPED") if one else ("STOPPED", "INACTIVE")))
     if one and status == "STOPPED":
         what = "CONNAME" if address else "QMNAME"
-        raise MqscSyntaxError(statement.end, f"STATUS(STOPPED) concerns the whole channel; it does not go with {what}")
+        raise MqscSyntaxError(
+            statement.end, f"STATUS(STOPPED) applies to the whole channel; it does not go with {what}"
+        )
     options.finish()
     return partial(_stop, name, mode, status, address, manager, ignores)
 
@@ -105,12 +107,12 @@ def _stop(
 ) -> Iterator[str]:
     kind = _type_of(context, "STOP", name, _CONTROLLED)
 
-    def do() -> None:
+    def stop_instances() -> None:
         if kind not in _RUN:
             raise CommandRefused(CHANNEL_NOT_ACTIVE, f"Channel {name} is not active.")
         context.stop_channel(name, mode, status, address, manager)
 
-    _ignoring(ignores, do)
+    _ignoring_state(ignores, stop_instances)
     yield message("AMQ8019I", f"Stop of {PRODUCT} channel accepted.")
 
 
@@ -123,7 +125,7 @@ def ping(statement: Statement) -> Action:
 
 
 def _ping(name: str, size: int, context: CommandContext) -> Iterator[str]:
-    _check_runs(context, "PING", name, _SENDING)
+    _check_supported(context, "PING", name, _SENDING)
     context.ping_channel(name, size)
     yield message("AMQ8020I", f"Ping of {PRODUCT} channel complete.")
 
@@ -137,7 +139,7 @@ def reset(statement: Statement) -> Action:
 
 
 def _reset(name: str, number: int, context: CommandContext) -> Iterator[str]:
-    _check_runs(context, "RESET", name, _MESSAGES)
+    _check_supported(context, "RESET", name, _MESSAGES)
     context.reset_channel(name, number)
     yield message("AMQ8023I", f"{PRODUCT} channel reset.")
 
@@ -153,20 +155,20 @@ def resolve(statement: Statement) -> Action:
     if luwid is None:
         raise MqscSyntaxError(statement.end, f"LUWID has {_LUWID_DIGITS} hexadecimal digits, as LSTLUWID of CHSTATUS")
     if luwid and action != "COMMIT":
-        raise MqscSyntaxError(statement.end, "LUWID goes with ACTION(COMMIT): what is behind that batch is backed out")
+        raise MqscSyntaxError(statement.end, "LUWID goes with ACTION(COMMIT): later batches are backed out")
     options.finish()
     return partial(_resolve, name, action, luwid)
 
 
 def decode_luwid(digits: str) -> bytes | None:
-    """The identifier of a batch, as CHSTATUS shows it. None: it is none."""
+    """Returns a LUWID from the digits that CHSTATUS shows; None if they are not one."""
     if len(digits) != _LUWID_DIGITS or not all(each in hexdigits for each in digits):
         return None
     return bytes.fromhex(digits)
 
 
 def _resolve(name: str, action: str, luwid: bytes, context: CommandContext) -> Iterator[str]:
-    _check_runs(context, "RESOLVE", name, _SENDING)
+    _check_supported(context, "RESOLVE", name, _SENDING)
     warning = context.resolve_channel(name, action, luwid)
     yield message("AMQ8025I", f"{PRODUCT} channel resolved.")
     if warning:
@@ -183,11 +185,11 @@ def purge(statement: Statement) -> Action:
 
 
 def _purge(name: str, context: CommandContext) -> NoReturn:
-    raise _not_yet(name, _type_of(context, "PURGE", name, ("MQTT",)))
+    raise _type_unsupported(name, _type_of(context, "PURGE", name, ("MQTT",)))
 
 
 def _number(options: CommandOptions, keyword: str, low: int, high: int) -> int | None:
-    """A number that a command takes beside its channel, checked; None when it is not there."""
+    """Returns the checked number of a keyword; None if it is not given."""
     words = options.values(keyword)
     if words is None:
         return None

@@ -1,4 +1,4 @@
-"""Help on commands, from the tables: which verbs there are, what they take, and what an attribute is."""
+"""HELP in runmqsc, from the tables: verbs, their nouns and attributes."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ _VERBS: Final = {
     "ALTER": "change some attributes of an object",
     "ARCHIVE": "close the current log extent, so that it can be archived",
     "CLEAR": "take all messages off a queue",
-    "DEFINE": "make an object; with REPLACE also one that is there already",
+    "DEFINE": "create an object; with REPLACE also an existing one",
     "DELETE": "delete an object",
-    "DISPLAY": "show objects, or how things are",
+    "DISPLAY": "show objects, or their status",
     "MOVE": "move messages from one queue to another",
-    "PING": "see whether the queue manager or a channel answers",
-    "PURGE": "delete what a channel left behind",
-    "REFRESH": "read again what was remembered",
-    "RESET": "set a counter or a state back",
-    "RESOLVE": "say what became of messages in doubt",
-    "RESUME": "take part in a cluster again",
+    "PING": "test whether the queue manager or a channel answers",
+    "PURGE": "delete the state of a telemetry channel",
+    "REFRESH": "refresh cached security, configuration or cluster data",
+    "RESET": "reset a counter or a state",
+    "RESOLVE": "commit or back out in-doubt messages",
+    "RESUME": "resume membership of a cluster",
     "SET": "set rules and authorities",
     "START": "start a channel, a listener or a service",
     "STOP": "stop a channel, a listener or a service",
-    "SUSPEND": "take part in a cluster no more",
+    "SUSPEND": "suspend membership of a cluster",
 }
 _HOW: Final = (
-    "HELP verb, HELP verb noun or HELP verb noun attribute tell more; so does HELP attribute. END leaves.",
-    "A line that ends with + goes on in the next one; text with blanks or small letters goes in 'quotes'.",
+    "HELP verb, HELP verb noun or HELP verb noun attribute show more; so does HELP attribute. END leaves.",
+    "A line that ends with + continues on the next one; text with blanks or lower case letters needs 'quotes'.",
 )
 
 
 def help_lines(words: Sequence[str]) -> list[str]:
-    """The answer to HELP and the words behind it."""
-    asked = [word.upper().rstrip(";").partition("(")[0] for word in words]
-    if not asked:
+    """Returns the answer to HELP with some words."""
+    words_given = [word.upper().rstrip(";").partition("(")[0] for word in words]
+    if not words_given:
         return _overview()
-    verb = VERBS.get(asked[0], "")
+    verb = VERBS.get(words_given[0], "")
     if not verb:
-        return _without_verb(asked)
-    if len(asked) == 1:
+        return _without_verb(words_given)
+    if len(words_given) == 1:
         return _verb(verb)
-    noun = whole_noun(verb, asked[1])
+    noun = whole_noun(verb, words_given[1])
     if not noun:
         takes = ", ".join(sorted(set(nouns_of(verb).values())))
-        return [f"{verb} takes no {asked[1]}.", *_folded(f"It takes {takes}.", "")]
-    if len(asked) == 2:
+        return [f"{verb} takes no {words_given[1]}.", *_folded(f"It takes {takes}.", "")]
+    if len(words_given) == 2:
         return _command(verb, noun)
-    return _attribute(kinds_of(noun), asked[2], f"{noun} has no attribute {asked[2]}.")
+    return _attribute(kinds_of(noun), words_given[2], f"{noun} has no attribute {words_given[2]}.")
 
 
 def _overview() -> list[str]:
@@ -98,7 +98,7 @@ def _is_for(verb: str, attribute: Attribute) -> bool:
 
 
 def _shape(attribute: Attribute) -> str:
-    """An attribute with what goes into its brackets."""
+    """Returns an attribute with a placeholder for its value."""
     words = "|".join(word for word, _ in attribute.words)
     if attribute.kind == ValueKind.FLAG:
         return words
@@ -117,27 +117,29 @@ def _default(attribute: Attribute) -> str:
     return f" [{to_text(attribute, attribute.default)}]"
 
 
-def _without_verb(asked: Sequence[str]) -> list[str]:
-    """HELP attribute, or HELP noun attribute."""
-    kinds = kinds_of(asked[0])
-    if kinds and len(asked) > 1:
-        return _attribute(kinds, asked[1], f"{asked[0]} has no attribute {asked[1]}.")
+def _without_verb(words_given: Sequence[str]) -> list[str]:
+    """Answers HELP attribute, and HELP noun attribute."""
+    kinds = kinds_of(words_given[0])
+    if kinds and len(words_given) > 1:
+        return _attribute(kinds, words_given[1], f"{words_given[0]} has no attribute {words_given[1]}.")
     if kinds:
-        verbs = [verb for verb in sorted(set(VERBS.values())) if whole_noun(verb, asked[0])]
-        return [f"{asked[0]} goes with {', '.join(verbs)}. HELP verb {asked[0]} tells more."]
-    return _attribute(tuple(ObjectType), asked[0], f"There is neither a command nor an attribute {asked[0]}.")
+        verbs = [verb for verb in sorted(set(VERBS.values())) if whole_noun(verb, words_given[0])]
+        return [f"{words_given[0]} goes with {', '.join(verbs)}. HELP verb {words_given[0]} shows more."]
+    return _attribute(
+        tuple(ObjectType), words_given[0], f"There is neither a command nor an attribute {words_given[0]}."
+    )
 
 
 def _attribute(kinds: Iterable[ObjectType], name: str, otherwise: str) -> list[str]:
-    """An attribute of each type that has it; types in which it is the same are told of together."""
-    told: dict[tuple[str, ...], list[str]] = {}
+    """Describes an attribute for each type that has it; types with the same description share one."""
+    described: dict[tuple[str, ...], list[str]] = {}
     for kind in kinds:
         attribute = find(kind, name)
         if attribute is not None:
-            told.setdefault(tuple(_details(attribute)), []).append(kind.value)
-    if not told:
+            described.setdefault(tuple(_details(attribute)), []).append(kind.value)
+    if not described:
         return [otherwise]
-    return [line for details, types in told.items() for line in (f"{name} of {', '.join(types)}", *details)]
+    return [line for details, types in described.items() for line in (f"{name} of {', '.join(types)}", *details)]
 
 
 def _details(attribute: Attribute) -> list[str]:
@@ -155,7 +157,7 @@ def _details(attribute: Attribute) -> list[str]:
     elif not attribute.at_alter:
         lines.append(f"{_INDENT}It cannot be altered later.")
     if attribute.zos_only:
-        lines.append(f"{_INDENT}It means something on z/OS only.")
+        lines.append(f"{_INDENT}It has an effect on z/OS only.")
     return lines
 
 

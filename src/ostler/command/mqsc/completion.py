@@ -1,6 +1,6 @@
-"""What may come next in a command that is being typed: verbs, nouns, keywords, values, names of objects.
+"""Completion of a command that is being typed: verbs, nouns, keywords, values and names of objects.
 
-Pure: everything comes from the tables, and the names of objects from whoever asks.
+Pure: everything comes from the tables, and the names of objects from the caller.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ostler.command.mqsc.interpreter import nouns_of
 from ostler.model.attributes import Attribute, ObjectType, Shown, ValueKind, attributes_of, find, has
 
 Names = Callable[[str, str], Sequence[str]]
-"""The names of objects of a noun that begin with a text."""
+"""Returns the names of objects of a noun that begin with a text."""
 
 DELIMITERS: Final = " \t\n(),"
 HELP: Final = ("HELP", "?")
@@ -23,7 +23,7 @@ _QUOTES: Final = "'\""
 _UNQUOTED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_%*")
 _SUBTYPES: Final = ("CHLTYPE", "AUTHTYPE", "TRPTYPE", "TYPE")
 _YES_NO: Final = ("NO", "YES")
-# Keywords that are no attributes, by verb; those that end with a bracket take a value.
+# Keywords that are not attributes, by verb; those that end with a bracket take a value.
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "DEFINE": ("LIKE(", "NOREPLACE", "REPLACE"),
     "ALTER": ("FORCE",),
@@ -81,7 +81,7 @@ _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.
 
 @dataclass
 class TypedCommand:
-    """A command as far as it was typed. `words` are those outside of brackets, `beginning` is the unfinished one."""
+    """A partial command. `words` are those outside of brackets, `beginning` is the unfinished one."""
 
     words: list[str] = field(default_factory=list)
     values: dict[str, list[str]] = field(default_factory=dict)
@@ -91,23 +91,23 @@ class TypedCommand:
 
 
 def complete(text: str, names: Names) -> list[str]:
-    """What the last word of a text may become, sorted. It begins behind the last of DELIMITERS outside of quotes."""
+    """Returns the sorted completions of the last word of a text, which begins after the last delimiter."""
     typed = _read(text)
     if typed.words and typed.words[0] in HELP:
-        return _fitting(typed.beginning, _helped(typed.words[1:]))
+        return _beginning_with(typed.beginning, _help_words(typed.words[1:]))
     if typed.is_inside:
         return _values(typed, names)
     if not typed.words:
-        return _fitting(typed.beginning, [*_verbs(), *_ALONE])
+        return _beginning_with(typed.beginning, [*_verbs(), *_ALONE])
     verb = VERBS.get(typed.words[0], "")
     if len(typed.words) == 1:
-        return _fitting(typed.beginning, set(nouns_of(verb).values()))
+        return _beginning_with(typed.beginning, set(nouns_of(verb).values()))
     given = set(typed.words[2:])
-    return [each for each in _fitting(typed.beginning, _keywords(verb, typed)) if each.rstrip("(") not in given]
+    return [each for each in _beginning_with(typed.beginning, _keywords(verb, typed)) if each.rstrip("(") not in given]
 
 
 def kinds_of(word: str) -> tuple[ObjectType, ...]:
-    """The types of objects behind a noun, whole or abbreviated; none for what is not in the table."""
+    """Returns the types of a noun, whole or abbreviated; none for a noun that is not in the table."""
     noun = OBJECT_NOUNS.get(word) or STATUS_NOUNS.get(word)
     if noun is not None:
         return noun.types
@@ -115,7 +115,7 @@ def kinds_of(word: str) -> tuple[ObjectType, ...]:
 
 
 def whole_noun(verb: str, word: str) -> str:
-    """A noun without abbreviation; empty when the verb takes no such noun."""
+    """Returns a noun without abbreviation; empty if the verb does not take it."""
     return nouns_of(verb).get(word, "")
 
 
@@ -154,7 +154,7 @@ def _end_word(typed: TypedCommand) -> None:
     typed.beginning = ""
 
 
-def _fitting(beginning: str, candidates: Iterable[str]) -> list[str]:
+def _beginning_with(beginning: str, candidates: Iterable[str]) -> list[str]:
     wanted = beginning.upper()
     return sorted(candidate for candidate in set(candidates) if candidate.startswith(wanted))
 
@@ -171,7 +171,7 @@ def _keywords(verb: str, typed: TypedCommand) -> list[str]:
     for kind in kinds_of(noun):
         for attribute in attributes_of(kind):
             if has(attribute, subtype) and _belongs(verb, attribute):
-                found += _written(verb, attribute)
+                found += _keyword_texts(verb, attribute)
     return found
 
 
@@ -184,7 +184,7 @@ def _subtype(typed: TypedCommand) -> str:
 
 
 def _belongs(verb: str, attribute: Attribute) -> bool:
-    """Whether an attribute is a keyword of commands with this verb."""
+    """Returns whether an attribute is a keyword of commands with this verb."""
     if verb == "DISPLAY":
         return attribute.shown != Shown.NEVER
     if verb == "ALTER":
@@ -192,7 +192,7 @@ def _belongs(verb: str, attribute: Attribute) -> bool:
     return verb in ("DEFINE", "SET") and attribute.at_define
 
 
-def _written(verb: str, attribute: Attribute) -> list[str]:
+def _keyword_texts(verb: str, attribute: Attribute) -> list[str]:
     if verb == "DISPLAY":
         return [attribute.name]
     if attribute.kind == ValueKind.FLAG:
@@ -211,18 +211,18 @@ def _values(typed: TypedCommand, names: Names) -> list[str]:
     if not noun:
         return []
     if len(typed.words) == 2 or typed.owner == "LIKE":
-        return _named(noun, typed.beginning, names)
+        return _object_names(noun, typed.beginning, names)
     if typed.owner == "WHERE":
         found = [attribute.name for kind in kinds_of(noun) for attribute in attributes_of(kind)]
-        return _fitting(typed.beginning, found) if not typed.values.get("WHERE") else []
+        return _beginning_with(typed.beginning, found) if not typed.values.get("WHERE") else []
     if typed.owner in _REFERENCES:
-        return _named(_REFERENCES[typed.owner], typed.beginning, names)
+        return _object_names(_REFERENCES[typed.owner], typed.beginning, names)
     words, is_list = _words(verb, noun, typed.owner)
-    return [word if is_list else f"{word})" for word in _fitting(typed.beginning, words)]
+    return [word if is_list else f"{word})" for word in _beginning_with(typed.beginning, words)]
 
 
 def _words(verb: str, noun: str, keyword: str) -> tuple[list[str], bool]:
-    """The words that a keyword takes, and whether it takes several."""
+    """Returns the values of a keyword, and whether it takes several."""
     if verb == "REFRESH":
         return list(_SECURITY_TYPES), False
     if verb == "RESOLVE":
@@ -236,8 +236,8 @@ def _words(verb: str, noun: str, keyword: str) -> tuple[list[str], bool]:
     return list(_OPTION_VALUES.get(keyword, ())), False
 
 
-def _named(noun: str, beginning: str, names: Names) -> list[str]:
-    """Names of objects; those with small letters need quotes."""
+def _object_names(noun: str, beginning: str, names: Names) -> list[str]:
+    """Returns names of objects; those with lower case letters need quotes."""
     quote = beginning[:1] if beginning[:1] in tuple(_QUOTES) else ""
     wanted = beginning[1:] if quote else beginning.upper()
     found: list[str] = []
@@ -252,7 +252,7 @@ def _named(noun: str, beginning: str, names: Names) -> list[str]:
 # -- help --------------------------------------------------------------------------------------------------------------
 
 
-def _helped(words: list[str]) -> list[str]:
+def _help_words(words: list[str]) -> list[str]:
     if not words:
         return _verbs()
     verb = VERBS.get(words[0], "")

@@ -25,7 +25,7 @@ from ostler.engine.core import Engine
 from ostler.model.attributes import ObjectType
 
 _DEFAULT_LISTENER: Final = "SYSTEM.DEFAULT.LISTENER.TCP"
-# What IGNSTATE(YES) does not mind.
+# The refusals that IGNSTATE(YES) ignores.
 _ALREADY_SO: Final = (LISTENER_ACTIVE, LISTENER_NOT_ACTIVE, SERVICE_ACTIVE, SERVICE_NOT_ACTIVE)
 # The answers to START and STOP.
 _ANSWERS: Final = {
@@ -102,18 +102,18 @@ def _control(verb: str, statement: Statement, kind: ObjectType, name: str) -> Ac
     return partial(_run, verb, kind, name, ignores)
 
 
-# -- what has no definition --------------------------------------------------------------------------------------------
+# -- commands without an object ----------------------------------------------------------------------------------------
 
 
-def _plain(statement: Statement) -> CommandOptions:
-    """The options of a command whose noun takes no name."""
+def _without_name(statement: Statement) -> CommandOptions:
+    """Returns the options of a command whose noun takes no name."""
     if statement.name is not None:
         raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name")
     return CommandOptions(statement)
 
 
 def ping(statement: Statement, noun: Noun) -> Action:
-    _plain(statement).finish()
+    _without_name(statement).finish()
     return _ping
 
 
@@ -123,16 +123,16 @@ def _ping(context: CommandContext) -> Iterator[str]:
 
 
 def _nothing(engine: Engine) -> None:
-    """The question is only whether there is an answer."""
+    """Reads nothing: the query shows that the engine answers."""
 
 
 def start_command_server(statement: Statement) -> Action:
-    _plain(statement).finish()
+    _without_name(statement).finish()
     return partial(_command_server, "START")
 
 
 def stop_command_server(statement: Statement) -> Action:
-    _plain(statement).finish()
+    _without_name(statement).finish()
     return partial(_command_server, "STOP")
 
 
@@ -147,7 +147,7 @@ def _command_server(verb: str, context: CommandContext) -> Iterator[str]:
 
 
 def start_initiator(statement: Statement) -> Action:
-    options = _plain(statement)
+    options = _without_name(statement)
     queue = options.text("INITQ")
     options.finish()
     return partial(_start_initiator, queue)
@@ -160,7 +160,7 @@ def _start_initiator(queue: str, context: CommandContext) -> Iterator[str]:
 
 
 def stop_initiator(statement: Statement) -> Action:
-    options = _plain(statement)
+    options = _without_name(statement)
     options.choice("SHARED", "RESTART", "STOP")
     options.finish()
     return _stop_initiator
@@ -190,7 +190,7 @@ def _refresh_security(what: str, context: CommandContext) -> Iterator[str]:
     yield message("AMQ8560I", f"{PRODUCT} security cache refreshed.")
 
 
-# Commands that take no type of object, by verb and noun.
+# Commands without a type of object, by verb and noun.
 COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     ("REFRESH", "SECURITY"): refresh_security,
     ("REFRESH", "SEC"): refresh_security,

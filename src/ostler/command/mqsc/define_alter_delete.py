@@ -36,11 +36,11 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 
 Action: TypeAlias = Callable[[CommandContext], Iterator[str]]
-"""A command that was understood. Called with a queue manager it is done, and gives the lines of its answer."""
+"""A parsed command. Calling it runs the command and yields the lines of its answer."""
 
-# Types whose change may concern those who have an object open.
+# Types whose changes may affect open handles; they take FORCE.
 _FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
-# Types that authority records are kept for, by the number that a record has for them.
+# The object type in authority records, for types that have such records.
 _RECORD_TYPES: Final = {
     ObjectType.QLOCAL: MQOT_Q,
     ObjectType.QALIAS: MQOT_Q,
@@ -57,12 +57,12 @@ _RECORD_TYPES: Final = {
     ObjectType.COMMINFO: MQOT_COMM_INFO,
 }
 # The states in which a channel can be deleted.
-_AT_REST: Final = ("INACTIVE", "STOPPED")
+_NOT_RUNNING: Final = ("INACTIVE", "STOPPED")
 _SUBTYPE_KEYWORDS = {ObjectType.CHANNEL: "CHLTYPE", ObjectType.AUTHINFO: "AUTHTYPE", ObjectType.LISTENER: "TRPTYPE"}
 
 
 def _subtype_given(statement: Statement, kind: ObjectType) -> str:
-    """The subtype that the command names. It is looked for first: other keywords depend on it."""
+    """Returns the subtype that a command names, on which its other keywords depend."""
     keyword = _SUBTYPE_KEYWORDS.get(kind, "")
     argument = statement.argument(keyword)
     if argument is None:
@@ -80,7 +80,9 @@ def define(statement: Statement, noun: Noun) -> Action:
     force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
     subtype = _subtype_given(statement, kind)
     if has_subtypes(kind) and kind != ObjectType.LISTENER and not subtype and not like:
-        raise MqscSyntaxError(statement.end, f"{_SUBTYPE_KEYWORDS[kind]} is missing: it says what the {noun.label} is")
+        raise MqscSyntaxError(
+            statement.end, f"{_SUBTYPE_KEYWORDS[kind]} is missing: it is the type of the {noun.label}"
+        )
     given = given_attributes(kind, options.rest, subtype, ("REPLACE", "NOREPLACE", "LIKE"))
     return partial(_define, noun, kind, name, given, like or None, replace, force)
 
@@ -111,10 +113,10 @@ def _define(
             raise CommandRefused(noun.exists, what) from None
         raise unknown_object(error, like or name) from None
     yield message(noun.created, f"{PRODUCT} {noun.label} created.")
-    yield from _warning(kind, given)
+    yield from _ignored_warning(kind, given)
 
 
-def _warning(kind: ObjectType, given: dict[str, Value]) -> Iterator[str]:
+def _ignored_warning(kind: ObjectType, given: dict[str, Value]) -> Iterator[str]:
     text = admin_objects.ignored_values_text(kind, given)
     if text:
         yield message(admin_objects.IGNORED, text)
@@ -128,14 +130,16 @@ def alter(statement: Statement, noun: Noun) -> Action:
     kind = noun.types[0]
     if kind == ObjectType.QMGR:
         if statement.name is not None:
-            raise MqscSyntaxError(statement.name.end, "QMGR takes no name: it is the one that hears the command")
+            raise MqscSyntaxError(
+                statement.name.end, "QMGR takes no name: it is the queue manager that runs the command"
+            )
         name = ""
     else:
         name = object_name(statement, kind)
     options = CommandOptions(statement)
     force = kind not in _FORCED or options.switch("FORCE", "NOFORCE")
     if kind == ObjectType.QMGR:
-        options.switch("FORCE", "NOFORCE")  # only DEFXMITQ would need it, and nobody holds on to that one
+        options.switch("FORCE", "NOFORCE")  # only DEFXMITQ would need it, and no handle depends on that
     given = given_attributes(kind, options.rest, _subtype_given(statement, kind))
     return partial(_alter, noun, kind, name, given, force)
 
@@ -153,7 +157,7 @@ def _alter(
     except MQError as error:
         raise unknown_object(error, name) from None
     yield message(noun.changed, f"{PRODUCT} {noun.label} changed.")
-    yield from _warning(kind, given)
+    yield from _ignored_warning(kind, given)
 
 
 def delete(statement: Statement, noun: Noun) -> Action:
@@ -164,28 +168,28 @@ def delete(statement: Statement, noun: Noun) -> Action:
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     if kind == ObjectType.CHANNEL and options.choice("CHLTABLE", "QMGRTBL", "CLNTTBL") == "CLNTTBL":
         kind = ObjectType.CLNTCONN
-    takes_records = kind in _RECORD_TYPES and options.choice("AUTHREC", "YES", "NO") == "YES"
+    deletes_records = kind in _RECORD_TYPES and options.choice("AUTHREC", "YES", "NO") == "YES"
     options.finish()
-    return partial(_delete, noun, kind, name, purge, ignores, takes_records)
+    return partial(_delete, noun, kind, name, purge, ignores, deletes_records)
 
 
 def _delete(
-    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, takes_records: bool, context: CommandContext
+    noun: Noun, kind: ObjectType, name: str, purge: bool, ignores: bool, deletes_records: bool, context: CommandContext
 ) -> Iterator[str]:
     authorize(context, "DELETE", kind, name)
     if is_running(kind, name, context):
         raise CommandRefused("AMQ8148E", f"{PRODUCT} {noun.label} {name} is in use. Stop it first.")
     check_not_in_doubt(kind, name, context)
     try:
-        context.change(partial(remove, kind, name, purge, takes_records))
+        context.change(partial(remove, kind, name, purge, deletes_records))
     except MQError as error:
         if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
             raise unknown_object(error, name) from None
     yield message(noun.deleted, f"{PRODUCT} {noun.label} deleted.")
 
 
-def remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine: Engine) -> int:
-    """Delete an object, and with it the authority records that name exactly this one."""
+def remove(kind: ObjectType, name: str, purge: bool, deletes_records: bool, engine: Engine) -> int:
+    """Deletes an object and the authority records with exactly its name; returns the LSN."""
     if kind == ObjectType.CHANNEL and name not in engine.of_type(kind):
         if name in engine.of_type(ObjectType.CLNTCONN):
             raise CommandRefused("AMQ8147E", f"{name} is a client channel: delete it with CHLTABLE(CLNTTBL).")
@@ -196,7 +200,7 @@ def remove(kind: ObjectType, name: str, purge: bool, takes_records: bool, engine
     if kind == ObjectType.CFSTRUCT:
         for data_set in [each for each in engine.of_type(ObjectType.SMDS) if each.startswith(f"{name}/")]:
             lsn = objects.delete(engine, ObjectType.SMDS, data_set)
-    if takes_records:
+    if deletes_records:
         for record in list(engine.of_type(ObjectType.AUTHREC).values()):
             attributes = record.attributes
             if attributes.get("PROFILE") == name and attributes.get("OBJTYPE") == _RECORD_TYPES[kind]:
@@ -209,7 +213,7 @@ def is_running(kind: ObjectType, name: str, context: CommandContext) -> bool:
         return any(status.name == name for status in context.listener_status())
     if kind == ObjectType.CHANNEL:
         return any(
-            status.name == name and status.instance == CURRENT and status.status not in _AT_REST
+            status.name == name and status.instance == CURRENT and status.status not in _NOT_RUNNING
             for status in context.channel_status()
         )
     if kind == ObjectType.SERVICE:
@@ -218,7 +222,7 @@ def is_running(kind: ObjectType, name: str, context: CommandContext) -> bool:
 
 
 def check_not_in_doubt(kind: ObjectType, name: str, context: CommandContext) -> None:
-    """Raise MQError for a channel that waits to learn what became of a batch: without it nobody could resolve that."""
+    """Raises MQError for a channel with an in-doubt batch, which could not be resolved without its definition."""
     if kind == ObjectType.CHANNEL and any(each.name == name and each.in_doubt for each in context.channel_status()):
         raise MQError(
             MQRCCF_CHANNEL_INDOUBT, f"Channel {name} is in doubt about a batch. Start it, or use RESOLVE CHANNEL first."
@@ -249,5 +253,5 @@ def not_found(name: str) -> CommandRefused:
 
 
 def unknown_object(error: MQError, name: str) -> Exception:
-    """The same error, but for an unknown object with the number that commands have for that."""
+    """Returns the error; for an unknown object with the message number of commands."""
     return not_found(name) if error.reason == MQRC_UNKNOWN_OBJECT_NAME else error

@@ -1,4 +1,4 @@
-"""The verbs and nouns of MQSC, their abbreviations, and the numbers of the messages that answer them."""
+"""The grammar of MQSC: verbs, nouns, abbreviations, and the numbers of the messages that answer them."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ VERBS: Final[dict[str, str]] = {
     "STOP": "STOP",
     "SUSPEND": "SUSPEND",
 }
-# Words that end a script.
+# The commands that end a script.
 ENDING: Final = frozenset(("END", "QUIT", "EXIT"))
 
 
 @dataclass(frozen=True)
 class Noun:
-    """A type of object as commands name it.
+    """A type of object as MQSC names it.
 
-    `label` is what people call it. `created`, `changed`, `deleted` and `displayed` are the numbers of the answers;
-    a command without a number is none. `heads` are the attributes that every DISPLAY shows first.
+    `label` is its name in messages. `created`, `changed`, `deleted` and `displayed` are the numbers of the answers;
+    a verb without a number is not allowed. `heads` are the attributes that every DISPLAY shows first.
     """
 
     word: str
@@ -233,7 +233,7 @@ _NOUNS: Final[tuple[Noun, ...]] = (
         ("STGCLASS",),
     ),
 )
-# Subscriptions are found by their name or by their identifier, so their commands have a grammar of their own.
+# Subscriptions are named by name or identifier, so their commands have a parser of their own (subscriptions.py).
 SUBSCRIPTION: Final = Noun(
     "SUB",
     (),
@@ -341,5 +341,5 @@ STATUS_NOUNS: Final = _by_word(_STATUSES)
 
 
 def message(number: str, text: str) -> str:
-    """A line that begins with the number of its message."""
+    """Returns a message line that begins with its number."""
     return f"{number}: {text}"

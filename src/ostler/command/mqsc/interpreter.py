@@ -1,4 +1,4 @@
-"""One command: understood, done, answered in lines."""
+"""Parses and runs one MQSC command, and yields the lines of its answer."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ Handler = Callable[[Statement, Noun], Action]
 
 class CommandOutcome(Enum):
     DONE = "done"
-    SYNTAX_ERROR = "not understood"
-    FAILED = "understood, and not done"
+    SYNTAX_ERROR = "syntax error"
+    FAILED = "valid, but failed"
 
 
 def _nouns(*words: str) -> dict[str, Noun]:
@@ -59,7 +59,7 @@ def _nouns(*words: str) -> dict[str, Noun]:
 _DEFINED: Final = {word: noun for word, noun in OBJECT_NOUNS.items() if noun.created}
 _RUN: Final = _nouns("LISTENER", "SERVICE")
 
-# Which nouns a verb takes, and who handles it. DISPLAY of a status has a handler of its own for each noun.
+# The handler of each verb and the nouns it takes. DISPLAY of a status has a handler for each noun.
 _HANDLERS: Final[dict[str, tuple[Handler, dict[str, Noun]]]] = {
     "ALTER": (define_alter_delete.alter, {word: noun for word, noun in OBJECT_NOUNS.items() if noun.changed}),
     "CLEAR": (define_alter_delete.clear, _nouns("QLOCAL")),
@@ -82,7 +82,7 @@ _STATUS_HANDLERS: Final[dict[ObjectType, Handler]] = {
     ObjectType.SBSTATUS: topic_status.subscription_status,
     ObjectType.PUBSUB: topic_status.pubsub_status,
 }
-# Commands with a grammar of their own, by verb and noun.
+# Commands with a parser of their own, by verb and noun.
 _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **authrec.COMMANDS,
     **channel_auth.COMMANDS,
@@ -95,9 +95,9 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
     **shared_data_sets.COMMANDS,
     **usage.COMMANDS,
 }
-# Abbreviations of words that are no types of objects.
+# Abbreviations of nouns that are not types of objects.
 _SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY"}
-# The numbers of what can go wrong with a command that was understood.
+# The message numbers of reasons for which a valid command fails.
 _NUMBERS: Final = {
     MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
     MQRC_UNKNOWN_ENTITY: "AMQ8871E",
@@ -112,7 +112,7 @@ _OTHER_ERROR: Final = "AMQ8101E"
 
 
 def parse_command(text: str) -> Action:
-    """What a command is to do. Raises MqscSyntaxError; nothing is done yet, and no queue manager is needed."""
+    """Returns the action of a command without running it. Raises MqscSyntaxError; needs no queue manager."""
     statement = parse(text)
     verb = VERBS.get(statement.verb.text)
     if verb is None:
@@ -142,7 +142,7 @@ def _action(verb: str, statement: Statement) -> Action:
 
 
 def nouns_of(verb: str) -> dict[str, str]:
-    """The words that a verb takes, abbreviations too, each with the whole word."""
+    """Returns the nouns of a verb, with abbreviations, each with its full word."""
     _, nouns = _HANDLERS.get(verb, _NO_HANDLER)
     known = {word: noun.word for word, noun in nouns.items()}
     if verb == "DISPLAY":
@@ -156,7 +156,7 @@ def nouns_of(verb: str) -> dict[str, str]:
 
 def _unknown_noun(verb: str, word: Token) -> MqscSyntaxError:
     known = nouns_of(verb)
-    problem = unknown_word(word, f"is not something to {verb}", known)
+    problem = unknown_word(word, f"cannot be used with {verb}", known)
     if not known:
         return MqscSyntaxError(problem.end, f"{verb} does nothing on this platform")
     takes = message("AMQ8427I", f"{verb} takes {', '.join(sorted(set(known.values())))}.")
@@ -164,7 +164,7 @@ def _unknown_noun(verb: str, word: Token) -> MqscSyntaxError:
 
 
 def run_command(context: CommandContext, text: str, verify_only: bool = False) -> Generator[str, None, CommandOutcome]:
-    """Do one command. Yields the lines of the answer, and returns how it went. Raises nothing for a wrong command."""
+    """Runs one command. Yields the lines of the answer, returns the outcome, and never raises for a wrong command."""
     try:
         action = parse_command(text)
     except MqscSyntaxError as problem:
@@ -187,7 +187,7 @@ def run_command(context: CommandContext, text: str, verify_only: bool = False) -
 
 
 def syntax_error_lines(text: str, problem: MqscSyntaxError) -> list[str]:
-    """The command up to the word that is wrong, and why it is."""
+    """Returns the lines of a syntax error: the reason, and the command up to the wrong token."""
     why = problem.why if problem.why.endswith("?") else f"{problem.why}."
     return [
         message("AMQ8405I", f"Syntax error at the end of the part of the command below: {why}"),

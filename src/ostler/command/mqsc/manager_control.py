@@ -40,14 +40,14 @@ _REPORTED: Final[dict[str, tuple[ObjectType, ...]]] = {
     "TOPIC": (ObjectType.TOPIC,),
 }
 _EXTENTS_MAX: Final = 99_999
-# What DISPLAY CLUSQMGR takes beside the attributes of channels.
+# Keywords of DISPLAY CLUSQMGR beside the attributes of channels.
 _CLUSTER_WORDS: Final = (
     *("ALL", "WHERE", "CLUSTER", "CHANNEL", "QMTYPE", "STATUS", "SUSPEND"),
     *("CLUSINFO", "CLUSQMGR", "QMID", "DEFTYPE", "CLUSDATE", "CLUSTIME", "XMITQ", "VERSION"),
 )
 
 
-def _unnamed(statement: Statement) -> CommandOptions:
+def _without_name(statement: Statement) -> CommandOptions:
     if statement.name is not None:
         raise MqscSyntaxError(statement.name.end, f"{statement.noun.text} takes no name")
     return CommandOptions(statement)
@@ -63,9 +63,9 @@ def _cluster(statement: Statement) -> str:
 
 
 def reset_manager(statement: Statement) -> Action:
-    options = _unnamed(statement)
+    options = _without_name(statement)
     if statement.argument("TYPE") is None:
-        raise MqscSyntaxError(statement.end, "TYPE is missing: it says what is reset")
+        raise MqscSyntaxError(statement.end, "TYPE is missing: it selects the action")
     what = options.choice("TYPE", "ADVANCELOG", "STATISTICS", "PUBSUB", "ARCHLOG", "REDUCELOG")
     child, parent = options.text("CHILD"), options.text("PARENT")
     archived, reduced = options.text("ARCHIVED"), options.text("REDUCE")
@@ -102,7 +102,9 @@ def _extents(statement: Statement, text: str) -> int:
 def _reset_manager(what: str, partner: str, archived: str, extents: int, context: CommandContext) -> Iterator[str]:
     authorize(context, "RESET", ObjectType.QMGR, "")
     if what == "PUBSUB":
-        raise CommandRefused(_REFUSED, f"{partner} is no partner of this queue manager: it is in no hierarchy.")
+        raise CommandRefused(
+            _REFUSED, f"{partner} is not a partner of this queue manager, which is in no publish/subscribe hierarchy."
+        )
     if what == "STATISTICS":
         context.write_statistics()
     elif what == "ADVANCELOG":
@@ -115,15 +117,15 @@ def _reset_manager(what: str, partner: str, archived: str, extents: int, context
 
 
 def archive_log(statement: Statement) -> Action:
-    """What z/OS calls it; elsewhere it is RESET QMGR TYPE(ADVANCELOG), and is so here."""
-    options = _unnamed(statement)
+    """Parses ARCHIVE LOG of z/OS, which is RESET QMGR TYPE(ADVANCELOG) here."""
+    options = _without_name(statement)
     mode = options.choice("MODE", "", "QUIESCE")
     options.text("TIME")
     options.choice("WAIT", "NO", "YES")
     options.switch("CANCEL", "OFFLOAD")
     options.finish()
     if mode:
-        raise MqscSyntaxError(statement.end, "MODE(QUIESCE) holds up all work, and nothing here needs that")
+        raise MqscSyntaxError(statement.end, "MODE(QUIESCE) is not supported: the log advances without a quiesce")
     return partial(_reset_manager, "ADVANCELOG", "", "", 0)
 
 
@@ -142,9 +144,9 @@ def reset_cluster(statement: Statement) -> Action:
 
 
 def refresh_manager(statement: Statement) -> Action:
-    options = _unnamed(statement)
+    options = _without_name(statement)
     if statement.argument("TYPE") is None:
-        raise MqscSyntaxError(statement.end, "TYPE is missing: it says what is refreshed")
+        raise MqscSyntaxError(statement.end, "TYPE is missing: it selects the action")
     what = options.choice("TYPE", "CONFIGEV", "PROXYSUB", "EXPIRY")
     word = options.choice("OBJECT", "ALL", *_REPORTED)
     pattern = options.text("NAME") or "*"
@@ -167,7 +169,7 @@ def _refresh_manager(
         context.refresh_configuration(kinds, pattern, minutes)
     elif what == "EXPIRY":
         context.expire_messages()
-    # Proxy subscriptions are for other queue managers, and this one is connected to none: there is nothing to tell.
+    # PROXYSUB does nothing: there are no proxy subscriptions without a cluster or hierarchy.
     yield _REFRESHED
 
 
@@ -187,15 +189,15 @@ def refresh_cluster(statement: Statement) -> Action:
 
 
 def suspend_manager(statement: Statement) -> Action:
-    return _suspended("SUSPEND", statement)
+    return _cluster_membership("SUSPEND", statement)
 
 
 def resume_manager(statement: Statement) -> Action:
-    return _suspended("RESUME", statement)
+    return _cluster_membership("RESUME", statement)
 
 
-def _suspended(verb: str, statement: Statement) -> Action:
-    options = _unnamed(statement)
+def _cluster_membership(verb: str, statement: Statement) -> Action:
+    options = _without_name(statement)
     name, namelist = options.text("CLUSTER"), options.text("CLUSNL")
     if verb == "SUSPEND":
         options.choice("MODE", "QUIESCE", "FORCE")
@@ -207,32 +209,32 @@ def _suspended(verb: str, statement: Statement) -> Action:
 
 def _no_cluster(verb: str, name: str, context: CommandContext) -> NoReturn:
     authorize(context, verb, ObjectType.QMGR, "")
-    raise CommandRefused(_REFUSED, f"{name}: this release keeps the definitions of clusters and takes no part in them.")
+    raise CommandRefused(_REFUSED, f"{name}: this release stores cluster definitions but does not join clusters.")
 
 
 def display_cluster_managers(statement: Statement) -> Action:
-    """DISPLAY CLUSQMGR: nobody is known, as this queue manager takes part in no cluster."""
+    """Parses DISPLAY CLUSQMGR, which finds nothing: this queue manager is in no cluster."""
     if statement.name is None:
         raise MqscSyntaxError(statement.noun.end, "CLUSQMGR needs a name in brackets, such as (*)")
     for argument in statement.arguments:
         if argument.keyword.text not in _CLUSTER_WORDS:
-            # Everything else that can be asked for is an attribute of the channel to that queue manager.
+            # All other keywords are attributes of the channel to that queue manager.
             find_attribute((ObjectType.CHANNEL,), argument.keyword, _CLUSTER_WORDS)
-    return partial(_nobody, statement.name.text)
+    return partial(_none_in_cluster, statement.name.text)
 
 
 def display_cluster_objects(statement: Statement) -> Action:
-    """DISPLAY QCLUSTER and TCLUSTER: what other queue managers have told of their queues and topics."""
+    """Parses DISPLAY QCLUSTER and TCLUSTER, which find nothing: this queue manager is in no cluster."""
     if statement.name is None:
         raise MqscSyntaxError(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
     kind = ObjectType.TOPIC if statement.noun.text == "TCLUSTER" else ObjectType.QLOCAL
     for argument in statement.arguments:
         if argument.keyword.text not in _CLUSTER_WORDS:
             find_attribute((kind,), argument.keyword, _CLUSTER_WORDS)
-    return partial(_nobody, statement.name.text)
+    return partial(_none_in_cluster, statement.name.text)
 
 
-def _nobody(pattern: str, context: CommandContext) -> NoReturn:
+def _none_in_cluster(pattern: str, context: CommandContext) -> NoReturn:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
     raise not_found(pattern)
 
@@ -245,7 +247,7 @@ def stop_connection(statement: Statement) -> Action:
     if word is None:
         raise MqscSyntaxError(statement.noun.end, "CONN needs the identifier of a connection in brackets")
     if not _is_hexadecimal(word.text, (16, 48)):
-        raise MqscSyntaxError(word.end, "a connection goes by 16 hexadecimal digits, as DISPLAY CONN shows them")
+        raise MqscSyntaxError(word.end, "CONN takes 16 hexadecimal digits, as DISPLAY CONN shows them")
     options = CommandOptions(statement)
     extended = options.values("EXTCONN")
     if extended is not None and (len(extended) > 1 or not _is_hexadecimal(extended[0].text, (32,))):

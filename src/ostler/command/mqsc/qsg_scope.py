@@ -1,6 +1,6 @@
-"""CMDSCOPE, QSGDISP and CHLDISP: on which queue managers of a queue-sharing group a command is done.
+"""CMDSCOPE, QSGDISP and CHLDISP: the queue managers of a queue-sharing group that a command applies to.
 
-There is no such group here, so what concerns this queue manager alone is accepted, and the rest is refused.
+There are no such groups here: values that mean this queue manager alone are accepted, others rejected.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 
 _NO_GROUP: Final = "this queue manager is in no queue-sharing group"
-# What each keyword may say without a group.
-_ALONE: Final = {
+# The values of each keyword that are valid without a group.
+_WITHOUT_GROUP: Final = {
     "QSGDISP": ("QMGR", "LIVE", "ALL", "PRIVATE"),
     "CHLDISP": ("DEFAULT", "PRIVATE", "ALL"),
 }
-_CHOOSING: Final = frozenset(("CMDSCOPE", *_ALONE))
-# The verbs that keep QSGDISP as an attribute of what they define.
-_KEEPING: Final = ("DEFINE", "ALTER")
+_SCOPE_KEYWORDS: Final = frozenset(("CMDSCOPE", *_WITHOUT_GROUP))
+# The verbs that store QSGDISP as an attribute.
+_STORING_VERBS: Final = ("DEFINE", "ALTER")
 
 
 def split_scope(statement: Statement, verb: str) -> tuple[Statement, str]:
-    """The command without the words that choose queue managers, and the one that CMDSCOPE names, if it names one."""
-    if not any(argument.keyword.text in _CHOOSING for argument in statement.arguments):
+    """Returns the command without scope keywords, and the queue manager that CMDSCOPE names; empty for none."""
+    if not any(argument.keyword.text in _SCOPE_KEYWORDS for argument in statement.arguments):
         return statement, ""
     scope = ""
     kept: list[Argument] = []
@@ -37,9 +37,9 @@ def split_scope(statement: Statement, verb: str) -> tuple[Statement, str]:
         word = argument.keyword.text
         if word == "CMDSCOPE":
             scope = _scope(argument, scope)
-        elif word in _ALONE and argument.values is not None:
-            _check_alone(argument)
-            if verb in _KEEPING and word == "QSGDISP":
+        elif word in _WITHOUT_GROUP and argument.values is not None:
+            _check_without_group(argument)
+            if verb in _STORING_VERBS and word == "QSGDISP":
                 kept.append(argument)
         else:
             kept.append(argument)
@@ -55,17 +55,17 @@ def _scope(argument: Argument, before: str) -> str:
     return "" if text == "*" else text
 
 
-def _check_alone(argument: Argument) -> None:
-    words = _ALONE[argument.keyword.text]
+def _check_without_group(argument: Argument) -> None:
+    words = _WITHOUT_GROUP[argument.keyword.text]
     for value in argument.values or ():
         if value.text.upper() not in words:
             raise MqscSyntaxError(
-                value.end, f"{argument.keyword.text}({value.text}) needs others to share with: {_NO_GROUP}"
+                value.end, f"{argument.keyword.text}({value.text}) needs a queue-sharing group: {_NO_GROUP}"
             )
 
 
 def apply_scope(action: Action, scope: str) -> Action:
-    """The command, done only when the queue manager that CMDSCOPE names is this one."""
+    """Returns an action that is rejected unless CMDSCOPE names this queue manager."""
     return partial(_scoped, action, scope) if scope else action
 
 

@@ -32,7 +32,7 @@ def move(statement: Statement) -> Action:
     options = CommandOptions(statement)
     words = options.values("TOQLOCAL")
     if words is None:
-        raise MqscSyntaxError(statement.end, "TOQLOCAL is missing: it names the queue that gets the messages")
+        raise MqscSyntaxError(statement.end, "TOQLOCAL is missing: it names the destination queue")
     try:
         check_name(ObjectType.QLOCAL, words[0].text)
     except MQError as error:
@@ -53,7 +53,7 @@ def _move(source: str, destination: str, must_be_empty: bool, context: CommandCo
             if name not in engine.queues:
                 raise MQError(MQRC_UNKNOWN_OBJECT_NAME, name)
         if source == destination:
-            raise CommandRefused("AMQ8101E", "Messages are moved from one queue to another, not to the same.")
+            raise CommandRefused("AMQ8101E", "The source and the destination are the same queue.")
         return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)
 
     try:

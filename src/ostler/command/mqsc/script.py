@@ -1,4 +1,4 @@
-"""A script of commands: what it says line by line, and how it went."""
+"""Runs scripts of commands: yields their report line by line, and counts outcomes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.model.errors import MQError
 
 _CHANGING: Final = ("ALTER", "DEFINE", "DELETE", "SET")
-_HELD_COMMANDS_MAX: Final = 64
-_HELD_LINES_MAX: Final = 1000
+_DEFERRED_COMMANDS_MAX: Final = 64
+_DEFERRED_LINES_MAX: Final = 1000
 _NOT_DURABLE: Final = "AMQ8101E"
 
 
 @dataclass
 class ScriptCounts:
-    """How many commands were read, were not understood, and were understood and not done."""
+    """Counts commands that were read, had a syntax error, or failed."""
 
     read: int = 0
     syntax_errors: int = 0
@@ -37,11 +37,11 @@ class ScriptCounts:
 
     @property
     def exit_code(self) -> int:
-        """0 when all went well, 10 when some command did not. (20 is for scripts that could not be run at all.)"""
+        """Returns 0, or 10 if a command failed (runmqsc; 20 is for scripts that could not be run at all)."""
         return 10 if self.syntax_errors or self.failed else 0
 
     def summary(self) -> list[str]:
-        """The lines at the end of a script."""
+        """Returns the last lines of the report."""
         lines = [
             _counted(self.read, "MQSC command read.", "MQSC commands read."),
             _counted(self.syntax_errors, "command has a syntax error.", "commands have a syntax error."),
@@ -54,7 +54,7 @@ class ScriptCounts:
         return [*lines, _counted(self.failed, one, "valid MQSC commands could not be processed.")]
 
     def as_json(self) -> dict[str, int]:
-        """For those who ask over a socket."""
+        """Returns the counts for control requests over a socket."""
         return {
             "read": self.read,
             "syntax_errors": self.syntax_errors,
@@ -70,10 +70,10 @@ def _counted(number: int, one: str, several: str) -> str:
 
 
 class _DeferredAnswers:
-    """Answers that may not be shown yet: those to changes, until they are durable, and what comes behind them.
+    """Holds back the answers to changes until they are durable, and the lines that follow them.
 
-    Every command that only changes objects goes through a pipelined target, so that one wait for the disk does for
-    many. Nobody sees that something was created before it is.
+    Commands that only change objects go through a pipelined context, so that many share one forced write. No answer
+    reports a change before it is durable.
     """
 
     def __init__(self, context: CommandContext) -> None:
@@ -83,7 +83,7 @@ class _DeferredAnswers:
 
     @property
     def is_full(self) -> bool:
-        return len(self._commands) >= _HELD_COMMANDS_MAX or len(self._lines) >= _HELD_LINES_MAX
+        return len(self._commands) >= _DEFERRED_COMMANDS_MAX or len(self._lines) >= _DEFERRED_LINES_MAX
 
     def line(self, text: str) -> None:
         self._lines.append(text)
@@ -98,15 +98,15 @@ class _DeferredAnswers:
                 self._commands.append((end.value, begin, len(self._lines)))
                 return
 
-    def show(self, counts: ScriptCounts) -> Iterator[str]:
-        """Wait until all is durable, and give the lines."""
+    def release(self, counts: ScriptCounts) -> Iterator[str]:
+        """Waits until all changes are durable, then yields the lines."""
         lines, commands = self._lines, self._commands
         self._lines, self._commands = [], []
         failure = ""
         try:
             self._target.wait_durable()
         except MQError as error:
-            failure = message(_NOT_DURABLE, f"{PRODUCT} cannot tell whether this was done: {error}")
+            failure = message(_NOT_DURABLE, f"{PRODUCT} cannot say whether this change is durable: {error}")
         at = 0
         for outcome, begin, end in commands:
             yield from lines[at:begin]
@@ -123,17 +123,17 @@ class _DeferredAnswers:
 def run_script(
     context: CommandContext, text: str | Iterable[str], verify_only: bool = False, echo: bool = True
 ) -> Iterator[str | ScriptCounts]:
-    """Run a script. Yields the lines of the answers, the summary, and as the last thing the counts.
+    """Runs a script. Yields the lines of the answers, the summary, and finally the counts.
 
-    With `echo` each line of the script comes before what it is answered with, the first line of a command with its
-    number. END, QUIT or EXIT on a line of its own ends the script. A long display streams; answers to changes come
-    a few at a time when the whole script is known, and one by one when somebody gives line after line.
+    With `echo` each line of the script precedes its answer, the first line of a command with its number. END, QUIT or
+    EXIT on a line of its own ends the script. A long display streams. Answers to changes are deferred in groups if the
+    whole script is given as text, and immediate if lines arrive one by one.
     """
     lines = text.splitlines() if isinstance(text, str) else text
-    is_known = isinstance(text, str)
+    is_whole_script = isinstance(text, str)
     reader = StatementReader()
     counts = ScriptCounts(verify_only=verify_only)
-    held = _DeferredAnswers(context)
+    deferred = _DeferredAnswers(context)
     number = 0
     for raw in lines:
         line = raw.rstrip("\r\n")
@@ -141,22 +141,22 @@ def run_script(
         command = reader.feed(line)
         if echo:
             is_first = not was_continued and (command is not None or reader.is_continued)
-            held.line(f"{number + 1:6d} : {line}" if is_first else f"       : {line}")
+            deferred.line(f"{number + 1:6d} : {line}" if is_first else f"       : {line}")
         if command is not None:
             if command.strip().rstrip(";").upper() in ENDING:
                 break
             number += 1
-            if is_known and _only_changes(command):
-                held.run(command, verify_only)
+            if is_whole_script and _only_changes(command):
+                deferred.run(command, verify_only)
             else:
-                yield from held.show(counts)
+                yield from deferred.release(counts)
                 counts.count((yield from run_command(context, command, verify_only)))
-        if held.is_full or not is_known:
-            yield from held.show(counts)
-    yield from held.show(counts)
+        if deferred.is_full or not is_whole_script:
+            yield from deferred.release(counts)
+    yield from deferred.release(counts)
     rest = reader.finish()
     if rest is not None:
-        problem = MqscSyntaxError(len(rest), "the last line asks for another one, and there is none")
+        problem = MqscSyntaxError(len(rest), "the last line is continued, but there is no next line")
         yield from syntax_error_lines(rest, problem)
         counts.count(CommandOutcome.SYNTAX_ERROR)
     yield from counts.summary()
@@ -164,6 +164,6 @@ def run_script(
 
 
 def _only_changes(command: str) -> bool:
-    """Whether a command only changes objects: its answer is short, and nothing else follows from it."""
+    """Returns whether a command only changes objects, so that its answer is short and may be deferred."""
     words = command.split(None, 1)
     return bool(words) and VERBS.get(words[0].upper(), "") in _CHANGING

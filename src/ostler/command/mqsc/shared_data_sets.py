@@ -1,6 +1,6 @@
-"""ALTER and DISPLAY SMDS: what the queue managers of a group have of their own for the data sets of a structure.
+"""ALTER and DISPLAY SMDS: the shared message data sets of coupling facility structures.
 
-No command makes such a data set: each queue manager has one for every structure with OFFLOAD(SMDS).
+They are not defined by command: each queue manager has one for every structure with OFFLOAD(SMDS).
 """
 
 from __future__ import annotations

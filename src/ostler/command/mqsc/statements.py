@@ -1,4 +1,4 @@
-"""From the lines of a script to whole commands, and from a command to its verb, noun, name and arguments."""
+"""Joins the lines of a script to commands, and parses a command into verb, noun, name and arguments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ostler.command.mqsc.tokens import MqscSyntaxError, Token, TokenKind, tokeni
 
 
 class StatementReader:
-    """Puts commands together from lines.
+    """Joins lines to commands.
 
-    A line that begins with an asterisk is a comment. A line that ends with `+` goes on at the first character of the
-    next one that is not blank, one that ends with `-` at its very first character.
+    A line that begins with an asterisk is a comment. A line that ends with `+` continues at the first non-blank
+    character of the next line, one that ends with `-` at its first character.
     """
 
     def __init__(self) -> None:
@@ -20,11 +20,11 @@ class StatementReader:
 
     @property
     def is_continued(self) -> bool:
-        """Whether the last line asked for another one."""
+        """Returns whether the last line is continued."""
         return bool(self._parts)
 
     def feed(self, line: str) -> str | None:
-        """Take a line; the command that it completes, or None."""
+        """Takes a line; returns the command that it completes, or None."""
         line = line.rstrip()
         if not line or line.startswith("*") or (not self._parts and line.lstrip().startswith("*")):
             return None
@@ -39,7 +39,7 @@ class StatementReader:
         return text
 
     def finish(self) -> str | None:
-        """The lines are at an end: what is left of a command that asked for another one, or None."""
+        """Ends the input; returns an unfinished command, or None."""
         text = "".join(self._parts) if self._parts else None
         self._parts = []
         self._strips_next = False
@@ -57,7 +57,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Statement:
-    """A command by its parts: `DEFINE QLOCAL(Q1) MAXDEPTH(5) REPLACE`."""
+    """A parsed command, such as `DEFINE QLOCAL(Q1) MAXDEPTH(5) REPLACE`."""
 
     text: str
     verb: Token
@@ -67,7 +67,7 @@ class Statement:
 
     @property
     def end(self) -> int:
-        """Where the command ends, for refusals about what is missing."""
+        """Returns the end of the command, for errors about missing parts."""
         return len(self.text.rstrip())
 
     def argument(self, keyword: str) -> Argument | None:
@@ -78,7 +78,7 @@ class Statement:
 
 
 def parse(text: str) -> Statement:
-    """Take a command apart. Raises MqscSyntaxError that points at the first word that is out of place.
+    """Parses a command. Raises MqscSyntaxError that points at the first wrong token.
 
     Outside quotes a comma is a blank: values and keywords may have any number of either between them.
     """
@@ -94,7 +94,7 @@ def parse(text: str) -> Statement:
     if verb.kind is not TokenKind.WORD:
         raise MqscSyntaxError(verb.end, "a command begins with a verb such as DISPLAY")
     if len(words) == 1:
-        raise MqscSyntaxError(verb.end, f"{verb.text} needs to say of what")
+        raise MqscSyntaxError(verb.end, f"{verb.text} must be followed by a type of object")
     noun = words[1]
     if noun.kind is not TokenKind.WORD:
         raise MqscSyntaxError(noun.end, f"{verb.text} is followed by a type of object, such as QLOCAL")
@@ -103,7 +103,7 @@ def parse(text: str) -> Statement:
     if at < len(words) and words[at].kind is TokenKind.OPEN:
         values, at = _bracket(words, at, len(text))
         if len(values) > 1:
-            raise MqscSyntaxError(values[1].end, "there is one name in the brackets")
+            raise MqscSyntaxError(values[1].end, "only one name is allowed in the brackets")
         name = values[0] if values else Token(TokenKind.QUOTED, "", words[at - 1].start, words[at - 1].start)
     return Statement(text, verb, noun, name, tuple(_arguments(words, at, len(text))))
 
@@ -113,7 +113,7 @@ def _arguments(words: list[Token], at: int, end: int) -> list[Argument]:
     while at < len(words):
         keyword = words[at]
         if keyword.kind is not TokenKind.WORD:
-            raise MqscSyntaxError(keyword.end, "a keyword belongs here")
+            raise MqscSyntaxError(keyword.end, "a keyword is expected here")
         at += 1
         values: list[Token] | None = None
         last = keyword.end
@@ -125,7 +125,7 @@ def _arguments(words: list[Token], at: int, end: int) -> list[Argument]:
 
 
 def _bracket(words: list[Token], at: int, end: int) -> tuple[list[Token], int]:
-    """The values between brackets, and where to go on."""
+    """Returns the values between brackets, and the index behind them."""
     values: list[Token] = []
     at += 1
     while at < len(words):

@@ -1,4 +1,4 @@
-"""DEFINE, ALTER, DELETE and DISPLAY SUB: subscriptions, found by their name or by their identifier."""
+"""DEFINE, ALTER, DELETE and DISPLAY SUB: subscriptions by name or by identifier."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from ostler.model.errors import MQError
 _IDENTIFIER_BYTES: Final = 24
 
 
-# -- which one ---------------------------------------------------------------------------------------------------------
+# -- name and identifier -----------------------------------------------------------------------------------------------
 
 
 def _identifier(options: CommandOptions) -> str:
-    """The value of SUBID; empty when it is not given."""
+    """Returns the value of SUBID; empty if it is not given."""
     words = options.values("SUBID")
     if words is None:
         return ""
@@ -46,8 +46,8 @@ def _identifier(options: CommandOptions) -> str:
     return text
 
 
-def _which(statement: Statement, options: CommandOptions) -> tuple[str, str]:
-    """The name and the identifier that a command gives: one of them, or both."""
+def _name_and_identifier(statement: Statement, options: CommandOptions) -> tuple[str, str]:
+    """Returns the name and the identifier of a command: one of them, or both."""
     identifier = _identifier(options)
     if statement.name is None and identifier:
         return "", identifier
@@ -65,7 +65,7 @@ def define(statement: Statement) -> Action:
     given = given_attributes(ObjectType.SUB, options.rest, "", ("REPLACE", "NOREPLACE", "LIKE"))
     subtype = statement.argument("SUBTYPE")
     if subtype is not None and given["SUBTYPE"] != MQSUBTYPE_ADMIN:
-        raise MqscSyntaxError(subtype.end, "a subscription made by a command is SUBTYPE(ADMIN)")
+        raise MqscSyntaxError(subtype.end, "a subscription that is defined by command is SUBTYPE(ADMIN)")
     return partial(_define, name, given, like or None, replace)
 
 
@@ -85,7 +85,7 @@ def _define(
 
 def alter(statement: Statement) -> Action:
     options = CommandOptions(statement)
-    name, identifier = _which(statement, options)
+    name, identifier = _name_and_identifier(statement, options)
     given = given_attributes(ObjectType.SUB, options.rest, "")
     return partial(_alter, name, identifier, given)
 
@@ -99,13 +99,13 @@ def _alter(name: str, identifier: str, given: dict[str, Value], context: Command
 
 
 def _unknown(error: MQError, name: str) -> Exception:
-    """The same error, but for an unknown subscription with the number that commands have for that."""
+    """Returns the error; for an unknown subscription with the message number of commands."""
     return not_found(name) if error.reason == MQRC_NO_SUBSCRIPTION else error
 
 
 def delete(statement: Statement) -> Action:
     options = CommandOptions(statement)
-    name, identifier = _which(statement, options)
+    name, identifier = _name_and_identifier(statement, options)
     ignores = options.choice("IGNSTATE", "NO", "YES") == "YES"
     options.finish()
     return partial(_delete, name, identifier, ignores)
@@ -125,15 +125,15 @@ def _delete(name: str, identifier: str, ignores: bool, context: CommandContext) 
 
 def display(statement: Statement) -> Action:
     options = CommandOptions(statement)
-    choice = parse_subscription_filter(statement, options)
-    request = parse_display_request(with_generic_name(statement, choice.identifier), SUBSCRIPTION, options)
-    if choice.identifier and not request.names:
+    selection = parse_subscription_filter(statement, options)
+    request = parse_display_request(with_generic_name(statement, selection.identifier), SUBSCRIPTION, options)
+    if selection.identifier and not request.names:
         request = replaced(request, shows_all=True)
-    return partial(_display, request, replaced(choice, pattern=request.pattern))
+    return partial(_display, request, replaced(selection, pattern=request.pattern))
 
 
 def parse_subscription_filter(statement: Statement, options: CommandOptions) -> SubscriptionFilter:
-    """Which subscriptions a DISPLAY chooses: SUBID, SUBTYPE and DURABLE."""
+    """Parses SUBID, SUBTYPE and DURABLE, which select subscriptions for DISPLAY."""
     identifier = _identifier(options) if has_value(statement, "SUBID") else ""
     types = options.choice("SUBTYPE", *SUBTYPES) if has_value(statement, "SUBTYPE") else "USER"
     durable = options.choice("DURABLE", *DURABLE) if has_value(statement, "DURABLE") else "ALL"
@@ -141,28 +141,28 @@ def parse_subscription_filter(statement: Statement, options: CommandOptions) -> 
 
 
 def has_value(statement: Statement, keyword: str) -> bool:
-    """Whether a word is a filter here, and not a wish to see the attribute."""
+    """Returns whether a keyword is given as a filter, and not as an attribute to show."""
     argument = statement.argument(keyword)
     return argument is not None and argument.values is not None
 
 
 def with_generic_name(statement: Statement, identifier: str) -> Statement:
-    """The same command; one that gives an identifier alone asks for whatever name that has."""
+    """Returns the command, with a generic name if it gives only an identifier."""
     if statement.name is not None or not identifier:
         return statement
     return replaced(statement, name=Token(TokenKind.WORD, "*", statement.noun.end, statement.noun.end))
 
 
-def _display(request: DisplayRequest, choice: SubscriptionFilter, context: CommandContext) -> Iterator[str]:
+def _display(request: DisplayRequest, selection: SubscriptionFilter, context: CommandContext) -> Iterator[str]:
     authorize(context, "DISPLAY", ObjectType.SUB, "")
     found = False
-    for some in select_subscriptions(context, choice):
-        for row in context.query(partial(subscription_rows, some)) if some else ():
+    for batch in select_subscriptions(context, selection):
+        for row in context.query(partial(subscription_rows, batch)) if batch else ():
             if is_selected(request, ObjectType.SUB, row):
                 found = True
                 yield from display_lines(request, ObjectType.SUB, row)
     if not found:
-        raise not_found(choice.identifier or request.pattern)
+        raise not_found(selection.identifier or request.pattern)
 
 
 COMMANDS: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {

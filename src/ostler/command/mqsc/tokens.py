@@ -1,7 +1,7 @@
-"""A command taken apart into words, quoted text, brackets and commas.
+"""The tokenizer of MQSC: words, quoted text, brackets and commas.
 
-Words that are not quoted are folded to capitals, as MQ does. Quoted text keeps its case; a quote inside it is written
-twice. Every word knows where it stands, so that a refusal can point at it.
+Words outside quotes are folded to upper case. Quoted text keeps its case; a quote inside it is doubled. Every token
+has its position, so that a syntax error can point at it. See "Rules for using MQSC commands" in MQ's documentation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MARKS: Final = {"(": TokenKind.OPEN, ")": TokenKind.CLOSE, ",": TokenKind.COMMA
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of a command. `text` is what it means, `start` and `end` where it stands."""
+    """A token of a command. `text` is its value, `start` and `end` are its position."""
 
     kind: TokenKind
     text: str
@@ -42,7 +42,7 @@ class Token:
 
 
 class MqscSyntaxError(Exception):
-    """A command that cannot be understood. `end` is where the offending word ends; `why` is a sentence."""
+    """A syntax error. `end` is the position behind the offending token; `why` is part of a sentence."""
 
     def __init__(self, end: int, why: str, hints: tuple[str, ...] = ()) -> None:
         self.end = end
@@ -52,10 +52,10 @@ class MqscSyntaxError(Exception):
 
 
 def tokenize(text: str) -> list[Token]:
-    """The pieces of a command, in order. Raises MqscSyntaxError for quotes that do not end and for endless commands."""
+    """Returns the tokens of a command. Raises MqscSyntaxError for an open quote and for a command that is too long."""
     if len(text) > COMMAND_CHARACTERS_MAX:
         raise MqscSyntaxError(80, f"a command has at most {COMMAND_CHARACTERS_MAX} characters, not {len(text)}")
-    words: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(text):
         character = text[at]
@@ -63,14 +63,14 @@ def tokenize(text: str) -> list[Token]:
             at += 1
             continue
         if character in _MARKS:
-            word = Token(_MARKS[character], character, at, at + 1)
+            token = Token(_MARKS[character], character, at, at + 1)
         elif character in _QUOTES:
-            word = _quoted(text, at)
+            token = _quoted(text, at)
         else:
-            word = _plain(text, at)
-        words.append(word)
-        at = word.end
-    return words
+            token = _plain(text, at)
+        tokens.append(token)
+        at = token.end
+    return tokens
 
 
 def _plain(text: str, start: int) -> Token:

@@ -22,7 +22,7 @@ def clear(statement: Statement) -> Action:
     options.choice("CLRTYPE", "RETAINED")
     options.choice("SCOPE", "LOCAL")
     if statement.argument("CLRTYPE") is None:
-        raise MqscSyntaxError(statement.end, "CLRTYPE(RETAINED) is missing: it says what is cleared")
+        raise MqscSyntaxError(statement.end, "CLRTYPE(RETAINED) is missing")
     options.finish()
     return partial(_clear, statement.name.text)
 

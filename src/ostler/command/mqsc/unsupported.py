@@ -1,4 +1,4 @@
-"""Commands that MQ has and this queue manager does not: each is refused with its reason."""
+"""Commands of MQ that this queue manager does not support, each with the reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final
 
 _ELSEWHERE: Final = "exists on z/OS only"
 _STORAGE: Final = "exists on z/OS only: queues are kept in files here"
-_SETTINGS: Final = "exists on z/OS only: here qm.ini says how the log and the queue manager work"
+_SETTINGS: Final = "exists on z/OS only: here qm.ini configures the log and the queue manager"
 _SHARING: Final = "belongs to queue-sharing groups, which exist on z/OS only"
 _SWITCH: Final = "is not started and stopped by command: use strmqm and endmqm"
 _POLICY: Final = "messages are not protected by policies here; protect channels with SSLCIPH, and files with the disk"

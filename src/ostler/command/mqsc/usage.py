@@ -1,4 +1,4 @@
-"""DISPLAY USAGE and DISPLAY APSTATUS: how much room queues and the log take, and how often each application runs."""
+"""DISPLAY USAGE and DISPLAY APSTATUS: the space of queues and log, and the instances of each application."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAGES_PER_MEGABYTE: Final = 256
 
 
 def usage(statement: Statement) -> Action:
-    """The data of the queue manager is its one page set, number 0, and the log its one data set."""
+    """Parses DISPLAY USAGE. The data is shown as one page set, number 0, and the log as one data set."""
     if statement.name is not None:
         raise MqscSyntaxError(statement.name.end, "USAGE takes no name")
     options = CommandOptions(statement)
@@ -39,7 +39,7 @@ def _usage(page_set: str, about: str, context: CommandContext) -> Iterator[str]:
         raise not_found(page_set if about == "PAGESET" else about)
     status = context.manager_status()
     if about in ("PAGESET", "ALL") and page_set in ("*", "0"):
-        queues, messages, file_bytes = context.query(_held)
+        queues, messages, file_bytes = context.query(_totals)
         total = (status.data_file_system_size or 0) * _PAGES_PER_MEGABYTE
         unused = total * (100 - (status.data_file_system_use or 0)) // 100
         yield message("AMQ8710I", "Page set usage.")
@@ -69,8 +69,8 @@ def _usage(page_set: str, about: str, context: CommandContext) -> Iterator[str]:
         )
 
 
-def _held(engine: Engine) -> tuple[int, int, int]:
-    """How many queues there are, how many messages on them, and how many bytes of files they have."""
+def _totals(engine: Engine) -> tuple[int, int, int]:
+    """Returns the number of queues, of their messages, and of the bytes of their files."""
     queues = list(engine.queues.values())
     return len(queues), sum(each.depth for each in queues), sum(each.file.size_bytes() for each in queues)
 
@@ -95,7 +95,7 @@ def _application_status(pattern: str, about: str, context: CommandContext) -> It
     for application, count in sorted(counts.items()):
         yield message("AMQ8932I", "Application status.")
         items = [bracketed("APPLNAME", application)]
-        # Nobody but this queue manager knows the applications, so none of them can be moved elsewhere.
+        # There is no uniform cluster, so no application can be moved.
         if about == "APPL":
             items += [bracketed("CLUSTER", ""), bracketed("COUNT", str(count)), bracketed("MOVCOUNT", "0")]
             items += [bracketed("BALANCED", "NOTAPPLIC")]

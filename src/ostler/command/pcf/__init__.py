@@ -1,1 +1,1 @@
-"""PCF: requests, values, replies."""
+"""PCF: descriptions of commands, requests, handlers and replies."""

@@ -136,8 +136,8 @@ def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         entity = Entity(request.text(MQCACF_ENTITY_NAME), request.number(MQIACF_ENTITY_TYPE) == _GROUP)
         if options & MQAUTHOPT_ENTITY_SET:
             match = "MEMBERSHIP"
-    said = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
-    objtype = None if said == MQOT_ALL else _TYPE_WORDS[said]
+    given = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
+    objtype = None if given == MQOT_ALL else _TYPE_WORDS[given]
     selection = request.selected(MQIACF_AUTH_PROFILE_ATTRS, (ObjectType.AUTHREC,))
     name = context.query(_name)
     found = False

@@ -74,10 +74,10 @@ def _set(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
 
 
 def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    said = request.number(MQIACF_CHLAUTH_TYPE, MQCAUT_ALL)
-    question = RuleQuery(
+    rule_type = request.number(MQIACF_CHLAUTH_TYPE, MQCAUT_ALL)
+    query = RuleQuery(
         request.text(MQCACH_CHANNEL_NAME),
-        ALL_TYPES if said == MQCAUT_ALL else TYPE_WORDS[said],
+        ALL_TYPES if rule_type == MQCAUT_ALL else TYPE_WORDS[rule_type],
         _MATCHES[request.number(MQIACH_MATCH, MQMATCH_GENERIC)],
         request.text(MQCACH_CONNECTION_NAME),
         request.text(MQCACH_CLIENT_USER_ID),
@@ -86,12 +86,12 @@ def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         request.text(MQCA_SSL_CERT_ISSUER_NAME),
     )
     selection = request.selected(MQIACF_CHLAUTH_ATTRS, _RULES)
-    answers = find_rules(context, question)
+    matches = find_rules(context, query)
     found = False
-    for definition in answers.rules:
+    for definition in matches.rules:
         row = row_of(definition)
-        if question.match == "RUNCHECK" and answers.user:
-            row["MCAUSER"] = answers.user
+        if query.match == "RUNCHECK" and matches.user:
+            row["MCAUSER"] = matches.user
         if request.condition is None or request.condition.accepts(ObjectType.CHLAUTH, row):
             found = True
             yield reply_row(ObjectType.CHLAUTH, row, selection, ("CHLAUTH", "TYPE"))

@@ -54,7 +54,7 @@ _MODES: Final = {MQMODE_QUIESCE: "QUIESCE", MQMODE_FORCE: "FORCE", MQMODE_TERMIN
 _SENDING: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_CLUSSDR)
 _MESSAGES: Final = (*_SENDING, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_CLUSRCVR)
 _CONTROLLED: Final = (*_MESSAGES, MQCHT_SVRCONN, MQCHT_MQTT, MQCHT_AMQP)
-# The types that run here.
+# The channel types that are supported here.
 _RUN: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_SVRCONN)
 _PING_BYTES: Final = 64
 _PING_BYTES_MIN: Final = 16
@@ -63,7 +63,7 @@ _SEQUENCE_NUMBER_MAX: Final = 999_999_999
 
 
 def _channel(context: CommandContext, request: PcfRequest, verb: str) -> tuple[str, Value]:
-    """The channel that a command is about, and its type. Client channels are the business of clients."""
+    """Returns the channel of a command and its type. Client channels are not controlled by the queue manager."""
     name = request.text(MQCACH_CHANNEL_NAME)
     authorize(context, verb, ObjectType.CHANNEL, name)
     found = context.query(partial(_channel_type, name))
@@ -82,8 +82,8 @@ def _channel_type(name: str, engine: Engine) -> Value | None:
     return None
 
 
-def _runs(context: CommandContext, request: PcfRequest, verb: str, types: tuple[int, ...]) -> str:
-    """The channel that a command is about, when it is one that the command is for and that runs here."""
+def _supported_channel(context: CommandContext, request: PcfRequest, verb: str, types: tuple[int, ...]) -> str:
+    """Returns the channel of a command, if the command applies to its type and the type is supported here."""
     name, channel_type = _channel(context, request, verb)
     if channel_type not in types:
         raise PcfRefused(MQRCCF_WRONG_CHANNEL_TYPE)
@@ -93,7 +93,7 @@ def _runs(context: CommandContext, request: PcfRequest, verb: str, types: tuple[
 
 
 def _start_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    context.start_channel(_runs(context, request, "START", _CONTROLLED))
+    context.start_channel(_supported_channel(context, request, "START", _CONTROLLED))
     yield []
 
 
@@ -102,7 +102,7 @@ def _stop_channel(context: CommandContext, request: PcfRequest) -> Iterator[Repl
     mode = _MODES[request.number(MQIACF_MODE, MQMODE_QUIESCE)]
     address = request.text(MQCACH_CONNECTION_NAME)
     manager = request.text(MQCA_Q_MGR_NAME)
-    # A stop that concerns one partner only leaves the channel usable for the others.
+    # With a connection name or queue manager name the channel stays usable for other partners.
     one = bool(address or manager)
     status = request.number(MQIACH_CHANNEL_STATUS, MQCHS_INACTIVE if one else MQCHS_STOPPED)
     if one and status == MQCHS_STOPPED:
@@ -114,7 +114,7 @@ def _stop_channel(context: CommandContext, request: PcfRequest) -> Iterator[Repl
 
 
 def _ping_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = _runs(context, request, "PING", _SENDING)
+    name = _supported_channel(context, request, "PING", _SENDING)
     size = request.number(MQIACH_DATA_COUNT, _PING_BYTES)
     if not _PING_BYTES_MIN <= size <= _PING_BYTES_MAX:
         raise bad_parameter(MQRCCF_PING_DATA_COUNT_ERROR, MQIACH_DATA_COUNT)
@@ -123,7 +123,7 @@ def _ping_channel(context: CommandContext, request: PcfRequest) -> Iterator[Repl
 
 
 def _reset_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = _runs(context, request, "RESET", _MESSAGES)
+    name = _supported_channel(context, request, "RESET", _MESSAGES)
     sequence_number = request.number(MQIACH_MSG_SEQUENCE_NUMBER, 1)
     if not 1 <= sequence_number <= _SEQUENCE_NUMBER_MAX:
         raise bad_parameter(MQRCCF_MSG_SEQ_NUMBER_ERROR, MQIACH_MSG_SEQUENCE_NUMBER)
@@ -132,7 +132,7 @@ def _reset_channel(context: CommandContext, request: PcfRequest) -> Iterator[Rep
 
 
 def _resolve_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = _runs(context, request, "RESOLVE", _SENDING)
+    name = _supported_channel(context, request, "RESOLVE", _SENDING)
     action = "COMMIT" if request.number(MQIACH_IN_DOUBT) == MQIDO_COMMIT else "BACKOUT"
     digits = request.text(MQCACH_LAST_LUWID)
     luwid = decode_luwid(digits) if digits else b""

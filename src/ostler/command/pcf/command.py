@@ -79,11 +79,11 @@ Reply: TypeAlias = list[Parameter]
 """The parameters of one reply message."""
 
 Handler: TypeAlias = Callable[[CommandContext, "PcfRequest"], Iterator[Reply]]
-"""Does a command. It gives a reply for each object, or none when there is nothing to say but that it is done."""
+"""Runs a command and yields a reply for each object; an empty one reports success."""
 
 
 class PcfStructure(Enum):
-    """The structure in which a parameter comes; the value is its name."""
+    """The PCF structure of a parameter; the value is its name."""
 
     INTEGER = "MQCFIN"
     STRING = "MQCFST"
@@ -94,7 +94,7 @@ class PcfStructure(Enum):
 
 @dataclass(frozen=True)
 class PcfField:
-    """A parameter of a command. `values` are the numbers that it may have, by the names of their constants."""
+    """A parameter of a command. `values` are its valid numbers, by the names of their constants."""
 
     constant: str
     kind: PcfStructure
@@ -112,16 +112,16 @@ class PcfField:
 
     @property
     def is_selection(self) -> bool:
-        """Whether this is the list of the attributes that an Inquire command asks for."""
+        """Returns whether this is the list of attributes of an Inquire command."""
         return self.kind == PcfStructure.INTEGERS and self.constant.endswith("_ATTRS")
 
 
 @dataclass(frozen=True)
 class PcfCommand:
-    """A PCF command.
+    """The description of a PCF command.
 
-    `settable` are the object types whose attributes may be given as parameters, too. `filtered` are those whose
-    attributes a filter may ask for. `ordered` says that required parameters come first, in the order of `fields`.
+    `settable` are the object types whose attributes are parameters, too. `filtered` are those whose attributes a
+    filter may name. With `ordered`, required parameters come first, in the order of `fields`.
     """
 
     constant: str
@@ -137,12 +137,12 @@ class PcfCommand:
 
     @property
     def is_inquiry(self) -> bool:
-        """Whether it only asks, and changes nothing."""
+        """Returns whether the command only inquires."""
         return self.constant.startswith("MQCMD_INQUIRE_")
 
 
 def constant(name: str) -> int:
-    """The number behind the name of a constant, or behind plain digits."""
+    """Returns the number of a named constant, or of plain digits."""
     if name.isdigit():
         return int(name)
     value = getattr(constants, name)
@@ -186,7 +186,7 @@ _DUPLICATES: Final[dict[type[object], int]] = {
     ByteString: MQRCCF_CFBS_DUPLICATE_PARM,
 }
 
-# Parameters that have a reason of their own for a value that is none.
+# Parameters with a reason of their own for an invalid value.
 _VALUE_ERRORS: Final = {
     MQIA_Q_TYPE: MQRCCF_Q_TYPE_ERROR,
     MQIACF_CHLAUTH_TYPE: MQRCCF_CHLAUTH_TYPE_ERROR,
@@ -204,10 +204,10 @@ _VALUE_ERRORS: Final = {
 
 
 class PcfRequest:
-    """The parameters of a command. Reading one that is not there gives the default."""
+    """The parameters of a command. Reading a missing one returns the default."""
 
     def __init__(self, command: PcfCommand, message: PcfMessage) -> None:
-        """Raises PcfRefused when the parameters are not those that the command takes."""
+        """Raises PcfRefused for parameters that the command does not take."""
         self.command = command
         self.header = message.header
         self.condition: PcfCondition | None = None
@@ -227,7 +227,7 @@ class PcfRequest:
             raise bad_parameter(MQRCCF_CFGR_PARM_ID_ERROR, item.parameter)
         if field is not None:
             if field.is_selection and isinstance(item, Integer):
-                # Monitoring programs in wide use ask for one attribute, or for all, without making a list of it.
+                # Widely used monitoring programs send one attribute, or MQIACF_ALL, as MQCFIN.
                 item = IntegerList(item.parameter, (item.value,))
             if _KINDS.get(type(item)) != field.kind:
                 raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
@@ -239,7 +239,7 @@ class PcfRequest:
         self._found[item.parameter] = item
 
     def _check_required(self, message: PcfMessage) -> None:
-        """Required parameters come first, and in the order of the description."""
+        """Checks that required parameters come first, in the order of the description."""
         required = [field.number for field in self.command.fields if field.required]
         if len(message.parameters) < len(required):
             raise PcfRefused(MQRCCF_PARM_COUNT_TOO_SMALL)
@@ -278,7 +278,7 @@ class PcfRequest:
         return item.value if isinstance(item, ByteString) else None
 
     def given(self, kind: ObjectType, subtype: str, is_new: bool) -> dict[str, Value]:
-        """The attributes of an object that the command gives, checked. What the object type lacks is refused."""
+        """Returns the checked attributes of an object. Refused for attributes that the type lacks."""
         fields = {field.number for field in self.command.fields}
         values: dict[str, Value] = {}
         for number, item in self._found.items():
@@ -292,9 +292,9 @@ class PcfRequest:
     def selected(
         self, parameter: int, kinds: tuple[ObjectType, ...], groups: dict[int, str] | None = None
     ) -> Selection:
-        """The attributes that an Inquire command asks for: all, unless it has a list of them.
+        """Returns the attributes that an Inquire command selects: all, unless it has a list of them.
 
-        The attribute of a filter is one of them in any case, as in MQ: programs read it without having asked for it.
+        The attribute of a filter is always included, as in MQ: programs read it without selecting it.
         """
         filtered = set(self.condition.names) if self.condition is not None else set()
         selectors = self.numbers(parameter)
@@ -318,12 +318,12 @@ class PcfRequest:
 
 
 class Selection:
-    """Which attributes are wanted. `names` is None for all; `extra` are asked for by name in any case."""
+    """The attributes that a reply contains. `names` is None for all; `extra` are always included."""
 
     def __init__(self, names: set[str] | None, extra: set[str] | None = None) -> None:
         self.names = names
         self.extra = extra or set()
-        # What was found out about the types of objects so far, for replies about many of them.
+        # Attributes by type of object, cached for replies about many objects.
         self.columns: dict[tuple[ObjectType, str, tuple[str, ...]], list[Attribute]] = {}
 
     def wants(self, name: str, is_always_shown: bool = True) -> bool:

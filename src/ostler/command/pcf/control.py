@@ -42,7 +42,7 @@ def _ping(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
 
 
 def _nothing(engine: Engine) -> None:
-    """The question is only whether there is an answer."""
+    """Reads nothing: the query shows that the engine answers."""
 
 
 # -- listeners and services --------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def _is_defined(kind: ObjectType, name: str, engine: Engine) -> bool:
     return name in engine.of_type(kind)
 
 
-def _named(context: CommandContext, verb: str, kind: ObjectType, name: str) -> None:
+def _check_defined(context: CommandContext, verb: str, kind: ObjectType, name: str) -> None:
     authorize(context, verb, kind, name)
     if not context.query(partial(_is_defined, kind, name)):
         raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
@@ -64,7 +64,7 @@ def _is_listening(context: CommandContext, name: str) -> bool:
 
 def _start_listener(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(MQCACH_LISTENER_NAME) or _DEFAULT_LISTENER
-    _named(context, "START", ObjectType.LISTENER, name)
+    _check_defined(context, "START", ObjectType.LISTENER, name)
     if _is_listening(context, name):
         raise PcfRefused(MQRCCF_LISTENER_RUNNING)
     context.start_listener(name)
@@ -73,21 +73,21 @@ def _start_listener(context: CommandContext, request: PcfRequest) -> Iterator[Re
 
 def _stop_listener(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(MQCACH_LISTENER_NAME)
-    _named(context, "STOP", ObjectType.LISTENER, name)
+    _check_defined(context, "STOP", ObjectType.LISTENER, name)
     if not _is_listening(context, name):
         raise PcfRefused(MQRCCF_LISTENER_STOPPED)
     context.stop_listener(name)
     yield []
 
 
-def _is_served(context: CommandContext, name: str) -> bool:
+def _is_service_running(context: CommandContext, name: str) -> bool:
     return any(status.name == name for status in context.service_status())
 
 
 def _start_service(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(MQCA_SERVICE_NAME)
-    _named(context, "START", ObjectType.SERVICE, name)
-    if _is_served(context, name):
+    _check_defined(context, "START", ObjectType.SERVICE, name)
+    if _is_service_running(context, name):
         raise PcfRefused(MQRCCF_SERVICE_RUNNING)
     context.start_service(name)
     yield []
@@ -95,8 +95,8 @@ def _start_service(context: CommandContext, request: PcfRequest) -> Iterator[Rep
 
 def _stop_service(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = request.text(MQCA_SERVICE_NAME)
-    _named(context, "STOP", ObjectType.SERVICE, name)
-    if not _is_served(context, name):
+    _check_defined(context, "STOP", ObjectType.SERVICE, name)
+    if not _is_service_running(context, name):
         raise PcfRefused(MQRCCF_SERVICE_STOPPED)
     context.stop_service(name)
     yield []

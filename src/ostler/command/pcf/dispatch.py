@@ -1,7 +1,7 @@
-"""PCF commands answered: bytes in, replies out, one after the other.
+"""Dispatches PCF commands: bytes in, replies out, one after the other.
 
-Whatever the bytes are, there is an answer, and nothing is raised for a wrong command. Replies are made as they are
-asked for, so that an inquiry about any number of objects takes the memory of a few.
+Any bytes get an answer, and no exception is raised for a wrong command. Replies are generated lazily, so that an
+inquiry about any number of objects needs the memory of a few.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ COMMANDS: Final[dict[int, PcfCommand]] = {command.number: command for table in _
 
 
 def reply_ccsid(context: CommandContext) -> int:
-    """The code page of replies: the queue manager's, where PCF is written in it, and else UTF-8."""
+    """Returns the CCSID of replies: the queue manager's if PCF supports it, else UTF-8."""
     ccsid = context.query(_ccsid)
     return ccsid if ccsid in CODECS else UTF_8
 
@@ -83,24 +83,24 @@ def _ccsid(engine: Engine) -> int:
 def answer(
     context: CommandContext, message: bytes, ccsid: int = UTF_8, big_endian: bool = False, format: str = _FORMAT
 ) -> Iterator[bytes]:
-    """The replies to a command, in the queue manager's code page and native encoding; the last one says that it is.
+    """Yields the replies to a command, in the queue manager's CCSID and native encoding; the last has MQCFC_LAST.
 
-    `ccsid`, `big_endian` and `format` are what the descriptor says of the command.
+    `ccsid`, `big_endian` and `format` come from the message descriptor of the command.
     """
     page = reply_ccsid(context)
     pending: tuple[Header, Reply] | None = None
     sequence = 1
-    # A reply is sent when the next one is there: only then it is known whether it is the last.
+    # A reply is yielded when the next one is there, as MQCFH.Control marks the last one.
     for header, reply in _replies(context, message, ccsid, big_endian, format):
         if pending is not None:
-            yield _encoded(pending[0], pending[1], page, sequence, MQCFC_NOT_LAST)
+            yield _encode_reply(pending[0], pending[1], page, sequence, MQCFC_NOT_LAST)
             sequence += 1
         pending = (header, reply)
     assert pending is not None
-    yield _encoded(pending[0], pending[1], page, sequence, MQCFC_LAST)
+    yield _encode_reply(pending[0], pending[1], page, sequence, MQCFC_LAST)
 
 
-def _encoded(header: Header, reply: Reply, page: int, sequence: int, control: int) -> bytes:
+def _encode_reply(header: Header, reply: Reply, page: int, sequence: int, control: int) -> bytes:
     head = Header(header.type, header.command, header.completion, header.reason, header.version, sequence, control)
     return encode(head, reply, page)
 
@@ -108,7 +108,7 @@ def _encoded(header: Header, reply: Reply, page: int, sequence: int, control: in
 def _replies(
     context: CommandContext, message: bytes, ccsid: int, big_endian: bool, format: str
 ) -> Iterator[tuple[Header, Reply]]:
-    """The headers and parameters of the replies; at least one."""
+    """Yields the headers and parameters of the replies; at least one."""
     head = _header_of(message, big_endian)
     try:
         if format != _FORMAT:
@@ -128,7 +128,7 @@ def _replies(
     except (MQError, CommandRefused) as error:
         yield _failed(head, as_pcf_refusal(error).reason), []
     except Exception:
-        # What nobody has thought of is the queue manager's fault; it must not end the command server.
+        # A bug in a handler must not end the command server.
         detail = Integer(MQIACF_ERROR_ID, MQRCCF_COMMAND_FAILED)
         yield _failed(head, MQRC_UNEXPECTED_ERROR), [detail]
 
@@ -151,12 +151,12 @@ def run(context: CommandContext, message: PcfMessage) -> Iterator[Reply]:
         if refusal.number == NOT_AUTHORIZED:
             context.write_not_authorized_event(command.number)
         raise
-    if command.number != MQCMD_ESCAPE:  # what is inside of it is told as the command that it is
+    if command.number != MQCMD_ESCAPE:  # the command inside writes its own event
         context.write_command_event(command.number, command.is_inquiry, "", message.parameters)
 
 
 def _answered_command(message: PcfMessage) -> int:
-    """The command that the replies are about: of an Escape command it is the one inside."""
+    """Returns the MQCMD number in the replies: for Escape that of the MQSC command inside."""
     if message.header.command == MQCMD_ESCAPE:
         for item in message.parameters:
             if isinstance(item, String) and item.parameter == MQCACF_ESCAPE_TEXT:
@@ -165,11 +165,11 @@ def _answered_command(message: PcfMessage) -> int:
 
 
 def _header_of(message: bytes, big_endian: bool) -> Header:
-    """The header of the replies, as far as the command's own can be read."""
+    """Returns the header of the replies, from as much of the command's header as can be read."""
     command, version = MQCMD_NONE, MQCFH_VERSION_1
     if len(message) >= MQCFH_STRUC_LENGTH:
-        _, _, said, command = struct.unpack_from(">4i" if big_endian else "<4i", message)
-        version = said if said in (1, 2, 3) else MQCFH_VERSION_1
+        _, _, given, command = struct.unpack_from(">4i" if big_endian else "<4i", message)
+        version = given if given in (1, 2, 3) else MQCFH_VERSION_1
     return Header(MQCFT_RESPONSE, command, version=version)
 
 

@@ -1,4 +1,4 @@
-"""Why a PCF command is not done: a reason, and the one parameter that MQ sends with it."""
+"""Refusals of PCF commands: the reason, and the parameter that MQ sends with it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.pcf import Integer, Parameter
 
-# The reasons for what MQSC refuses with a message.
+# The PCF reasons of MQSC messages.
 _REASONS: Final = {
     NOT_AUTHORIZED: MQRC_NOT_AUTHORIZED,
     LISTENER_ACTIVE: MQRCCF_LISTENER_RUNNING,
@@ -46,7 +46,7 @@ _REASONS: Final = {
     "AMQ8734W": MQRCCF_SERVICE_RUNNING,
     "AMQ8735W": MQRCCF_SERVICE_STOPPED,
 }
-# The engine's reasons, where commands have their own.
+# Reasons of the engine for which commands have others.
 _OF_COMMANDS: Final = {
     MQRC_OBJECT_ALREADY_EXISTS: MQRCCF_OBJECT_ALREADY_EXISTS,
     MQRC_OBJECT_IN_USE: MQRCCF_OBJECT_OPEN,
@@ -60,7 +60,7 @@ _OF_CHANNELS: Final = {
 
 
 class PcfRefused(Exception):
-    """The command is answered with a reason. `details` go with it: one parameter at most, but for Escape."""
+    """The command fails with a reason. `details` are sent with it: one parameter at most, except for Escape."""
 
     def __init__(self, reason: int, *details: Parameter) -> None:
         super().__init__(reason, details)
@@ -69,17 +69,17 @@ class PcfRefused(Exception):
 
 
 def bad_parameter(reason: int, parameter: int) -> PcfRefused:
-    """A parameter is wrong; the reply names it."""
+    """Returns the refusal of a wrong parameter, which the reply names."""
     return PcfRefused(reason, Integer(MQIACF_PARAMETER_ID, parameter))
 
 
 def bad_selector(selector: int, reason: int = MQRC_SELECTOR_ERROR) -> PcfRefused:
-    """A list of attributes names one that is not there, or one twice; the reply names it."""
+    """Returns the refusal of an unknown or duplicate selector, which the reply names."""
     return PcfRefused(reason, Integer(MQIACF_SELECTOR, selector))
 
 
 def as_pcf_refusal(error: MQError | CommandRefused, is_channel: bool = False) -> PcfRefused:
-    """What MQSC would say in words, as a reason."""
+    """Returns the refusal with the PCF reason of an error."""
     if isinstance(error, CommandRefused):
         return PcfRefused(_REASONS.get(error.number, MQRCCF_COMMAND_FAILED))
     if is_channel and error.reason in _OF_CHANNELS:

@@ -1,4 +1,4 @@
-"""Escape: an MQSC command inside a PCF command, answered with the lines that MQSC answers."""
+"""Escape: an MQSC command inside a PCF command, answered with the lines of MQSC."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MESSAGE: Final = "AMQ"
 
 
 def _escape(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    """Each message of MQSC becomes a reply. When the command fails, the last one says so in its header, too."""
+    """Yields a reply for each MQSC message. If the command fails, the last one has MQRCCF_COMMAND_FAILED."""
     running = run_command(context, request.text(MQCACF_ESCAPE_TEXT))
     lines: list[str] = []
     while True:
@@ -45,7 +45,7 @@ def _escape(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
 
 
 def command_of(text: str) -> int:
-    """The number of the command inside, which the replies have in their headers; that of Escape when it is none."""
+    """Returns the MQCMD number of the MQSC command, for the headers of replies; MQCMD_ESCAPE if it is wrong."""
     try:
         statement = parse(text)
     except MqscSyntaxError:

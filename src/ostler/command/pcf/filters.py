@@ -69,13 +69,13 @@ _ERRORS: Final[dict[type[object], tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class PcfCondition:
-    """A filter that fits the objects it is for."""
+    """A filter that applies to the objects of an inquiry."""
 
     filter: AnyFilter
-    names: tuple[str, ...]  # what the object types call the attribute
+    names: tuple[str, ...]  # the names of the attribute in the object types
 
     def accepts(self, kind: ObjectType, row: Mapping[str, Value]) -> bool:
-        """Whether an object satisfies it. What an object does not have satisfies nothing."""
+        """Returns whether an object satisfies the condition. A missing value does not."""
         for name in self.names:
             value = row.get(name)
             attribute = find(kind, name)
@@ -89,14 +89,14 @@ def parse_condition(kinds: tuple[ObjectType, ...], given: AnyFilter) -> PcfCondi
     """Returns the condition that a filter states; refused when the attribute or the operator does not fit."""
     found = [each for kind in kinds if (each := by_pcf(kind, given.parameter)) is not None]
     wrong_parameter, wrong_operator = _ERRORS[type(given)]
-    if not found or not any(_fits(given, attribute) for attribute in found):
+    if not found or not any(_has_type_of(given, attribute) for attribute in found):
         raise bad_parameter(wrong_parameter, given.parameter)
     if given.operator not in _operators(given, found[0]):
         raise bad_parameter(wrong_operator, given.parameter)
     return PcfCondition(given, tuple({attribute.name: None for attribute in found}))
 
 
-def _fits(given: AnyFilter, attribute: Attribute) -> bool:
+def _has_type_of(given: AnyFilter, attribute: Attribute) -> bool:
     number = attribute.pcf
     if isinstance(given, IntegerFilter):
         return MQIA_FIRST <= number <= MQIA_LAST

@@ -1,4 +1,4 @@
-"""Inquire commands about objects, and about their names."""
+"""Inquire commands about objects, and about names of objects."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _SELECTABLE: Final = (Shown.ALWAYS, Shown.MASKED)
 
 
 def reply_row(kind: ObjectType, row: Row, selection: Selection, heads: tuple[str, ...]) -> Reply:
-    """The parameters of one object: those that every reply has, then those asked for."""
+    """Returns the parameters of one object: those of every reply, then the selected ones."""
     subtype = subtype_of(kind, dict(row)) if has_subtypes(kind) else ""
     key = (kind, subtype, heads)
     columns = selection.columns.get(key)
@@ -89,7 +89,7 @@ def reply_row(kind: ObjectType, row: Row, selection: Selection, heads: tuple[str
 
 
 def _columns(kind: ObjectType, subtype: str, selection: Selection, heads: tuple[str, ...]) -> list[Attribute]:
-    """The attributes that a reply about an object has, as far as the object has them; no parameter comes twice."""
+    """Returns the attributes of a reply, without duplicate parameters."""
     wanted = [each for name in heads if (each := find(kind, name)) is not None]
     for attribute in attributes_of(kind):
         shown = attribute.shown in _SELECTABLE and not attribute.zos_only
@@ -123,13 +123,13 @@ def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> It
     found = False
     for at in range(0, len(keys), _CHUNK_OBJECTS):
         for kind, row in context.query(partial(_rows, about.name, keys[at : at + _CHUNK_OBJECTS])):
-            if subtype is not None and _number(about, kind, row) != subtype:
+            if subtype is not None and _subtype_number(about, kind, row) != subtype:
                 continue
             if request.condition is not None and not request.condition.accepts(kind, row):
                 continue
             if about is QUEUES and not _is_in_cluster(request, row):
                 continue
-            if not may_see(context, _checked_as(kind, row), str(row[about.name])):
+            if not may_see(context, _authority_type(kind, row), str(row[about.name])):
                 continue
             found = True
             yield reply_row(kind, row, selection, about.heads)
@@ -137,21 +137,21 @@ def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> It
         raise PcfRefused(MQRCCF_CHANNEL_NOT_FOUND if about is CHANNELS else MQRC_UNKNOWN_OBJECT_NAME)
 
 
-def _checked_as(kind: ObjectType, row: Row) -> ObjectType:
-    """The type whose authorities count: client channels have their own."""
+def _authority_type(kind: ObjectType, row: Row) -> ObjectType:
+    """Returns the type whose authorities apply: client channels have their own."""
     return ObjectType.CLNTCONN if kind == ObjectType.CHANNEL and row.get("CHLTYPE") == MQCHT_CLNTCONN else kind
 
 
 def _is_in_cluster(request: PcfRequest, row: Row) -> bool:
-    """Whether a queue is known to the cluster, and to the clusters of the namelist, that are asked for."""
+    """Returns whether a queue has the cluster and the cluster namelist of the request."""
     for parameter, name in ((MQCA_CLUSTER_NAME, "CLUSTER"), (MQCA_CLUSTER_NAMELIST, "CLUSNL")):
         if request.has(parameter) and not matches(str(row.get(name, "")), request.text(parameter)):
             return False
     return True
 
 
-def _number(about: PcfKind, kind: ObjectType, row: Row) -> Value | None:
-    """The subtype of an object, as a number."""
+def _subtype_number(about: PcfKind, kind: ObjectType, row: Row) -> Value | None:
+    """Returns the subtype of an object as a number."""
     assert about.subtype is not None
     for attribute in attributes_of(kind):
         if attribute.pcf == about.subtype.number:
@@ -219,7 +219,7 @@ def _inquire_names(about: PcfKind, context: CommandContext, request: PcfRequest)
 def _typed_names(
     about: PcfKind, kinds: tuple[ObjectType, ...], pattern: str, engine: Engine
 ) -> list[tuple[str, ObjectType, int]]:
-    """Names with the number of their type, which is 0 where there are no types."""
+    """Returns names with the number of their type, which is 0 without types."""
     found: list[tuple[str, ObjectType, int]] = []
     for name, kept in _keys(kinds, pattern, engine):
         definition = engine.of_type(kept)[name]
@@ -227,7 +227,7 @@ def _typed_names(
         if about is QUEUES:
             value = constant(next(word for word, kind in QUEUE_TYPES.items() if kind == kept))
         elif about.subtype is not None:
-            value = _number(about, definition.object_type, definition.attributes)
+            value = _subtype_number(about, definition.object_type, definition.attributes)
         found.append((name, kept, value if isinstance(value, int) else 0))
     return found
 
@@ -235,8 +235,8 @@ def _typed_names(
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _choice(about: PcfKind) -> tuple[PcfField, ...]:
-    """The type as an optional parameter of Inquire, where it may also be "all"."""
+def _type_field(about: PcfKind) -> tuple[PcfField, ...]:
+    """Returns the type as an optional parameter of Inquire, where it may also be "all"."""
     if about.subtype is None:
         return ()
     values = (*about.subtype.values, *_ANY_TYPE.get(about.subtype.constant, ()))
@@ -245,13 +245,15 @@ def _choice(about: PcfKind) -> tuple[PcfField, ...]:
 
 def _commands() -> Iterator[PcfCommand]:
     for about in KINDS:
-        fields = (about.name_field, *_choice(about), numbers(about.attributes))
+        fields = (about.name_field, *_type_field(about), numbers(about.attributes))
         if about is QUEUES:
             fields += (number("MQIACF_CLUSTER_INFO"), text("MQCA_CLUSTER_NAME"), text("MQCA_CLUSTER_NAMELIST"))
         yield PcfCommand(f"MQCMD_INQUIRE_{about.word}", partial(_inquire, about), fields, filtered=about.types)
         if about.names:
             yield PcfCommand(
-                f"MQCMD_INQUIRE_{about.word}_NAMES", partial(_inquire_names, about), (about.name_field, *_choice(about))
+                f"MQCMD_INQUIRE_{about.word}_NAMES",
+                partial(_inquire_names, about),
+                (about.name_field, *_type_field(about)),
             )
     yield PcfCommand("MQCMD_INQUIRE_Q_MGR", _inquire_manager, (numbers("MQIACF_Q_MGR_ATTRS"),))
 

@@ -1,4 +1,4 @@
-"""The kinds of objects that PCF commands are about: their types, names and parameters."""
+"""The kinds of objects in PCF commands: their types, names and parameters."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _AUTH_INFO_TYPES: Final = ("MQAIT_CRL_LDAP", "MQAIT_OCSP", "MQAIT_IDPW_OS", "MQA
 
 @dataclass(frozen=True)
 class PcfKind:
-    """One kind of object.
+    """A kind of object.
 
-    `word` is the part that the names of its commands share. `name` is the attribute that names an object, `subtype`
-    the parameter that tells types apart. `heads` are always in a reply.
+    `word` is the common part of its MQCMD constants. `name` is the attribute with the object's name, `subtype` the
+    parameter with its type. `heads` are in every reply. `made_with` are additional parameters of Create.
     """
 
     word: str

@@ -68,7 +68,7 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 
 _IDENTITY_BYTES: Final = 24
-# What Refresh Queue Manager writes events about.
+# The object types of Refresh Queue Manager (MQRT_CONFIGURATION).
 _REPORTED: Final = {
     MQOT_AUTH_INFO: (ObjectType.AUTHINFO,),
     MQOT_AUTH_REC: (ObjectType.AUTHREC,),
@@ -100,7 +100,7 @@ def _reset(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         wanted = request.number(MQIACF_LOG_REDUCTION)
         context.reduce_log(max(wanted, 0) if wanted != MQLR_ONE else 1)
     else:
-        # There is no hierarchy of queue managers, so nobody is a parent or a child.
+        # There is no publish/subscribe hierarchy, so no queue manager is a parent or a child.
         raise PcfRefused(MQRCCF_UNKNOWN_Q_MGR)
     yield []
 
@@ -111,13 +111,13 @@ def _refresh(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     if what == MQRT_CONFIGURATION:
         if not context.query(_has_configuration_events):
             raise PcfRefused(MQRCCF_COMMAND_INHIBITED)
-        said = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
-        kinds = [kind for number, group in _REPORTED.items() if said in (MQOT_ALL, number) for kind in group]
+        wanted = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
+        kinds = [kind for number, group in _REPORTED.items() if wanted in (MQOT_ALL, number) for kind in group]
         minutes = max(request.number(MQIACF_REFRESH_INTERVAL), 0)
         context.refresh_configuration(kinds, request.text(MQCACF_OBJECT_NAME) or "*", minutes)
     elif what == MQRT_EXPIRY:
         context.expire_messages()
-    # Proxy subscriptions are for other queue managers, and this one is connected to none: there is nothing to tell.
+    # MQRT_PROXYSUB does nothing: there are no proxy subscriptions without a cluster or hierarchy.
     yield []
 
 
@@ -126,13 +126,13 @@ def _has_configuration_events(engine: Engine) -> bool:
 
 
 def _no_cluster(verb: str, context: CommandContext, request: PcfRequest) -> NoReturn:
-    """This queue manager keeps the definitions of clusters and takes no part in them."""
+    """Rejects commands on clusters: their definitions are stored, but clusters are not joined."""
     authorize(context, verb, ObjectType.QMGR, "")
     raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def _cluster_managers(context: CommandContext, request: PcfRequest) -> NoReturn:
-    """Nobody is known, as this queue manager takes part in no cluster. Monitoring asks all the same."""
+    """Finds nothing, as this queue manager is in no cluster. Monitoring programs inquire anyway."""
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
     raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
 
@@ -161,13 +161,13 @@ def _move(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         raise bad_parameter(MQRCCF_PARM_CONFLICT, MQCACF_TO_Q_NAME)
     must_be_empty = request.number(MQIACF_MOVE_TYPE, MQIACF_MOVE_TYPE_MOVE) != MQIACF_MOVE_TYPE_ADD
     try:
-        context.change(partial(_moved, source, destination, must_be_empty))
+        context.change(partial(_move_messages, source, destination, must_be_empty))
     except (MQError, CommandRefused) as error:
         raise as_pcf_refusal(error) from None
     yield []
 
 
-def _moved(source: str, destination: str, must_be_empty: bool, engine: Engine) -> int:
+def _move_messages(source: str, destination: str, must_be_empty: bool, engine: Engine) -> int:
     for name in (source, destination):
         if name not in engine.queues:
             raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name}.")

@@ -1,4 +1,4 @@
-"""Create, Change, Copy, Delete and Clear: commands that change objects."""
+"""Create, Change, Copy and Delete of objects; Clear Queue."""
 
 from __future__ import annotations
 
@@ -54,30 +54,30 @@ _FORCE: Final = number("MQIACF_FORCE", "MQFC_NO", "MQFC_YES")
 
 
 def _kind_of(about: PcfKind, request: PcfRequest) -> tuple[ObjectType, str, dict[str, Value]]:
-    """The object type, the word of its subtype, and the attribute that says the subtype."""
+    """Returns the object type, the word of its subtype, and the attribute with the subtype."""
     if about.subtype is None:
         return about.types[0], "", {}
-    said = request.number(about.subtype.number)
+    given = request.number(about.subtype.number)
     if about is QUEUES:
         for name, kind in QUEUE_TYPES.items():
-            if constant(name) == said:
+            if constant(name) == given:
                 return kind, "", {}
         raise bad_parameter(MQRCCF_Q_TYPE_ERROR, MQIA_Q_TYPE)
     attribute = by_pcf(about.types[0], about.subtype.number)
     assert attribute is not None
-    return about.types[0], to_text(attribute, said), {attribute.name: said}
+    return about.types[0], to_text(attribute, given), {attribute.name: given}
 
 
 def _name(about: PcfKind, request: PcfRequest, parameter: int) -> str:
-    """The name of an object that is made or changed."""
+    """Returns the name of the object to create or change."""
     name = request.text(parameter)
     if not valid_name(name, about.name_length):
         raise bad_parameter(MQRCCF_CHANNEL_NAME_ERROR if about is CHANNELS else MQRCCF_OBJECT_NAME_ERROR, parameter)
     return name
 
 
-def _checked_as(kind: ObjectType, subtype: dict[str, Value]) -> ObjectType:
-    """The type whose authorities count."""
+def _authority_type(kind: ObjectType, subtype: dict[str, Value]) -> ObjectType:
+    """Returns the type whose authorities apply: client channels have their own."""
     return ObjectType.CLNTCONN if subtype.get("CHLTYPE") == MQCHT_CLNTCONN else kind
 
 
@@ -117,18 +117,20 @@ def _define(
 ) -> Iterator[Reply]:
     replace = request.number(MQIACF_REPLACE) == MQRP_YES
     force = kind not in _FORCED or request.number(MQIACF_FORCE, MQFC_YES) == MQFC_YES
-    checked = _checked_as(kind, given)
+    checked = _authority_type(kind, given)
     exists = replace and context.query(partial(_exists, checked, name))
     model = like or admin_objects.default_object(kind, subtype_of(kind, given))
     authorize_define(context, checked, name, exists, model)
     _change_objects(
-        about, context, partial(_made, kind=kind, name=name, given=given, like=like, replace=replace, force=force)
+        about,
+        context,
+        partial(_define_object, kind=kind, name=name, given=given, like=like, replace=replace, force=force),
     )
     _warn(context, kind, name, given)
     yield []
 
 
-def _made(
+def _define_object(
     engine: Engine, kind: ObjectType, name: str, given: dict[str, Value], like: str | None, replace: bool, force: bool
 ) -> int:
     return admin_objects.define_object(engine, kind, name, given, like, replace, force)
@@ -143,26 +145,28 @@ def _change(about: PcfKind, context: CommandContext, request: PcfRequest) -> Ite
     name = request.text(about.name_parameter)
     given = {**request.given(kind, word, is_new=False), **subtype}
     force = kind not in _FORCED or request.number(MQIACF_FORCE) == MQFC_YES
-    authorize(context, "ALTER", _checked_as(kind, subtype), name)
-    _change_objects(about, context, partial(_altered, about=about, kind=kind, name=name, given=given, force=force))
+    authorize(context, "ALTER", _authority_type(kind, subtype), name)
+    _change_objects(about, context, partial(_alter_object, about=about, kind=kind, name=name, given=given, force=force))
     _warn(context, kind, name, given)
     yield []
 
 
 def _warn(context: CommandContext, kind: ObjectType, name: str, given: dict[str, Value]) -> None:
-    """Say in the error log what of a change has no effect: programs take a warning for a failure."""
+    """Writes ignored values to the error log: programs take a warning in a reply for a failure."""
     text = admin_objects.ignored_values_text(kind, given)
     if text:
         context.note(f"{admin_objects.IGNORED}: {kind.value} {name}: {text}".replace(" : ", ": "))
 
 
-def _altered(engine: Engine, about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], force: bool) -> int:
+def _alter_object(
+    engine: Engine, about: PcfKind, kind: ObjectType, name: str, given: dict[str, Value], force: bool
+) -> int:
     if about is QUEUES:
         found = objects.queue_definition(engine, name)
         if found is not None and found.object_type != kind:
             raise MQError(MQRCCF_Q_WRONG_TYPE, f"{name} is a {found.object_type.value}.")
     elif about is CHANNELS:
-        channel = engine.of_type(_checked_as(kind, given)).get(name)
+        channel = engine.of_type(_authority_type(kind, given)).get(name)
         if channel is not None and channel.attributes.get("CHLTYPE") != given.get("CHLTYPE"):
             raise MQError(MQRCCF_WRONG_CHANNEL_TYPE, f"{name} is of another type.")
     return admin_objects.alter(engine, kind, name, given, force)
@@ -171,12 +175,12 @@ def _altered(engine: Engine, about: PcfKind, kind: ObjectType, name: str, given:
 def _change_manager(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     given = request.given(ObjectType.QMGR, "", is_new=False)
     authorize(context, "ALTER", ObjectType.QMGR, "")
-    context.change(partial(_altered_manager, given))
+    context.change(partial(_alter_manager, given))
     _warn(context, ObjectType.QMGR, "", given)
     yield []
 
 
-def _altered_manager(given: dict[str, Value], engine: Engine) -> int:
+def _alter_manager(given: dict[str, Value], engine: Engine) -> int:
     return admin_objects.alter(engine, ObjectType.QMGR, engine.name, given)
 
 
@@ -197,19 +201,19 @@ def _delete(about: PcfKind, context: CommandContext, request: PcfRequest) -> Ite
         raise PcfRefused(_RUNNING.get(kind, MQRCCF_OBJECT_OPEN))
     check_not_in_doubt(kind, name, context)
     purge = request.number(MQIACF_PURGE) == MQPO_YES
-    # Only objects that authorities can be given on have records.
-    takes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES
-    _change_objects(about, context, partial(remove, kind, name, purge, takes_records))
+    # Only types with authorities of their own have records.
+    deletes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES
+    _change_objects(about, context, partial(remove, kind, name, purge, deletes_records))
     yield []
 
 
 def _queue_to_delete(context: CommandContext, request: PcfRequest, name: str) -> ObjectType:
-    """The type of the queue, which the command need not say."""
+    """Returns the type of the queue, which the command may omit."""
     found = context.query(partial(_queue_type, name))
     if found is None:
         raise bad_parameter(MQRC_UNKNOWN_OBJECT_NAME, MQCA_Q_NAME)
-    said = request.number(MQIA_Q_TYPE, -1)
-    if said != -1 and said not in (constant(word) for word, kind in QUEUE_TYPES.items() if kind == found):
+    given = request.number(MQIA_Q_TYPE, -1)
+    if given != -1 and given not in (constant(word) for word, kind in QUEUE_TYPES.items() if kind == found):
         raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
     return found
 
@@ -227,11 +231,11 @@ def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
         raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
     if kind != ObjectType.QLOCAL:
         raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
-    _change_objects(QUEUES, context, partial(_cleared, name))
+    _change_objects(QUEUES, context, partial(_clear_queue, name))
     yield []
 
 
-def _cleared(name: str, engine: Engine) -> int:
+def _clear_queue(name: str, engine: Engine) -> int:
     return objects.clear(engine, name)
 
 
@@ -263,12 +267,12 @@ def _commands() -> Iterator[PcfCommand]:
         yield PcfCommand(
             f"MQCMD_COPY_{word}", partial(_copy, about), (*copying, *subtype, _REPLACE, *forced), about.types
         )
-        yield PcfCommand(f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_deleting(about)))
+        yield PcfCommand(f"MQCMD_DELETE_{word}", partial(_delete, about), (about.name_field, *_delete_fields(about)))
     yield PcfCommand("MQCMD_CHANGE_Q_MGR", _change_manager, (_FORCE,), (ObjectType.QMGR,))
     yield PcfCommand("MQCMD_CLEAR_Q", _clear, (text("MQCA_Q_NAME", NAME_LENGTH, required=True),))
 
 
-def _deleting(about: PcfKind) -> tuple[PcfField, ...]:
+def _delete_fields(about: PcfKind) -> tuple[PcfField, ...]:
     records = number("MQIACF_REMOVE_AUTHREC", "MQRAR_NO", "MQRAR_YES")
     if about is QUEUES:
         return (

@@ -1,4 +1,4 @@
-"""The tables of docs/reference/pcf.md, written from the descriptions of the commands."""
+"""Generates the tables of docs/reference/pcf.md from the descriptions of the commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ END: Final = "<!-- end of commands -->"
 
 
 def reference() -> str:
-    """A table row for each command, by name."""
+    """Returns a table with a row for each command, sorted by name."""
     lines = ["| command | parameters | beside those |", "|---|---|---|"]
     lines += [_row(command) for command in sorted(COMMANDS.values(), key=_name)]
     return "\n".join(lines)
@@ -45,7 +45,7 @@ def _field(field: PcfField) -> str:
 
 
 def page_with_tables(page: str) -> str:
-    """The page, with its tables as they should be now."""
+    """Returns the page with current tables."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{reference()}\n{END}{tail}"

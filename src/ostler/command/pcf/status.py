@@ -1,4 +1,4 @@
-"""Inquire commands about what goes on: queues, channels, listeners, services, connections, the queue manager."""
+"""Inquire Status of queues, channels, listeners, services, connections and queue manager; Reset Queue Statistics."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _CHANNEL_HEADS: Final = (
 )
 
 
-def _is_wanted(request: PcfRequest, kind: ObjectType, row: Row) -> bool:
+def _passes_filter(request: PcfRequest, kind: ObjectType, row: Row) -> bool:
     return request.condition is None or request.condition.accepts(kind, row)
 
 
@@ -124,7 +124,7 @@ def _is_other_queue(name: str, engine: Engine) -> bool:
 
 
 def _named_queues(context: CommandContext, pattern: str, verb: str) -> list[str]:
-    """The local queues that a command is about; refused when there are none."""
+    """Returns the local queues of a command; refused without any."""
     if "*" not in pattern:
         authorize(context, verb, ObjectType.QLOCAL, pattern)
     names = context.query(partial(_queue_names, pattern))
@@ -146,7 +146,7 @@ def _queue_status(context: CommandContext, request: PcfRequest) -> Iterator[Repl
     rows = _handles(context, set(names), use) if is_handle else _queues(context, names, use)
     found = False
     for row in rows:
-        if _is_wanted(request, ObjectType.QSTATUS, row):
+        if _passes_filter(request, ObjectType.QSTATUS, row):
             found = True
             yield reply_row(ObjectType.QSTATUS, row, selection, ("QUEUE", "TYPE"))
     if not found:
@@ -217,8 +217,8 @@ def _channel_status(context: CommandContext, request: PcfRequest) -> Iterator[Re
         if not is_selected_instance(status, instance, pattern, address):
             continue
         row = channel_row(status, instance, manager)
-        is_asked = matches(str(row.get("XMITQ", "")), transmission)
-        if not is_asked or not _is_wanted(request, ObjectType.CHSTATUS, row):
+        is_named = matches(str(row.get("XMITQ", "")), transmission)
+        if not is_named or not _passes_filter(request, ObjectType.CHSTATUS, row):
             continue
         if "*" in pattern and not may_see(context, ObjectType.CHANNEL, status.name):
             continue
@@ -261,7 +261,7 @@ def _running(
     name: str,
     rows: Iterable[Row],
 ) -> Iterator[Reply]:
-    """What runs, of those that the command names. What does not run has no status."""
+    """Yields replies for the running ones of the named objects. Only these have a status."""
     pattern = request.text(parameter)
     if "*" not in pattern:
         authorize(context, "DISPLAY", defined, pattern)
@@ -269,8 +269,8 @@ def _running(
     selection = request.selected(attributes, (kind,))
     found = False
     for row in sorted(rows, key=lambda each: str(each[name])):
-        is_asked = matches(str(row[name]), pattern) and may_see(context, defined, str(row[name]))
-        if is_asked and _is_wanted(request, kind, row):
+        is_named = matches(str(row[name]), pattern) and may_see(context, defined, str(row[name]))
+        if is_named and _passes_filter(request, kind, row):
             found = True
             yield reply_row(kind, row, selection, (name, "STATUS", "PID"))
     if not found:
@@ -281,7 +281,7 @@ def _running(
 
 
 def connection_pattern(request: PcfRequest) -> str:
-    """Which connections are asked for, as hexadecimal digits that may end with an asterisk."""
+    """Returns the connections of a request, as hexadecimal digits that may end with an asterisk."""
     exact = request.octets(MQBACF_CONNECTION_ID)
     generic = request.octets(MQBACF_GENERIC_CONNECTION_ID)
     if exact is None and generic is None:
@@ -302,7 +302,7 @@ def _connections(context: CommandContext, request: PcfRequest) -> Iterator[Reply
     programs = context.application_status()
     found = False
     for row in context.query(partial(_connection_rows, pattern, about, programs)):
-        if _is_wanted(request, ObjectType.CONN, row):
+        if _passes_filter(request, ObjectType.CONN, row):
             found = True
             yield reply_row(ObjectType.CONN, row, selection, ("CONN", "TYPE"))
     if not found:
@@ -351,7 +351,7 @@ COMMANDS: Final = (
         _queue_status,
         (
             text("MQCA_Q_NAME", NAME_LENGTH, required=True),
-            number("MQIA_Q_TYPE"),  # monitoring programs send it; it says nothing, as only local queues have a status
+            number("MQIA_Q_TYPE"),  # ignored, as only local queues have a status; monitoring programs send it
             number("MQIACF_OPEN_TYPE", "MQQSOT_ALL", "MQQSOT_INPUT", "MQQSOT_OUTPUT"),
             numbers("MQIACF_Q_STATUS_ATTRS"),
             number("MQIACF_Q_STATUS_TYPE", "MQIACF_Q_STATUS", "MQIACF_Q_HANDLE"),

@@ -59,8 +59,8 @@ _TYPES: Final = {
 _DURABLE: Final = {MQSUB_DURABLE_ALL: "ALL", MQSUB_DURABLE_YES: "YES", MQSUB_DURABLE_NO: "NO"}
 
 
-def which(request: PcfRequest) -> tuple[str, str]:
-    """The name and the identifier that a command gives: one of them, or both."""
+def name_and_identifier(request: PcfRequest) -> tuple[str, str]:
+    """Returns the name and the identifier of a command: one of them, or both."""
     name = request.text(MQCACF_SUB_NAME)
     identifier = request.octets(MQBACF_SUB_ID)
     if not name and not identifier:
@@ -68,7 +68,7 @@ def which(request: PcfRequest) -> tuple[str, str]:
     return name, identifier.hex().upper() if identifier else ""
 
 
-def _do(change: Callable[[], None]) -> None:
+def _apply_change(change: Callable[[], None]) -> None:
     try:
         change()
     except (MQError, CommandRefused) as error:
@@ -80,7 +80,7 @@ def _do(change: Callable[[], None]) -> None:
 
 def _given(request: PcfRequest, is_new: bool) -> dict[str, Value]:
     given = request.given(_KIND, "", is_new)
-    # The queue manager gives the identifier; in a command it only says which subscription is meant.
+    # The queue manager assigns the identifier; in a command it only identifies the subscription.
     given.pop("SUBID", None)
     return given
 
@@ -98,26 +98,26 @@ def _define(context: CommandContext, request: PcfRequest, name: str, like: str |
         raise PcfRefused(MQRCCF_SUB_NAME_ERROR)
     replace = request.number(MQIACF_REPLACE) == MQRP_YES
     given = _given(request, is_new=True)
-    _do(partial(define_subscription, context, name, given, like, replace))
+    _apply_change(partial(define_subscription, context, name, given, like, replace))
     yield []
 
 
 def _change(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name, identifier = which(request)
+    name, identifier = name_and_identifier(request)
     given = _given(request, is_new=False)
-    _do(partial(alter_subscription, context, name, identifier, given))
+    _apply_change(partial(alter_subscription, context, name, identifier, given))
     yield []
 
 
 def _delete(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name, identifier = which(request)
-    _do(partial(delete_subscription, context, name, identifier))
+    name, identifier = name_and_identifier(request)
+    _apply_change(partial(delete_subscription, context, name, identifier))
     yield []
 
 
-def choice_of(request: PcfRequest) -> SubscriptionFilter:
-    """Which subscriptions an inquiry is about."""
-    name, identifier = which(request)
+def subscription_filter(request: PcfRequest) -> SubscriptionFilter:
+    """Returns the filter of an inquiry about subscriptions."""
+    name, identifier = name_and_identifier(request)
     types = _TYPES[request.number(MQIACF_SUB_TYPE, MQSUBTYPE_USER)]
     durable = _DURABLE[request.number(MQIACF_DURABLE_SUBSCRIPTION, MQSUB_DURABLE_ALL)]
     return SubscriptionFilter(name or "*", identifier, types, durable)
@@ -127,8 +127,8 @@ def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", _KIND, "")
     selection = request.selected(MQIACF_SUB_ATTRS, (_KIND,))
     found = False
-    for some in select_subscriptions(context, choice_of(request)):
-        for row in context.query(partial(subscription_rows, some)) if some else ():
+    for batch in select_subscriptions(context, subscription_filter(request)):
+        for row in context.query(partial(subscription_rows, batch)) if batch else ():
             if request.condition is None or request.condition.accepts(_KIND, row):
                 found = True
                 yield reply_row(_KIND, row, selection, ("SUB", "SUBID"))

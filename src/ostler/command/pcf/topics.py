@@ -14,7 +14,7 @@ from ostler.command.mqsc.display.display import Row
 from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply, number, numbers, octets, text
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal
 from ostler.command.pcf.inquire import reply_row
-from ostler.command.pcf.subscriptions import choice_of
+from ostler.command.pcf.subscriptions import subscription_filter
 from ostler.command.status.topic_rows import TopicRows, pubsub_row, status_rows
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
@@ -39,7 +39,7 @@ _TOPIC_LENGTH: Final = 10240
 _ABOUT: Final = {MQIACF_TOPIC_STATUS: "TOPIC", MQIACF_TOPIC_SUB: "SUB", MQIACF_TOPIC_PUB: "PUB"}
 
 
-def _shown(
+def _replies(
     request: PcfRequest, kind: ObjectType, attributes: int, rows: Iterable[Row], heads: tuple[str, ...], none: int
 ) -> Iterator[Reply]:
     """Yields a reply for each row that passes the filter; refused with `none` without any."""
@@ -57,7 +57,7 @@ def _topic_status(context: CommandContext, request: PcfRequest) -> Iterator[Repl
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
     about = _ABOUT[request.number(MQIACF_TOPIC_STATUS_TYPE, MQIACF_TOPIC_STATUS)]
     rows = TopicRows(request.text(MQCA_TOPIC_STRING), about).rows(context)
-    yield from _shown(
+    yield from _replies(
         request,
         ObjectType.TPSTATUS,
         MQIACF_TOPIC_STATUS_ATTRS,
@@ -69,15 +69,15 @@ def _topic_status(context: CommandContext, request: PcfRequest) -> Iterator[Repl
 
 def _subscription_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", ObjectType.SUB, "")
-    rows = _status_rows(context, choice_of(request))
-    yield from _shown(
+    rows = _status_rows(context, subscription_filter(request))
+    yield from _replies(
         request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_NO_SUBSCRIPTION
     )
 
 
-def _status_rows(context: CommandContext, choice: SubscriptionFilter) -> Iterator[Row]:
-    for some in select_subscriptions(context, choice):
-        yield from context.query(partial(status_rows, some))
+def _status_rows(context: CommandContext, selection: SubscriptionFilter) -> Iterator[Row]:
+    for batch in select_subscriptions(context, selection):
+        yield from context.query(partial(status_rows, batch))
 
 
 def _pubsub_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
@@ -85,7 +85,7 @@ def _pubsub_status(context: CommandContext, request: PcfRequest) -> Iterator[Rep
     is_here = request.number(MQIACF_PS_STATUS_TYPE, MQPSST_ALL) in (MQPSST_ALL, MQPSST_LOCAL)
     rows = [context.query(pubsub_row)] if is_here else []
     heads = ("QMNAME", "TYPE", "STATUS")
-    yield from _shown(request, ObjectType.PUBSUB, MQIACF_PUBSUB_STATUS_ATTRS, rows, heads, MQRCCF_NONE_FOUND)
+    yield from _replies(request, ObjectType.PUBSUB, MQIACF_PUBSUB_STATUS_ATTRS, rows, heads, MQRCCF_NONE_FOUND)
 
 
 def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:

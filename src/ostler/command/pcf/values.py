@@ -1,4 +1,4 @@
-"""Attributes as PCF parameters, and back. Which structure a parameter comes in follows from its number and kind."""
+"""Converts attributes to PCF parameters and back. The structure follows from parameter number and kind."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from ostler.model.pcf import (
     StringList,
 )
 
-# Longer texts, such as topic strings, come as long as they are; all others are filled up with blanks.
+# Texts up to this length are padded with blanks; longer ones, such as topic strings, are not.
 _PADDED_MAX: Final = 264
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _INTEGER_MAX: Final = 2**31 - 1
-# Counts of bytes begin anew at zero behind 999999999, as MQ's do.
+# Byte counts wrap at 999999999, as in MQ.
 _COUNTS: Final = 1_000_000_000
-# Numbers that MQSC shows as words without being words of the attribute.
+# Numbers that MQSC shows as words that are not in the attribute table.
 _SWITCHES: Final = {"NO": "0", "YES": "1"}
-# What a parameter of the wrong kind is refused with.
+# The reason for a parameter in the wrong structure.
 PARAMETER_REASONS: Final[dict[type[object], int]] = {
     Integer: MQRCCF_CFIN_PARM_ID_ERROR,
     Integer64: MQRCCF_CFIN_PARM_ID_ERROR,
@@ -53,12 +53,12 @@ PARAMETER_REASONS: Final[dict[type[object], int]] = {
 
 
 def padded(text: str, length: int) -> str:
-    """A text with blanks up to a number of bytes."""
+    """Returns a text padded with blanks to a number of bytes."""
     return text + " " * (length - len(text.encode("utf-8", "replace")))
 
 
 def text_parameter(parameter: int, text: str, length: int) -> String:
-    """A text, filled up as far as MQ does."""
+    """Returns a text parameter, padded as MQ does."""
     return String(parameter, padded(text, length) if length <= _PADDED_MAX else text)
 
 
@@ -67,7 +67,7 @@ def names_parameter(parameter: int, names: list[str], length: int) -> StringList
 
 
 def parameter_of(attribute: Attribute, value: Value) -> Parameter | None:
-    """An attribute of an object as a parameter; None when PCF has none for it."""
+    """Returns an attribute as a parameter; None if PCF has none for it."""
     number = attribute.pcf
     if MQIA_FIRST <= number <= MQIA_LAST:
         if attribute.kind in (ValueKind.WORDS, ValueKind.INTEGERS):
@@ -100,7 +100,7 @@ def _integer(attribute: Attribute, value: Value) -> int:
 
 
 def _bytes(text: str) -> bytes:
-    """What MQSC shows in hexadecimal, or as the two halves of a number with a point between."""
+    """Parses bytes that MQSC shows in hexadecimal, or as two numbers with a point between."""
     high, point, low = text.partition(".")
     try:
         if point:
@@ -111,7 +111,7 @@ def _bytes(text: str) -> bytes:
 
 
 def value_of(attribute: Attribute, item: Parameter) -> Value:
-    """The checked value that a parameter gives to an attribute."""
+    """Returns the checked value of a parameter for an attribute."""
     raw = _raw(attribute, item)
     if attribute.shown == Shown.NEVER:
         raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
@@ -143,7 +143,7 @@ def _raw(attribute: Attribute, item: Parameter) -> Value:
 
 
 def _word(attribute: Attribute, number: int) -> str:
-    """The word behind a number, where a list is kept as words; the number as text where it has none."""
+    """Returns the word of a number in a list of words; the number as text if it has none."""
     for word, meaning in attribute.words:
         if meaning == number:
             return word

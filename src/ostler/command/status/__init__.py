@@ -1,1 +1,1 @@
-"""Rows of DISPLAY ... STATUS for MQSC and PCF."""
+"""Status rows for MQSC and PCF, by the names of their attributes."""

@@ -14,10 +14,10 @@ SAVED: Final = "SAVED"
 
 @dataclass(frozen=True)
 class ChannelStatus:
-    """One instance of a channel, a channel that was stopped, or what was saved of one.
+    """A channel instance, a stopped channel, or the saved status of a channel.
 
-    Words are those that CHSTATUS shows. Times of day are milliseconds since 1970, 0 for never; pairs of figures are
-    lately and over a longer time.
+    Words are those of CHSTATUS. Times of day are milliseconds since 1970, 0 for never; pairs of numbers are short
+    and long term values.
     """
 
     name: str
@@ -51,28 +51,28 @@ class ChannelStatus:
     key_resets: int = 0
     key_reset_ms: int = 0
 
-    # Whether this is what goes on, or what was saved when a batch was last agreed on. SAVED needs only the names, the
-    # transmission queue, and the units of work and numbers of messages.
+    # CURRENT, or SAVED: the status at the last committed batch. SAVED needs only the names, the transmission queue,
+    # LUWIDs and sequence numbers.
     instance: str = CURRENT
 
-    # What message channels have beside.
+    # Of message channels only.
     transmission_queue: str = ""
     last_message_ms: int = 0
     messages: int = 0  # since it started
     batches: int = 0  # completed since it started
-    batch_size: int = 0  # as agreed
+    batch_size: int = 0  # as negotiated
     current_messages: int = 0  # of the batch under way
     current_luwid: bytes = b""  # 8 bytes, as last_luwid
     current_sequence: int = 0
-    last_luwid: bytes = b""  # of the last batch that both have committed
+    last_luwid: bytes = b""  # of the last batch committed at both ends
     last_sequence: int = 0
     in_doubt: bool = False
-    nonpersistent_speed: str = "FAST"  # a word of NPMSPEED, as agreed
+    nonpersistent_speed: str = "FAST"  # a value of NPMSPEED, as negotiated
     short_retries_left: int = 0
     long_retries_left: int = 0
-    message_bytes_max: int = 0  # as agreed
+    message_bytes_max: int = 0  # as negotiated
     keep_alive_seconds: int = -1  # -1: AUTO
-    header_compression: tuple[str, str] = ("NONE", "NONE")  # as agreed, and of the last message
+    header_compression: tuple[str, str] = ("NONE", "NONE")  # as negotiated, and of the last message
     message_compression: tuple[str, str] = ("NONE", "NONE")
     compression_rate: tuple[int, int] = (0, 0)  # percent
     compression_time: tuple[int, int] = (0, 0)  # microseconds a message
@@ -81,7 +81,7 @@ class ChannelStatus:
     batch_fill: tuple[int, int] = (0, 0)  # messages a batch
     transmission_time: tuple[int, int] = (0, 0)  # microseconds that messages waited on the transmission queue
     transmission_messages: int = 0  # that wait there
-    monitoring: str = "OFF"  # a word of MONCHL, with the queue manager's when the channel leaves it to that
+    monitoring: str = "OFF"  # a value of MONCHL; the queue manager's if the channel has QMGR
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
@@ -93,17 +93,17 @@ _SENDING: Final = ("SDR", "SVR", "CLUSSDR")
 _NOT_RUNNING: Final = ("INACTIVE", "STARTING", "STOPPED", "RETRYING", "DISCONNECTED")
 _LUWID_DIGITS: Final = 16
 _COUNT_MAX: Final = 999_999_999
-# What DISPLAY shows in any case, where the channel has it.
+# Attributes that DISPLAY always shows, if the channel has them.
 _ALWAYS: Final = ("CONNAME", "INSTTYPE", "RQMNAME", "STATUS", "SUBSTATE", "XMITQ")
 
 
 def always_shown(row: dict[str, Value]) -> list[str]:
-    """What DISPLAY CHSTATUS shows without being asked. A client's channel has no partner queue manager to name."""
+    """Returns the attributes that DISPLAY CHSTATUS always shows. A SVRCONN channel has no partner queue manager."""
     return [name for name in _ALWAYS if name != "RQMNAME" or row["CHLTYPE"] != "SVRCONN" or row.get(name)]
 
 
 def is_selected_instance(status: ChannelStatus, instance: str, pattern: str, address: str) -> bool:
-    """Whether a display of instances of one sort asks for this one. Names may end with an asterisk.
+    """Returns whether a display of CURRENT, SAVED or SHORT instances selects this one. Names may be generic.
 
     The address of a partner may be given without its port.
     """
@@ -121,7 +121,7 @@ def _name_and_start(status: ChannelStatus) -> tuple[str, int, str]:
 
 
 def channel_row(status: ChannelStatus, instance: str = CURRENT, manager: str = "") -> dict[str, Value]:
-    """CHSTATUS of one instance. `instance` is what was asked for; `manager` is this queue manager's name."""
+    """Returns CHSTATUS of one instance. `instance` is CURRENT, SAVED or SHORT; `manager` is this queue manager."""
     row = _names(status, instance)
     if instance == SHORT:
         row["QMNAME"] = manager
@@ -144,8 +144,8 @@ def _yes(truth: bool) -> str:
     return "YES" if truth else "NO"
 
 
-def _pair(figures: tuple[int, int]) -> tuple[str, str]:
-    return str(min(figures[0], _COUNT_MAX)), str(min(figures[1], _COUNT_MAX))
+def _pair(numbers: tuple[int, int]) -> tuple[str, str]:
+    return str(min(numbers[0], _COUNT_MAX)), str(min(numbers[1], _COUNT_MAX))
 
 
 def _names(status: ChannelStatus, instance: str) -> dict[str, Value]:
@@ -167,7 +167,7 @@ def _luwid(identifier: bytes) -> str:
 
 
 def _common(status: ChannelStatus) -> dict[str, Value]:
-    """What is kept of a message channel, also while it does not run."""
+    """Returns the attributes that a message channel keeps while it is stopped."""
     return {
         "CURLUWID": _luwid(status.current_luwid),
         "CURMSGS": status.current_messages,
@@ -179,7 +179,7 @@ def _common(status: ChannelStatus) -> dict[str, Value]:
 
 
 def _current(status: ChannelStatus) -> dict[str, Value]:
-    """What every channel has that does something."""
+    """Returns the attributes of every active channel."""
     started_date, started_time = date_and_time(status.started_ms)
     key_date, key_time = date_and_time(status.key_reset_ms)
     runs = status.status not in _NOT_RUNNING

@@ -1,4 +1,4 @@
-"""What is known of running things, by the names of the attributes that MQSC and PCF show it under."""
+"""Status rows of queues, handles, connections, listeners, services and the queue manager."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ostler.model.definitions import Definition
 
 _MEGABYTE: Final = 1024 * 1024
 _FILE_MEGABYTES_DEFAULT: Final = 2_088_960
-# What SVSTATUS shows of the definition.
+# The attributes of the definition that SVSTATUS shows.
 _OF_SERVICES: Final = ("DESCR", "SERVTYPE", "CONTROL", "STARTCMD", "STARTARG", "STOPCMD", "STOPARG", "STDOUT", "STDERR")
 _LOCAL_APPLICATION: Final = "Local application"
 _CHANNEL_APPLICATION: Final = "Ostler channel"
-# The queue manager's own: the command server, the channel initiator and message channels. MQ shows CHINIT on z/OS only.
+# Internal applications: command server, channel initiator and message channels. MQ shows CHINIT on z/OS only.
 _OWN_TYPES: Final = (MQAT_QMGR, MQAT_CHANNEL_INITIATOR)
 
 
@@ -32,7 +32,7 @@ def _yes(truth: bool) -> str:
 
 
 def queue_row(engine: Engine, queue: Queue, extent_of: Callable[[int], str] | None = None) -> dict[str, Value]:
-    """QSTATUS TYPE(QUEUE). `extent_of` names the extent of the log that holds an LSN."""
+    """Returns QSTATUS TYPE(QUEUE). `extent_of` returns the log extent that holds an LSN."""
     attributes = queue.definition.attributes
     counters = queue.counters
     monitoring = queue_monitoring(engine, queue)
@@ -65,14 +65,14 @@ def _or_blank(number: int | None) -> Value:
 
 
 def _times(monitoring: QueueMonitoring | None) -> tuple[str, str]:
-    """QTIME: microseconds lately and over a longer time; blanks while nothing is known."""
+    """Returns QTIME: short and long term microseconds; blanks without monitoring data."""
     if monitoring is None or monitoring.queue_time_short_us is None or monitoring.queue_time_long_us is None:
         return " ", " "
     return str(monitoring.queue_time_short_us), str(monitoring.queue_time_long_us)
 
 
 def _monitoring(engine: Engine, attributes: dict[str, Value]) -> str:
-    """How closely a queue is watched, when it leaves that to the queue manager too."""
+    """Returns MONQ of a queue, or the queue manager's if the queue has QMGR."""
     definition = engine.manager
     value = attributes.get("MONQ", MQMON_Q_MGR)
     if value == MQMON_Q_MGR:
@@ -105,7 +105,7 @@ def _unit(connection: Connection) -> str:
 
 
 def handle_row(connection: Connection, handle: Handle, queue: str, program: ApplicationStatus) -> dict[str, Value]:
-    """QSTATUS TYPE(HANDLE)."""
+    """Returns QSTATUS TYPE(HANDLE)."""
     row = _program(connection, program)
     shared = "EXCL" if handle.is_exclusive else "SHARED"
     row.update(
@@ -130,7 +130,7 @@ def _identity(connection: Connection) -> dict[str, Value]:
 
 
 def connection_row(connection: Connection, program: ApplicationStatus) -> dict[str, Value]:
-    """CONN TYPE(CONN)."""
+    """Returns CONN TYPE(CONN)."""
     unit = connection.unit_of_work
     started_date, started_time = date_and_time(unit.started_ms if unit is not None else 0)
     state = "NONE"
@@ -152,7 +152,7 @@ def connection_row(connection: Connection, program: ApplicationStatus) -> dict[s
 
 
 def open_object_row(connection: Connection, handle: Handle) -> dict[str, Value]:
-    """CONN TYPE(HANDLE)."""
+    """Returns CONN TYPE(HANDLE)."""
     definition = handle.definition
     other = definition.object_type.value if definition is not None else "QMGR"
     return {
@@ -169,7 +169,7 @@ def open_object_row(connection: Connection, handle: Handle) -> dict[str, Value]:
 
 
 def _open_topic(handle: Handle) -> dict[str, Value]:
-    """What the handle of a publisher or of a subscription shows beside."""
+    """Returns additional attributes of the handle of a publisher or of a subscription."""
     if handle.topic is not None:
         return {"OBJTYPE": "TOPIC", "TOPICSTR": handle.topic.topic}
     subscription = handle.subscription
@@ -187,7 +187,7 @@ def _open_topic(handle: Handle) -> dict[str, Value]:
 
 
 def listener_row(status: ListenerStatus, definition: Definition | None) -> dict[str, Value]:
-    """LSSTATUS: where the listener listens, and what its definition says now."""
+    """Returns LSSTATUS: the actual address, and the current definition."""
     started_date, started_time = date_and_time(status.started_ms)
     attributes = definition.attributes if definition is not None else {}
     return {
@@ -206,7 +206,7 @@ def listener_row(status: ListenerStatus, definition: Definition | None) -> dict[
 
 
 def service_row(status: ServiceStatus, definition: Definition | None) -> dict[str, Value]:
-    """SVSTATUS: what runs, and what the definition says now."""
+    """Returns SVSTATUS: the process, and the current definition."""
     date, time = date_and_time(status.started_ms)
     row: dict[str, Value] = {
         "SERVICE": status.name,
@@ -222,7 +222,7 @@ def service_row(status: ServiceStatus, definition: Definition | None) -> dict[st
 
 
 def manager_row(status: ManagerStatus, name: str, connections: int, about: str) -> dict[str, Value]:
-    """QMSTATUS TYPE(QMGR), or only what concerns the log with TYPE(LOG)."""
+    """Returns QMSTATUS TYPE(QMGR), or only the attributes of the log with TYPE(LOG)."""
     row: dict[str, Value] = {"QMNAME": name, "TYPE": about, "STATUS": status.status}
     if about == "QMGR":
         row.update(_known(_process(status, connections)))

@@ -1,6 +1,6 @@
-"""What is known of the topic tree, as rows for DISPLAY and for PCF: topics, their subscribers and their publishers.
+"""Status rows of the topic tree: topics, their subscribers and their publishers.
 
-Rows are made a slice at a time under the engine's lock; a million topics neither hold it up nor fill memory.
+Rows are built in slices under the engine's lock, so that a million topics neither block it nor fill memory.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ostler.engine.pubsub.topic_tree import TopicNode
 from ostler.model.attributes import ObjectType, Value, find, to_text
 from ostler.model.constants import MQCLROUTE_NONE, MQMC_DISABLED, MQPSM_COMPAT, MQPSM_DISABLED, MQSUB_DURABLE_YES
 
-# Places looked at, and rows made, while the engine is held.
+# Nodes visited, and rows built, under one hold of the lock.
 _SLICE: Final = 200
-# What objects say of a topic that nobody acts on here, and what counts when none of them says anything.
+# Attributes of topic objects that have no effect here, with the values if no object sets them.
 _UNUSED: Final[dict[str, Value]] = {"CLUSTER": "", "COMMINFO": "", "MCAST": MQMC_DISABLED}
 _NO_RELIABILITY: Final = ("", "")
 
 
 class TopicRows:
-    """The rows of TPSTATUS for a topic string with wildcards. `about` is TOPIC, SUB or PUB."""
+    """Builds the rows of TPSTATUS for a topic string with wildcards. `about` is TOPIC, SUB or PUB."""
 
     def __init__(self, pattern: str, about: str, types: str = "USER") -> None:
         self._pattern = TopicPattern(pattern)
@@ -49,7 +49,7 @@ class TopicRows:
                 if self._about == "TOPIC":
                     yield from context.query(partial(self._topic_slice, walk))
                     continue
-                for node, topic in context.query(partial(_places, walk)):
+                for node, topic in context.query(partial(_subscribed_nodes, walk)):
                     yield from self._subscribers(context, node, topic)
         finally:
             context.query(walk.end)
@@ -79,25 +79,25 @@ class TopicRows:
     # -- subscribers ---------------------------------------------------------------------------------------------------
 
     def _subscribers(self, context: CommandContext, node: TopicNode, topic: str) -> Iterator[Row]:
-        """There may be very many at one place, too."""
+        """Yields the subscribers of a node in slices, as there may be very many."""
         at = 0
-        while (some := context.query(partial(self._standing, node, topic, at))) is not None:
+        while (some := context.query(partial(self._subscriber_slice, node, topic, at))) is not None:
             yield from some
             at += _SLICE
 
-    def _standing(self, node: TopicNode, topic: str, at: int, engine: Engine) -> list[Row] | None:
-        """Some of those at a place; None behind the last."""
+    def _subscriber_slice(self, node: TopicNode, topic: str, at: int, engine: Engine) -> list[Row] | None:
+        """Returns a slice of the subscribers of a node; None after the last."""
         subscriptions = node.subscriptions
         if subscriptions is None or at >= len(subscriptions):
             return None
         return [
-            {"TOPICSTR": topic, "TYPE": "SUB", **subscriber(each)}
+            {"TOPICSTR": topic, "TYPE": "SUB", **subscriber_row(each)}
             for each in subscriptions[at : at + _SLICE]
             if each.type in self._types
         ]
 
     def _wild(self, context: CommandContext) -> Iterator[Row]:
-        """Subscriptions with wildcards stand at no place of the tree: each topic of theirs is one of its own."""
+        """Yields subscriptions with wildcards, which are at no node of the tree: each has a topic of its own."""
         at = context.query(_wild_end)
         while at > 0:
             yield from context.query(partial(self._wild_slice, at))
@@ -111,7 +111,7 @@ class TopicRows:
                 continue
             if self._about == "SUB":
                 if each.type in self._types:
-                    rows.append({"TOPICSTR": each.topic, "TYPE": "SUB", **subscriber(each)})
+                    rows.append({"TOPICSTR": each.topic, "TYPE": "SUB", **subscriber_row(each)})
             else:
                 alike = engine.topics.with_same_topic(each)
                 if alike[0] is each:
@@ -124,9 +124,9 @@ class TopicRows:
 
     def _publishers(self, context: CommandContext) -> Iterator[Row]:
         for connection in context.query(_connections):
-            yield from context.query(partial(self._published, connection))
+            yield from context.query(partial(self._publisher_rows, connection))
 
-    def _published(self, connection: Connection, engine: Engine) -> list[Row]:
+    def _publisher_rows(self, connection: Connection, engine: Engine) -> list[Row]:
         return [
             _publisher_row(connection, opened.topic, opened.published, opened.published_ms)
             for handle in connection.handles.values()
@@ -134,7 +134,7 @@ class TopicRows:
         ]
 
 
-def _places(walk: TopicWalk, engine: Engine) -> list[NodeAndTopic]:
+def _subscribed_nodes(walk: TopicWalk, engine: Engine) -> list[NodeAndTopic]:
     return [(node, topic) for node, topic in walk.step(engine, _SLICE) if node.subscriptions is not None]
 
 
@@ -165,7 +165,7 @@ def _has_retained(engine: Engine, node: TopicNode) -> bool:
 
 
 def _inherited(settings: TopicSettings, node: TopicNode) -> dict[str, Value]:
-    """What counts at all places that follow one object."""
+    """Returns the attributes of all nodes that inherit from one topic object."""
     row: dict[str, Value] = {
         "TYPE": "TOPIC",
         "CAPEXPRY": settings.expiry_max,
@@ -183,14 +183,14 @@ def _inherited(settings: TopicSettings, node: TopicNode) -> dict[str, Value]:
         "SUBSCOPE": settings.subscribe_scope,
         "USEDLQ": settings.dead_letters,
     }
-    for name, otherwise in _UNUSED.items():
-        row[name] = _nearest(node, name, otherwise)
+    for name, default in _UNUSED.items():
+        row[name] = _nearest(node, name, default)
     row["CLROUTE"] = _nearest(node, "CLROUTE", MQCLROUTE_NONE) if row["CLUSTER"] else MQCLROUTE_NONE
     return row
 
 
-def _nearest(node: TopicNode | None, name: str, otherwise: Value) -> Value:
-    """What the nearest object says that does not leave it to its parent."""
+def _nearest(node: TopicNode | None, name: str, default: Value) -> Value:
+    """Returns the value of the nearest topic object at or above a node that is not ASPARENT."""
     attribute = find(ObjectType.TOPIC, name)
     assert attribute is not None
     while node is not None:
@@ -198,11 +198,11 @@ def _nearest(node: TopicNode | None, name: str, otherwise: Value) -> Value:
         if value != "" and to_text(attribute, value) != "ASPARENT":
             return value
         node = node.parent
-    return otherwise
+    return default
 
 
-def subscriber(subscription: Subscription) -> Mapping[str, Value]:
-    """What TPSTATUS TYPE(SUB) and SBSTATUS both show."""
+def subscriber_row(subscription: Subscription) -> Mapping[str, Value]:
+    """Returns the attributes that TPSTATUS TYPE(SUB) and SBSTATUS share."""
     attributes = subscription.definition.attributes
     resumed = date_and_time(subscription.resumed_ms or subscription.created_ms)
     delivered = date_and_time(subscription.delivered_ms)
@@ -222,11 +222,11 @@ def subscriber(subscription: Subscription) -> Mapping[str, Value]:
 
 
 def status_rows(found: list[SelectedSubscription], engine: Engine) -> list[Row]:
-    """SBSTATUS. The default subscription is nobody's, and has none."""
+    """Returns SBSTATUS of live subscriptions; the default subscription has none."""
     return [
-        {"SUB": living.name, "TOPICSTR": living.topic, **subscriber(living)}
-        for _, living in found
-        if living is not None and not living.is_removed
+        {"SUB": live.name, "TOPICSTR": live.topic, **subscriber_row(live)}
+        for _, live in found
+        if live is not None and not live.is_removed
     ]
 
 

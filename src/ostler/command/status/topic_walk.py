@@ -1,6 +1,6 @@
-"""Going through the topic tree a slice at a time: places that fit a topic string with wildcards, parents first.
+"""Walks the topic tree in slices: the nodes that match a topic string with wildcards, parents first.
 
-A walk costs memory by the levels it is deep, however many places there are, and goes only where the string leads.
+The memory of a walk depends on the depth of the tree, not on its size, and only matching branches are visited.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ostler.engine.core import Engine
 from ostler.engine.pubsub.topic_strings import MANY, ONE, levels_of, pattern_levels
 from ostler.engine.pubsub.topic_tree import TopicNode
 
-# A display that is read so slowly does not keep the tree from being tidied any longer.
+# A display that is read more slowly no longer prevents the removal of unused nodes.
 _HOLD_MS: Final = 60_000
 
 NodeAndTopic = tuple[TopicNode, str]
-"""A place and its topic."""
+"""A node and its topic string."""
 Positions = tuple[int, ...]
-"""Where in a pattern one can be behind some levels; behind its last level it has been fulfilled."""
+"""The possible positions in a pattern after some levels; the position after its last level is a match."""
 
 
 class TopicPattern:
-    """A topic string with wildcards of levels, followed level by level. The empty one is for the root."""
+    """A topic string with level wildcards, matched level by level (an NFA). The empty one matches the root."""
 
     def __init__(self, text: str) -> None:
         self.levels: Final = pattern_levels(text) if text else []
@@ -35,12 +35,12 @@ class TopicPattern:
     def is_wild(self) -> bool:
         return len(self._words) < len(set(self.levels))
 
-    def is_fulfilled(self, positions: Positions) -> bool:
+    def is_match(self, positions: Positions) -> bool:
         return bool(positions) and positions[-1] == len(self.levels)
 
     def after(self, positions: Positions, level: str) -> Positions:
-        """Where one can be one level further on; empty when that is nowhere."""
-        # All levels that the pattern does not name are the same to it.
+        """Returns the positions after one more level; empty if it does not match."""
+        # All levels that the pattern does not name share one cache entry.
         key = (positions, level if level in self._words else MANY)
         known = self._known.get(key)
         if known is None:
@@ -55,7 +55,7 @@ class TopicPattern:
         return known
 
     def _closure(self, positions: set[int]) -> Positions:
-        """Behind a `#`, what follows it is possible at once."""
+        """Adds the positions after each `#`, which may match no level."""
         found = set(positions)
         for at in positions:
             while at < len(self.levels) and self.levels[at] == MANY:
@@ -64,7 +64,7 @@ class TopicPattern:
         return tuple(sorted(found))
 
     def words_after(self, positions: Positions) -> list[str] | None:
-        """The only levels that can come next; None when others can, too."""
+        """Returns the only levels that can match next; None if a wildcard can."""
         words = [self.levels[at] for at in positions if at < len(self.levels)]
         return None if MANY in words or ONE in words else words
 
@@ -72,11 +72,11 @@ class TopicPattern:
         positions = self.start
         for level in levels_of(topic) if topic else []:
             positions = self.after(positions, level)
-        return self.is_fulfilled(positions)
+        return self.is_match(positions)
 
 
 class _Branch:
-    """The places below one, as far as they were looked at."""
+    """The children of a node, and the next one to visit."""
 
     def __init__(self, children: dict[str, TopicNode], prefix: str, positions: Positions, words: list[str] | None):
         self._children = children
@@ -86,8 +86,8 @@ class _Branch:
         self._seen = 0
         self._rest: Iterator[TopicNode] = iter(()) if words is not None else iter(children.values())
 
-    def following(self) -> TopicNode | None:
-        """The next one; None when there is no more."""
+    def next_child(self) -> TopicNode | None:
+        """Returns the next child; None after the last."""
         while self._words:
             child = self._children.get(self._words.pop())
             if child is not None:
@@ -95,7 +95,7 @@ class _Branch:
         try:
             child = next(self._rest, None)
         except RuntimeError:
-            # Others have come meanwhile, behind those that were there.
+            # Children were added meanwhile, after the existing ones.
             self._rest = islice(self._children.values(), self._seen, None)
             child = next(self._rest, None)
         self._seen += 1
@@ -103,7 +103,7 @@ class _Branch:
 
 
 class TopicWalk:
-    """A walk through the places that fit. All its methods are called with the engine's lock; `end` in any case."""
+    """A walk over matching nodes. All methods need the engine's lock; `end` must be called in any case."""
 
     def __init__(self, pattern: TopicPattern) -> None:
         self._pattern = pattern
@@ -117,7 +117,7 @@ class TopicWalk:
         return self._is_begun and not self._branches
 
     def step(self, engine: Engine, count: int) -> list[NodeAndTopic]:
-        """Look at so many places: those that fit."""
+        """Visits `count` nodes; returns those that match."""
         found: list[NodeAndTopic] = []
         if not self._is_begun:
             self._begin(engine, found)
@@ -128,14 +128,14 @@ class TopicWalk:
         while branches and count > 0:
             count -= 1
             branch = branches[-1]
-            node = branch.following()
+            node = branch.next_child()
             if node is None:
                 branches.pop()
                 continue
             positions = pattern.after(branch.positions, node.name)
             if positions:
                 topic = branch.prefix + node.name
-                if pattern.is_fulfilled(positions):
+                if pattern.is_match(positions):
                     found.append((node, topic))
                 if node.children:
                     self._descend(node.children, topic + "/", positions)
@@ -148,7 +148,7 @@ class TopicWalk:
         self._began_ms = engine.now_ms
         root = engine.topics.root
         positions = self._pattern.start
-        if self._pattern.is_fulfilled(positions):
+        if self._pattern.is_match(positions):
             found.append((root, ""))
         if root.children:
             self._descend(root.children, "", positions)
@@ -159,7 +159,7 @@ class TopicWalk:
             self._branches.append(_Branch(children, prefix, positions, words))
 
     def end(self, engine: Engine) -> None:
-        """Let the tree be tidied again."""
+        """Allows the removal of unused nodes again."""
         if self._holds:
             self._holds = False
             engine.topics.readers -= 1

@@ -75,10 +75,10 @@ class ManagerCommandContext(CommandContext):
         """The origin of commands: an MQEVO number."""
         return MQEVO_CONSOLE
 
-    def query(self, question: Callable[[Engine], Answer]) -> Answer:
+    def query(self, read: Callable[[Engine], Answer]) -> Answer:
         with self._manager.lock:
             self._manager.clock.update(self._manager.engine)
-            return question(self._manager.engine)
+            return read(self._manager.engine)
 
     def change(self, change: Callable[[Engine], int]) -> None:
         lsn = self._manager.change(change, self.user, self.origin)

@@ -1,1 +1,1 @@
-"""DISPLAY: which attributes, in which order, filtered and laid out."""
+"""DISPLAY of objects and of status: selection, order and layout of attributes."""

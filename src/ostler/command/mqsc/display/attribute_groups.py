@@ -1,4 +1,4 @@
-"""Words of DISPLAY that stand for several attributes, and words in brackets that choose objects."""
+"""Keywords of DISPLAY for groups of attributes, and attributes whose values select objects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from ostler.model.attributes import ObjectType
 
 _CLUSTER_VIEW: Final = "CLUSDATE CLUSQMGR CLUSQT CLUSTIME QMID"
-# Attributes of other platforms are in the groups, too: they are shown where an object has them.
+# The groups include attributes of other platforms, which are shown if an object has them.
 _GROUPS: Final[dict[ObjectType, dict[str, str]]] = {
     ObjectType.QMGR: {
         "SYSTEM": "ACCTCONO ACCTINT ACCTMQI ACCTQ ACTIVREC ACTVCONO ACTVTRC ADVCAP ALTDATE ALTTIME AMQPCAP CCSID "
@@ -30,8 +30,8 @@ _GROUPS: Final[dict[ObjectType, dict[str, str]]] = {
     ObjectType.QSTATUS: {"MONITOR": "LGETDATE LGETTIME LPUTDATE LPUTTIME MONQ MSGAGE QTIME"},
     ObjectType.CHSTATUS: {"MONITOR": "COMPRATE COMPTIME EXITTIME MONCHL NETTIME XBATCHSZ XQMSGSA XQTIME"},
 }
-# Attributes that may be given with a value, by type of object, to see only some objects.
-_CHOOSING: Final[dict[ObjectType, tuple[str, ...]]] = {
+# Attributes whose value in brackets selects objects, by type of object.
+_SELECTING: Final[dict[ObjectType, tuple[str, ...]]] = {
     ObjectType.QLOCAL: ("TYPE", "CLUSTER", "CLUSNL", "CFSTRUCT", "STGCLASS", "PSID", "TARGTYPE"),
     ObjectType.CHANNEL: ("CHLTYPE", "TYPE"),
     ObjectType.AUTHINFO: ("AUTHTYPE",),
@@ -46,9 +46,9 @@ _CHOOSING: Final[dict[ObjectType, tuple[str, ...]]] = {
 }
 _SAME: Final = {(ObjectType.CHANNEL, "TYPE"): "CHLTYPE", (ObjectType.QLOCAL, "QTYPE"): "TYPE"}
 _QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
-# These may end with an asterisk.
+# The attributes whose value may end with an asterisk.
 _GENERIC: Final = frozenset(("CLUSTER", "CLUSNL", "CFSTRUCT", "STGCLASS", "XMITQ"))
-# What WHERE cannot ask about, because it is a list of readings, or because a word of the command itself chooses it.
+# Attributes that WHERE does not take: lists of readings, and those with a keyword of their own.
 _NOT_FILTERED: Final[dict[ObjectType, str]] = {
     ObjectType.QSTATUS: "QTIME TYPE URID",
     ObjectType.CHSTATUS: "COMPRATE COMPTIME EXITTIME MCASTAT NETTIME XBATCHSZ XQTIME",
@@ -57,7 +57,7 @@ _NOT_FILTERED: Final[dict[ObjectType, str]] = {
 
 
 def group(kinds: tuple[ObjectType, ...], word: str) -> tuple[str, ...]:
-    """The attributes that a word of DISPLAY stands for; empty when it is no such word."""
+    """Returns the attributes of a group keyword; empty for other words."""
     return tuple(_groups_of(kinds).get(word, "").split())
 
 
@@ -70,15 +70,15 @@ def _groups_of(kinds: tuple[ObjectType, ...]) -> dict[str, str]:
 
 
 def _main(kinds: tuple[ObjectType, ...]) -> ObjectType:
-    """One type for all: what is said of local queues holds for other queues, too."""
+    """Returns the type that the tables use: QLOCAL for all queues."""
     return ObjectType.QLOCAL if kinds[0] in _QUEUES else kinds[0]
 
 
 def selecting_attribute(kinds: tuple[ObjectType, ...], word: str) -> str:
-    """The attribute whose value chooses objects when it is given in brackets; empty when it does not."""
+    """Returns the attribute whose value in brackets selects objects; empty for other words."""
     first = _main(kinds)
     name = _SAME.get((first, word), word)
-    return name if name in _CHOOSING.get(first, ()) else ""
+    return name if name in _SELECTING.get(first, ()) else ""
 
 
 def may_be_generic(name: str) -> bool:
@@ -86,5 +86,5 @@ def may_be_generic(name: str) -> bool:
 
 
 def is_filtered(kind: ObjectType, name: str) -> bool:
-    """Whether WHERE may ask about an attribute."""
+    """Returns whether WHERE takes an attribute."""
     return name not in _NOT_FILTERED.get(kind, "").split()

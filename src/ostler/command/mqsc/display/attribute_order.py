@@ -1,4 +1,4 @@
-"""In which order DISPLAY shows the attributes of an object."""
+"""The order in which DISPLAY shows the attributes of an object."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, find, has, to_text
 
-# Attributes come in the order of the alphabet, but for these: what each is sorted as.
+# Attributes are in alphabetical order, except for these, which have another sort key.
 _SORTED_AS: Final = {
     "CHLAUTH": "CHLEV~",
     "PSCLUS": "PSMODE~",
@@ -21,7 +21,7 @@ _SORTED_AS: Final = {
     "RVERSION": "~3",
     "RPRODUCT": "~4",
 }
-# Types of objects whose attributes come in an order of their own; what is not named comes behind.
+# Types of objects with an order of their own; other attributes follow.
 _OWN_ORDER: Final[dict[ObjectType, str]] = {
     ObjectType.LISTENER: "CONTROL TRPTYPE PORT IPADDR BACKLOG DESCR ALTDATE ALTTIME",
     ObjectType.SERVICE: "CONTROL SERVTYPE STARTCMD STARTARG STOPCMD STOPARG STDOUT STDERR DESCR ALTDATE ALTTIME",
@@ -38,38 +38,38 @@ _OWN_ORDER: Final[dict[ObjectType, str]] = {
     ObjectType.SVSTATUS: "PID SERVTYPE STARTDA STARTTI CONTROL STARTCMD STARTARG STOPCMD STOPARG DESCR STDOUT STDERR",
     ObjectType.CONN: "PID TID",
 }
-# Types of objects whose first attributes stand on lines of their own, and how many.
+# The number of first attributes that have lines of their own, by type.
 _LONE_HEADS: Final = {ObjectType.CONN: 3, ObjectType.SUB: 1}
 
 
 def lone_heads(kind: ObjectType, heads: int) -> int:
-    """How many of the first attributes get a line each."""
+    """Returns the number of first attributes that have lines of their own."""
     return min(heads, _LONE_HEADS.get(kind, 0))
 
 
 def in_order(
     kind: ObjectType, subtype: str, row: dict[str, Value], heads: tuple[str, ...], wanted: frozenset[str], is_all: bool
 ) -> tuple[Attribute, ...]:
-    """The attributes that a DISPLAY shows behind its heads, in order: those it wants, or all that are shown at all.
+    """Returns the attributes that a DISPLAY shows after its heads, in order: the wanted ones, or all.
 
-    An attribute that stands alone has its place by the word that is shown: NOTRIGGER comes long before TRIGGER.
+    A flag is sorted by the word that is shown: NOTRIGGER comes long before TRIGGER.
     """
-    alone = tuple([row.get(name) for name in _flags(kind)])
-    return _shown(kind, subtype, alone, heads, wanted, is_all)
+    flags = tuple([row.get(name) for name in _flags(kind)])
+    return _shown(kind, subtype, flags, heads, wanted, is_all)
 
 
 @lru_cache(maxsize=256)
 def _shown(
     kind: ObjectType,
     subtype: str,
-    alone: tuple[Value | None, ...],
+    flags: tuple[Value | None, ...],
     heads: tuple[str, ...],
     wanted: frozenset[str],
     is_all: bool,
 ) -> tuple[Attribute, ...]:
     return tuple(
         each
-        for each in _ordered(kind, subtype, alone)
+        for each in _ordered(kind, subtype, flags)
         if each.name not in heads and (each.name in wanted or (is_all and each.shown in (Shown.ALWAYS, Shown.MASKED)))
     )
 
@@ -81,18 +81,18 @@ def _flags(kind: ObjectType) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _ordered(kind: ObjectType, subtype: str, alone: tuple[Value | None, ...]) -> tuple[Attribute, ...]:
+def _ordered(kind: ObjectType, subtype: str, flags: tuple[Value | None, ...]) -> tuple[Attribute, ...]:
     own = _OWN_ORDER.get(kind, "").split()
     words: dict[str, str] = {}
-    for name, value in zip(_flags(kind), alone, strict=True):
+    for name, value in zip(_flags(kind), flags, strict=True):
         attribute = find(kind, name)
         if attribute is not None and value is not None:
             words[name] = to_text(attribute, value)
 
-    def place(attribute: Attribute) -> tuple[int, str]:
+    def sort_key(attribute: Attribute) -> tuple[int, str]:
         name = attribute.name
         if name in own:
             return own.index(name), ""
         return len(own), _SORTED_AS.get(name, words.get(name, name))
 
-    return tuple(sorted((each for each in attributes_of(kind) if has(each, subtype)), key=place))
+    return tuple(sorted((each for each in attributes_of(kind) if has(each, subtype)), key=sort_key))

@@ -1,4 +1,4 @@
-"""DISPLAY of objects: which ones, which attributes, in which order, in two columns."""
+"""DISPLAY of objects: parses the request, selects objects and yields their attributes in two columns."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ostler.command.mqsc.arguments import CommandOptions, find_attribute, value_
 from ostler.command.mqsc.define_alter_delete import Action, not_found
 from ostler.command.mqsc.display.attribute_groups import group, group_words, may_be_generic, selecting_attribute
 from ostler.command.mqsc.display.attribute_order import in_order, lone_heads
-from ostler.command.mqsc.display.filters import Filter, read_filter
-from ostler.command.mqsc.display.layout import bracketed, columns, listed
+from ostler.command.mqsc.display.filters import Filter, parse_filter
+from ostler.command.mqsc.display.layout import bracketed, bracketed_list, columns
 from ostler.command.mqsc.grammar import QUEUE_TYPES, Noun, message
 from ostler.command.mqsc.statements import Argument, Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError
@@ -37,7 +37,7 @@ from ostler.model.authorities import DSP
 from ostler.model.definitions import Definition
 
 Row = Mapping[str, Value]
-"""What is known of an object, by the names of its attributes."""
+"""The values of an object by the names of its attributes."""
 
 _CHUNK_OBJECTS: Final = 100
 _NAMELESS: Final = (ObjectType.QMGR, ObjectType.QMSTATUS, ObjectType.PUBSUB)
@@ -45,14 +45,14 @@ _NAMELESS: Final = (ObjectType.QMGR, ObjectType.QMSTATUS, ObjectType.PUBSUB)
 
 @dataclass(frozen=True)
 class DisplayRequest:
-    """What a DISPLAY asks for."""
+    """A parsed DISPLAY."""
 
     noun: Noun
     pattern: str
-    names: tuple[str, ...]  # attributes asked for by name
+    names: tuple[str, ...]  # attributes named in the command
     shows_all: bool
     filter: Filter | None
-    chosen: tuple[tuple[str, str], ...] = ()  # attributes that must have this value, which may be generic
+    selectors: tuple[tuple[str, str], ...] = ()  # attributes that must have a value, which may be generic
 
     @property
     def is_generic(self) -> bool:
@@ -62,58 +62,58 @@ class DisplayRequest:
 def parse_display_request(
     statement: Statement, noun: Noun, options: CommandOptions, shows_all_of_one: bool = True
 ) -> DisplayRequest:
-    """What is left of a DISPLAY when its own options are taken: ALL, WHERE, attributes, groups of them, and choices.
+    """Parses the rest of a DISPLAY: ALL, WHERE, attributes, groups of attributes, and values that select objects.
 
-    A display of one object by its full name that asks for nothing shows all of it, unless told otherwise.
+    A display of one object by its full name without attributes shows all of them, if `shows_all_of_one`.
     """
     kinds = noun.types
     shows_all = options.switch("ALL")
     words = options.values("WHERE")
     names: list[str] = []
-    chosen: dict[str, str] = {}
-    asked: set[str] = set()
+    selectors: dict[str, str] = {}
+    seen: set[str] = set()
     for argument in options.rest:
         word = argument.keyword
-        if word.text in asked:
+        if word.text in seen:
             raise MqscSyntaxError(word.end, f"{word.text} is given twice")
-        asked.add(word.text)
+        seen.add(word.text)
         if argument.values is not None:
-            name, value = _choice(noun, argument)
-            chosen[name] = value
+            name, value = _selector(noun, argument)
+            selectors[name] = value
         else:
-            names += group(kinds, word.text) or [_asked(kinds, argument).name]
-    condition = read_filter(_askable(kinds), words) if words is not None else None
+            names += group(kinds, word.text) or [_requested_attribute(kinds, argument).name]
+    condition = parse_filter(_queryable_types(kinds), words) if words is not None else None
     if condition is not None:
-        if condition.attribute.name in chosen:
-            raise MqscSyntaxError(words[0].end if words else 0, f"{condition.attribute.name} chooses objects already")
+        if condition.attribute.name in selectors:
+            raise MqscSyntaxError(words[0].end if words else 0, f"{condition.attribute.name} selects objects already")
         names.append(condition.attribute.name)
-    pattern = _pattern(statement, noun, chosen)
+    pattern = _pattern(statement, noun, selectors)
     wants_all = shows_all or (shows_all_of_one and not names and "*" not in pattern)
-    kept = tuple((name, value) for name, value in chosen.items() if value)
+    kept = tuple((name, value) for name, value in selectors.items() if value)
     return DisplayRequest(noun, pattern, tuple(names), wants_all, condition, kept)
 
 
-def _askable(kinds: tuple[ObjectType, ...]) -> tuple[ObjectType, ...]:
-    """The types whose attributes may be asked for. A queue shows nothing for those that only other queues have."""
+def _queryable_types(kinds: tuple[ObjectType, ...]) -> tuple[ObjectType, ...]:
+    """Returns the types whose attributes may be named. A queue shows nothing for attributes of other queue types."""
     return (*kinds, *(kind for kind in QUEUE_TYPES if kind not in kinds)) if kinds[0] in QUEUE_TYPES else kinds
 
 
-def _asked(kinds: tuple[ObjectType, ...], argument: Argument) -> Attribute:
-    for kind in _askable(kinds):
+def _requested_attribute(kinds: tuple[ObjectType, ...], argument: Argument) -> Attribute:
+    for kind in _queryable_types(kinds):
         attribute = find(kind, argument.keyword.text)
         if attribute is not None:
             return attribute
     return find_attribute(kinds, argument.keyword, ("ALL", "WHERE", *group_words(kinds)))
 
 
-def _pattern(statement: Statement, noun: Noun, chosen: Collection[str]) -> str:
+def _pattern(statement: Statement, noun: Noun, selectors: Collection[str]) -> str:
     word = statement.name
     if noun.types[0] in _NAMELESS:
         if word is not None:
             raise MqscSyntaxError(word.end, f"{noun.word} takes no name")
         return ""
     if word is None:
-        if "SUBID" in chosen:
+        if "SUBID" in selectors:
             return "*"
         raise MqscSyntaxError(statement.noun.end, f"{statement.noun.text} needs a name in brackets, such as (*)")
     text = word.text.strip()
@@ -122,8 +122,8 @@ def _pattern(statement: Statement, noun: Noun, chosen: Collection[str]) -> str:
     return text
 
 
-def _choice(noun: Noun, argument: Argument) -> tuple[str, str]:
-    """CHLTYPE(SVRCONN), CLUSTER(A*) and the like: only objects with that value. An empty value chooses all."""
+def _selector(noun: Noun, argument: Argument) -> tuple[str, str]:
+    """Parses a selector such as CHLTYPE(SVRCONN) or CLUSTER(A*). An empty value selects all."""
     word = argument.keyword
     assert argument.values is not None
     name = selecting_attribute(noun.types, word.text)
@@ -158,12 +158,12 @@ def display(statement: Statement, noun: Noun) -> Action:
 
 
 def _display(request: DisplayRequest, context: CommandContext) -> Iterator[str]:
-    """Objects a few at a time, so that a long display neither holds the engine up nor fills memory."""
+    """Yields objects in chunks, so that a long display holds the engine's lock briefly and needs little memory."""
     names = context.query(partial(_names, request))
     if not request.is_generic:
         for kind, one in names:
             context.authorize(mqot(kind), one[0], DSP)
-    keys = merge(*[_keyed(context, sorted(each), kind) for kind, each in names], key=_name_and_type)
+    keys = merge(*[_visible_names(context, sorted(each), kind) for kind, each in names], key=_name_and_type)
     found = False
     while chunk := list(islice(keys, _CHUNK_OBJECTS)):
         for kind, row in context.query(partial(_rows, request, chunk)):
@@ -174,7 +174,7 @@ def _display(request: DisplayRequest, context: CommandContext) -> Iterator[str]:
 
 
 def _names(request: DisplayRequest, engine: Engine) -> list[tuple[ObjectType, list[str]]]:
-    """The names that fit, for each type of object. They are sorted when the engine is free again."""
+    """Returns the matching names of each type of object, to be sorted without the lock."""
     found: list[tuple[ObjectType, list[str]]] = []
     for kind in request.noun.types:
         if kind == ObjectType.QMGR:
@@ -190,8 +190,8 @@ def _names(request: DisplayRequest, engine: Engine) -> list[tuple[ObjectType, li
     return found
 
 
-def _keyed(context: CommandContext, names: list[str], kind: ObjectType) -> Iterator[tuple[str, ObjectType]]:
-    """What the user may see of it."""
+def _visible_names(context: CommandContext, names: list[str], kind: ObjectType) -> Iterator[tuple[str, ObjectType]]:
+    """Yields the names that the user may display."""
     object_type = mqot(kind)
     for name in names:
         if context.is_authorized(object_type, name, DSP):
@@ -214,7 +214,7 @@ def _rows(request: DisplayRequest, keys: list[tuple[str, ObjectType]], engine: E
 
 
 def object_row(engine: Engine, definition: Definition, name_attribute: str) -> Row:
-    """All attributes of an object, with those that only the running queue knows."""
+    """Returns all attributes of an object, with the current values of a local queue."""
     kind = definition.object_type
     row = dict(definition.attributes)
     row[name_attribute] = definition.name
@@ -233,11 +233,11 @@ def object_row(engine: Engine, definition: Definition, name_attribute: str) -> R
 
 
 def is_selected(request: DisplayRequest, kind: ObjectType, row: Row) -> bool:
-    """Whether an object passes the filter and is of the type asked for."""
-    for name, word in request.chosen:
+    """Returns whether an object passes the selectors and the filter."""
+    for name, word in request.selectors:
         attribute = find(kind, name)
         if attribute is None and name != "TYPE":
-            continue  # MQ holds only those against the choice that have the attribute
+            continue  # in MQ objects without the attribute are not excluded
         value = row.get(name)
         if attribute is None or value is None or not matches(to_text(attribute, value), word):
             return False
@@ -248,7 +248,7 @@ def is_selected(request: DisplayRequest, kind: ObjectType, row: Row) -> bool:
 
 
 def _number(kind: ObjectType, name: str, value: Value | None) -> Value | None:
-    """A word in place of its number, as filters compare it."""
+    """Returns the number of a word, as filters compare numbers."""
     attribute = find(kind, name)
     if attribute is not None and isinstance(value, str):
         for word, number in attribute.words:
@@ -261,7 +261,7 @@ def _number(kind: ObjectType, name: str, value: Value | None) -> Value | None:
 
 
 def display_lines(request: DisplayRequest, kind: ObjectType, row: Row, names: Sequence[str] = ()) -> Iterator[str]:
-    """An object as DISPLAY writes it. `names` are shown beside what every display of the kind shows."""
+    """Yields the lines of an object. `names` are attributes to show in any case."""
     noun = request.noun
     yield message(noun.displayed, noun.title)
     values = row if isinstance(row, dict) else dict(row)
@@ -278,7 +278,7 @@ def display_lines(request: DisplayRequest, kind: ObjectType, row: Row, names: Se
 
 
 class StatusLines:
-    """The same for very many rows of a kind that has no subtypes: what is the same for all of them is found once."""
+    """Formats very many rows of a type without subtypes; their order and texts are computed once."""
 
     def __init__(self, request: DisplayRequest, kind: ObjectType) -> None:
         noun = request.noun
@@ -313,5 +313,5 @@ def _item(attribute: Attribute, value: Value) -> str:
     if attribute.kind == ValueKind.FLAG or attribute.name == "INSTTYPE":
         return to_text(attribute, value)
     if attribute.kind == ValueKind.NAMES and isinstance(value, tuple):
-        return listed(attribute.name, value)
+        return bracketed_list(attribute.name, value)
     return bracketed(attribute.name, to_text(attribute, value))

@@ -1,4 +1,4 @@
-"""WHERE(attribute operator value): which of the displayed objects are wanted."""
+"""WHERE(attribute operator value): filters the displayed objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Filter:
     value: int | str
 
     def accepts(self, actual: Value | None) -> bool:
-        """Whether a value satisfies the condition. What an object does not have satisfies none."""
+        """Returns whether a value satisfies the condition. A missing value does not."""
         if actual is None:
             return False
         if isinstance(actual, tuple):
@@ -64,22 +64,22 @@ def _compare(operator: str, order: int) -> bool:
     return order <= 0 if operator == "LE" else order >= 0
 
 
-def read_filter(kinds: tuple[ObjectType, ...], words: tuple[Token, ...]) -> Filter:
-    """The filter inside the brackets of WHERE. Raises MqscSyntaxError that points at what is wrong with it."""
+def parse_filter(kinds: tuple[ObjectType, ...], words: tuple[Token, ...]) -> Filter:
+    """Parses the filter in the brackets of WHERE. Raises MqscSyntaxError that points at the wrong token."""
     attribute = find_attribute(kinds, words[0])
-    # Comparing what is secret would tell it letter by letter.
+    # Comparisons would reveal a password letter by letter.
     if not is_filtered(kinds[0], attribute.name) or attribute.shown == Shown.MASKED:
-        raise MqscSyntaxError(words[0].end, f"WHERE cannot ask about {attribute.name}")
+        raise MqscSyntaxError(words[0].end, f"WHERE does not take {attribute.name}")
     if len(words) < 2:
         raise MqscSyntaxError(words[-1].end, "WHERE needs an attribute, an operator and a value")
     operator = words[1].text
     operators = _operators(attribute)
     if operator not in operators:
         if operator in _ALL:
-            raise MqscSyntaxError(words[1].end, _why_not(attribute, operator, operators))
+            raise MqscSyntaxError(words[1].end, _operator_problem(attribute, operator, operators))
         raise unknown_word(words[1], f"is not an operator for {attribute.name}: {', '.join(operators)}", operators)
     if len(words) < 3:
-        raise MqscSyntaxError(words[-1].end, "WHERE needs a value behind the operator")
+        raise MqscSyntaxError(words[-1].end, "WHERE needs a value after the operator")
     if len(words) > 3:
         raise MqscSyntaxError(words[3].end, "WHERE takes one value; put text with blanks in quotes")
     return Filter(attribute, operator, _value(attribute, operator, words[2]))
@@ -95,8 +95,8 @@ def _operators(attribute: Attribute) -> tuple[str, ...]:
     return _COMPARING if attribute.kind == ValueKind.INTEGER else _COMPARING + _GENERIC
 
 
-def _why_not(attribute: Attribute, operator: str, operators: tuple[str, ...]) -> str:
-    """Why an operator that exists does not go with an attribute."""
+def _operator_problem(attribute: Attribute, operator: str, operators: tuple[str, ...]) -> str:
+    """Returns the reason why an operator does not apply to an attribute."""
     if attribute.kind in _LISTS:
         what = "is a list"
     elif attribute.kind in _WORDS_ONLY:
@@ -119,7 +119,7 @@ def _value(attribute: Attribute, operator: str, word: Token) -> int | str:
             raise MqscSyntaxError(word.end, "the asterisk of a generic value is its last character")
         return text.upper() if attribute.kind in (ValueKind.HEX, ValueKind.WORDS) else text
     if attribute.kind == ValueKind.FLAG and word.text.upper() in _ANSWERS:
-        # HARDENBO, SHARE and TRIGGER are asked about so.
+        # YES and NO for HARDENBO, SHARE and TRIGGER.
         return _ANSWERS[word.text.upper()]
     try:
         value = from_text(attribute, word.text.upper())

@@ -11,18 +11,18 @@ _INDENT: Final = "   "
 
 
 def bracketed(name: str, text: str) -> str:
-    """An attribute with its value; an empty value is shown as a blank."""
+    """Returns an attribute with its value; an empty value is shown as a blank."""
     return f"{name}({text or ' '})"
 
 
-def listed(name: str, items: Sequence[str]) -> str:
-    """An attribute with a list of names, one to a line when there are several."""
+def bracketed_list(name: str, items: Sequence[str]) -> str:
+    """Returns an attribute with a list of names, one to a line."""
     margin = " " * (len(_INDENT) + len(name))
     return bracketed(name, f"\n{margin},".join(items))
 
 
 def columns(items: Sequence[str], alone: int = 0) -> Iterator[str]:
-    """Lines of two columns. The first `alone` items, and all that are too wide, get a line of their own."""
+    """Yields lines of two columns. The first `alone` items, and all that are too wide, have lines of their own."""
     held = ""
     for at, item in enumerate(items):
         if at < alone or len(item) > COLUMN_WIDTH - GAP_WIDTH or "\n" in item:

@@ -1,4 +1,4 @@
-"""DISPLAY of what is going on: queues, the queue manager, channels, listeners and connections."""
+"""DISPLAY of status: queues, the queue manager, channels, listeners, services and connections."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def queue_status(statement: Statement, noun: Noun) -> Action:
     return partial(_handle_status, request, use) if about == "HANDLE" else partial(_queue_status, request, use)
 
 
-def _seen(request: DisplayRequest, context: CommandContext) -> list[str]:
-    """The queues that a command is about, and that its user may see."""
+def _visible_queues(request: DisplayRequest, context: CommandContext) -> list[str]:
+    """Returns the queues of a command that its user may display."""
     if not request.is_generic:
         authorize(context, "DISPLAY", ObjectType.QSTATUS, request.pattern)
     names = context.query(partial(_queue_names, request))
@@ -65,7 +65,7 @@ def _queue_names(request: DisplayRequest, engine: Engine) -> list[str]:
 
 
 def _queue_status(request: DisplayRequest, use: str, context: CommandContext) -> Iterator[str]:
-    names = _seen(request, context)
+    names = _visible_queues(request, context)
     found = False
     for at in range(0, len(names), _CHUNK_QUEUES):
         for row in context.query(partial(_queue_rows, names[at : at + _CHUNK_QUEUES], context)):
@@ -87,7 +87,7 @@ def _no_queue_status() -> CommandRefused:
 
 
 def _handle_status(request: DisplayRequest, use: str, context: CommandContext) -> Iterator[str]:
-    names = _seen(request, context)
+    names = _visible_queues(request, context)
     if not names:
         raise not_found(request.pattern)
     programs = context.application_status()
@@ -106,8 +106,8 @@ def _handle_rows(names: set[str], use: str, programs: dict[int, ApplicationStatu
         program = programs.get(connection.number, ApplicationStatus())
         for handle in connection.handles.values():
             queue = handle.queue
-            is_asked = use == "ALL" or (handle.for_input if use == "INPUT" else handle.for_output)
-            if queue is not None and queue.name in names and is_asked:
+            is_named = use == "ALL" or (handle.for_input if use == "INPUT" else handle.for_output)
+            if queue is not None and queue.name in names and is_named:
                 rows.append((queue.name, handle_row(connection, handle, queue.name, program)))
     return [row for _, row in sorted(rows, key=_first)]
 
@@ -125,7 +125,7 @@ def manager_status(statement: Statement, noun: Noun) -> Action:
 def _manager_status(request: DisplayRequest, about: str, context: CommandContext) -> Iterator[str]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
     if about == "NATIVEHA":
-        raise CommandRefused("AMQ8147E", "This queue manager has no copies of its own log elsewhere.")
+        raise CommandRefused("AMQ8147E", "This queue manager is not a Native HA queue manager.")
     name, connections = context.query(_name_and_connections)
     row = manager_row(context.manager_status(), name, connections, about)
     if not is_selected(request, ObjectType.QMSTATUS, row):
@@ -140,10 +140,10 @@ def _name_and_connections(engine: Engine) -> tuple[str, int]:
 def channel_status(statement: Statement, noun: Noun) -> Action:
     options = CommandOptions(statement)
     address = options.text("CONNAME") if _has_value(statement, "CONNAME") else ""
-    asked = [word for word in (CURRENT, SAVED, SHORT) if options.switch(word)]
-    if len(asked) > 1:
-        raise MqscSyntaxError(statement.end, f"{asked[0]} and {asked[1]} exclude each other")
-    instance = asked[0] if asked else CURRENT
+    given = [word for word in (CURRENT, SAVED, SHORT) if options.switch(word)]
+    if len(given) > 1:
+        raise MqscSyntaxError(statement.end, f"{given[0]} and {given[1]} exclude each other")
+    instance = given[0] if given else CURRENT
     return partial(_channel_status, parse_display_request(statement, noun, options, False), address or "*", instance)
 
 

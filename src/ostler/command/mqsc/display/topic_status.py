@@ -1,4 +1,4 @@
-"""DISPLAY TPSTATUS, SBSTATUS and PUBSUB: the tree of topics as it is now, and who has subscribed to what."""
+"""DISPLAY TPSTATUS, SBSTATUS and PUBSUB: the status of topics, subscriptions and publish/subscribe."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _topic_status(
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
     found = False
     shown = StatusLines(request, ObjectType.TPSTATUS)
-    is_picky = request.filter is not None or bool(request.chosen)
+    is_filtered = request.filter is not None or bool(request.selectors)
     for row in TopicRows(pattern, about, types).rows(context):
-        if not is_picky or is_selected(request, ObjectType.TPSTATUS, row):
+        if not is_filtered or is_selected(request, ObjectType.TPSTATUS, row):
             found = True
             yield from shown.lines(row)
     if not found:
@@ -60,24 +60,26 @@ def _topic_status(
 
 def subscription_status(statement: Statement, noun: Noun) -> Action:
     options = CommandOptions(statement)
-    choice = parse_subscription_filter(statement, options)
-    request = parse_display_request(with_generic_name(statement, choice.identifier), noun, options)
-    if choice.identifier and not request.names:
+    selection = parse_subscription_filter(statement, options)
+    request = parse_display_request(with_generic_name(statement, selection.identifier), noun, options)
+    if selection.identifier and not request.names:
         request = replaced(request, shows_all=True)
-    return partial(_subscription_status, request, replaced(choice, pattern=request.pattern))
+    return partial(_subscription_status, request, replaced(selection, pattern=request.pattern))
 
 
-def _subscription_status(request: DisplayRequest, choice: SubscriptionFilter, context: CommandContext) -> Iterator[str]:
+def _subscription_status(
+    request: DisplayRequest, selection: SubscriptionFilter, context: CommandContext
+) -> Iterator[str]:
     authorize(context, "DISPLAY", ObjectType.SUB, "")
     found = False
     shown = StatusLines(request, ObjectType.SBSTATUS)
-    for some in select_subscriptions(context, choice):
-        for row in context.query(partial(status_rows, some)) if some else ():
+    for batch in select_subscriptions(context, selection):
+        for row in context.query(partial(status_rows, batch)) if batch else ():
             if is_selected(request, ObjectType.SBSTATUS, row):
                 found = True
                 yield from shown.lines(row)
     if not found:
-        raise not_found(choice.identifier or request.pattern)
+        raise not_found(selection.identifier or request.pattern)
 
 
 def pubsub_status(statement: Statement, noun: Noun) -> Action:
