@@ -221,9 +221,9 @@ class Program:
         return mqi.MQDISC(self.hconn)[2]
 
     def vanish(self) -> None:
-        """The application ends without a word."""
+        """End the application without MQDISC."""
         if self.is_remote:
-            remote_connection(self.hconn).conversation.link.break_off(mq.MQRC_CONNECTION_BROKEN, "The test ends it.")
+            remote_connection(self.hconn).conversation.link.fail_link(mq.MQRC_CONNECTION_BROKEN, "The test ends it.")
             eventually(lambda: bool(self.connection.broken))
         else:
             self.manager.disconnect(self.connection, False)
