@@ -30,7 +30,7 @@ from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.queue import Queue
-from ostler.engine.recovery.media import ImageWriter, Rebuild, media_lsn
+from ostler.engine.recovery.media import ImageWriter, MediaRebuild, media_lsn
 from ostler.engine.syncpoint import back_out, back_out_unit, commit, commit_unit, prepare
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model.attributes import ObjectType, Value
@@ -123,7 +123,7 @@ class World(WorldLives):
         while not writer.step():
             self.force()
         self.acknowledge(writer.end_lsn)
-        writer.durable()
+        writer.on_durable()
         # The manifest tells of the image; only then may older extents go.
         self.checkpoint()
         self.log.writer.set_media_lsn(max(media_lsn(self.engine), self.log.writer.media_lsn))
@@ -133,7 +133,7 @@ class World(WorldLives):
         self.finish_checkpoint()
         queue = self.engine.queues[name]
         durable = self.force()
-        rebuild = Rebuild(self.engine, queue)
+        rebuild = MediaRebuild(self.engine, queue)
         self.log.read_from(queue.media_lsn, Visitor(rebuild.record), durable)
         assert rebuild.complete, "the log holds no complete image of the queue"
         return rebuild.finish()

@@ -11,7 +11,7 @@ from ostler.engine.core import Engine
 from ostler.engine.queue.expiry import ExpiryScan
 from ostler.engine.recovery.checkpoint import Checkpoint, relog_prepared
 from ostler.engine.recovery.checkpoint_space import hold_reserve
-from ostler.engine.recovery.replay import Replay
+from ostler.engine.recovery.replay import JournalReplay
 from ostler.engine.recovery.snapshot import Snapshot, replace_file
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.engine.unit_of_work import UnitOfWork
@@ -126,7 +126,7 @@ class WorldLives:
         self._lives = 0
         self.engine: Engine
         self.log: RecoveryLog
-        self.replay: Replay
+        self.replay: JournalReplay
 
     @classmethod
     def create(
@@ -157,7 +157,7 @@ class WorldLives:
         engine.buffer_bytes_persistent = self.buffer_bytes
         engine.now_ms = self.now_ms
         engine.unique = self._lives << 40
-        replay = Replay(engine)
+        replay = JournalReplay(engine)
         restartable = open_log(self.disk, LOG_DIRECTORY, self.settings)
         replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
         log = restartable.replay(Visitor(replay.record, replay.check_end))

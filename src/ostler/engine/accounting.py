@@ -1,7 +1,7 @@
-"""Accounts of connections: which are kept, and what opening and closing writes on them.
+"""Accounting of connections: selection of the connections with an account, and its updates by open and close.
 
-Whether a connection is accounted for is decided when it connects, and holds until it ends: switching ACCTMQI or ACCTQ
-concerns those who come later. Puts and gets write on the account of their handle, if it has one.
+A connection gets its account when it connects or never: altering ACCTMQI or ACCTQ affects later connections only. Puts
+and gets update the account of their handle, if it has one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ostler.model.counters import verb_counts
 
 
 def record_connect(engine: Engine, connection: Connection, options: i64) -> None:
-    """An application has connected, with these MQCNO options. They count with ACCTCONO(ENABLED) only."""
+    """Record that an application has connected. Its MQCNO options are honoured with ACCTCONO(ENABLED) only."""
     statistics = engine.statistics
     statistics.connects += 1
     if len(engine.connections) > statistics.connections_high:
@@ -54,12 +54,12 @@ def record_connect(engine: Engine, connection: Connection, options: i64) -> None
 
 
 def record_connect_failed(engine: Engine) -> None:
-    """An application was not let in."""
+    """Record that a connection was refused."""
     engine.statistics.connects_failed += 1
 
 
 def record_disconnect(engine: Engine, how: i64) -> None:
-    """A connection has ended: DISCONNECTED, LOST or ENDED_BY_MANAGER."""
+    """Record the end of a connection: DISCONNECTED, LOST or ENDED_BY_MANAGER."""
     statistics = engine.statistics
     if how == DISCONNECTED:
         statistics.disconnects += 1
@@ -70,7 +70,7 @@ def record_disconnect(engine: Engine, how: i64) -> None:
 
 
 def record_open(engine: Engine, connection: Connection, handle: Handle) -> None:
-    """A queue was opened by a connection that has accounts, or one that asks for accounts itself."""
+    """Record an open of a queue, by a connection with an account or of a queue with ACCTQ(ON)."""
     account = connection.account
     queue = handle.queue
     if queue is None:

@@ -1,9 +1,9 @@
-"""May this connection open that object: MQ's checks at MQOPEN, MQPUT1 and MQCLOSE.
+"""Authority checks at MQOPEN, MQPUT1 and MQCLOSE.
 
-The check is made on the name the application gave and not on what it leads to, so somebody may use an alias without
-any authority on its target. A name at another queue manager is checked on the transmission queue. Some options need
-an authority on the queue manager too. Who works with the authority of an alternate user still sets and passes context
-with its own.
+The check is made on the name that the application gave and not on the resolved one, so a user may use an alias without
+any authority on its base queue. A queue of another queue manager is checked on the transmission queue. Some options
+also need an authority on the queue manager. With an alternate user, context is set and passed with the authority of
+the connection's own user.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _CONTEXTS: Final = PASSID | PASSALL | SETID | SETALL
 
 
 def needed_to_open(options: i64) -> i64:
-    """The authorities that open options need on the object."""
+    """Return the authorities that open options need on the object."""
     needed: i64 = 0
     if options & _INPUT:
         needed |= GET
@@ -79,20 +79,20 @@ def needed_to_open(options: i64) -> i64:
 
 
 def user_of_open(engine: Engine, connection: Connection, options: i64, alternate_user: str) -> str:
-    """The user whose authorities count for an open; empty when nothing is to be checked."""
+    """Return the user whose authorities an open is checked with; empty when nothing is to be checked."""
     guard = engine.guard
     if guard is None:
         return ""
     if not connection.is_privileged and connection.user == "":
-        # An empty name means that nothing is checked, so nobody may bring one.
-        raise MQError(MQRC_NOT_AUTHORIZED, "The user of the connection is blank, and nobody is called that.")
+        # An empty name means that nothing is checked, so no application may have one.
+        raise MQError(MQRC_NOT_AUTHORIZED, "The user of the connection is blank.")
     if not options & MQOO_ALTERNATE_USER_AUTHORITY:
         return "" if connection.is_privileged else connection.user
     if not connection.is_privileged:
         require(engine, connection.user, MQOT_Q_MGR, engine.name, ALTUSR)
     user = alternate_user.strip()
     if user == "" or not user.isprintable():
-        raise MQError(MQRC_NOT_AUTHORIZED, "The alternate user is blank or no text, and nobody is called that.")
+        raise MQError(MQRC_NOT_AUTHORIZED, "The alternate user is blank or not printable.")
     return "" if guard.is_administrator(user) else user
 
 
@@ -118,7 +118,7 @@ def check_queue(
     options: i64,
     found: Resolved,
 ) -> None:
-    """Before a queue is opened or a dynamic one is made. `user` is from `user_of_open`."""
+    """Check the authorities to open a queue or to create a dynamic one. `user` comes from `user_of_open`."""
     if engine.guard is None:
         return
     needed: i64 = needed_to_open(options)
@@ -131,7 +131,7 @@ def check_queue(
 
 
 def check_named_queue(engine: Engine, connection: Connection, user: str, name: str, options: i64, needed: i64) -> None:
-    """These authorities on a queue, and those that go with them on the queue manager."""
+    """Check authorities on a queue, and those that they imply on the queue manager."""
     setter = _user_of_context(connection, user, options)
     if user and user == setter:
         require(engine, user, MQOT_Q, name, needed)
@@ -144,14 +144,14 @@ def check_named_queue(engine: Engine, connection: Connection, user: str, name: s
 
 
 def _user_of_context(connection: Connection, user: str, options: i64) -> str:
-    """The user whose authorities count for context: the connection's own, whoever an open is made for."""
+    """Return the user whose authorities count for context: the connection's own, also with an alternate user."""
     if not options & MQOO_ALTERNATE_USER_AUTHORITY:
         return user
     return "" if connection.is_privileged else connection.user
 
 
 def check_context(engine: Engine, connection: Connection, user: str, options: i64) -> None:
-    """What context options of a publisher need: topics have no such authorities, the queue manager does."""
+    """Check the context options of a publisher, on the queue manager: topics have no such authorities."""
     setter = _user_of_context(connection, user, options)
     needed: i64 = needed_to_open(options) & _ALSO_ON_MANAGER
     if setter and needed:
@@ -159,6 +159,6 @@ def check_context(engine: Engine, connection: Connection, user: str, options: i6
 
 
 def check_delete(engine: Engine, connection: Connection, name: str) -> None:
-    """Before a dynamic queue is deleted by closing it."""
+    """Check the authority to delete a dynamic queue by closing it."""
     if engine.guard is not None and not connection.is_privileged:
         require(engine, connection.user, MQOT_Q, name, DLT)

@@ -1,8 +1,8 @@
 """MQINQ and MQSET: the attributes of an open object, by their selectors.
 
-An object answers for itself: an alias with its own attributes and not with those of the queue it leads to, a dynamic
-queue with what it has and not with its model, a local definition of a remote queue with that definition. A selector
-that other types of queue have is answered with "not applicable" and a warning; one that no queue has is an error.
+An alias returns its own attributes and not those of its base queue, a dynamic queue its own and not those of its model,
+a local definition of a remote queue those of the definition. For a selector of other queue types MQINQ returns "not
+applicable" and a warning; a selector that no queue has is an error.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _IDENTIFIER_NAME_BYTES: Final = 28
 
 
 def inquire(engine: Engine, handle: Handle, selectors: list[int]) -> tuple[list[int], list[bytes], int]:
-    """The integers and the texts that were asked for, each in the order of their selectors, and MQRC_NONE or a warning.
+    """MQINQ. Returns integers and texts, each in the order of their selectors, and MQRC_NONE or a warning.
 
-    Texts have the length MQ gives them; a list of names is one text.
+    Texts are padded to their length in MQ; a list of names is one text.
     """
     if not handle.for_inquire:
         raise MQError(MQRC_NOT_OPEN_FOR_INQUIRE)
@@ -97,7 +97,7 @@ def is_integer(selector: int) -> bool:
 
 
 def current_definition(engine: Engine, handle: Handle) -> Definition:
-    """What the handle was opened on, as it is defined now."""
+    """Return the current definition of the object that a handle is open on. Raises MQError when it was deleted."""
     opened = handle.definition
     if not handle.valid:
         raise MQError(MQRC_OBJECT_CHANGED)
@@ -123,7 +123,7 @@ def current_definition(engine: Engine, handle: Handle) -> Definition:
 
 
 def inquirable(object_type: ObjectType, selector: int) -> Attribute | None:
-    """The attribute of a selector; None when only other types of queue have it. MQError when nothing has it."""
+    """Return the attribute of a selector, or None when only other queue types have it. Raises MQError when none has."""
     attribute = by_pcf(object_type, selector)
     if attribute is not None and _answers(attribute):
         return attribute
@@ -146,7 +146,7 @@ def _of_another_queue_type(selector: int) -> Attribute:
 
 
 def live_value(engine: Engine, handle: Handle, definition: Definition, attribute: Attribute) -> Value:
-    """The value of an attribute at this moment."""
+    """Return the current value of an attribute."""
     name = attribute.name
     if _NAMES.get(definition.object_type) == name:
         return definition.name
@@ -173,7 +173,7 @@ def live_value(engine: Engine, handle: Handle, definition: Definition, attribute
 
 
 def identifier(manager: Definition) -> str:
-    """What tells this queue manager from all others, those of the same name included."""
+    """Return QMID, which identifies the queue manager even among those of the same name."""
     given = manager.attributes.get("QMID")
     if isinstance(given, str) and given:
         return given
@@ -190,9 +190,9 @@ def _packed_text(value: Value, attribute: Attribute) -> bytes:
 
 
 def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integers: list[int], texts: bytes) -> int:
-    """MQSET: all of the changes or none; the LSN behind which they are promised (0: nothing to wait for).
+    """MQSET: make all of the changes or none. Returns the LSN to wait for, or 0.
 
-    The date of the last alteration stays: MQ keeps it for commands.
+    ALTDATE and ALTTIME stay unchanged: MQ sets them for commands only.
     """
     if not handle.for_set:
         raise MQError(MQRC_NOT_OPEN_FOR_SET)
@@ -221,16 +221,16 @@ def _changes(object_type: ObjectType, selectors: list[int], integers: list[int],
     for selector in selectors:
         attribute = by_pcf(object_type, selector)
         if attribute is None or not attribute.by_mqset:
-            raise MQError(MQRC_SELECTOR_ERROR, f"The selector {selector} is none that MQSET can set here.")
+            raise MQError(MQRC_SELECTOR_ERROR, f"The selector {selector} cannot be set by MQSET here.")
         if is_integer(selector):
             if next_integer >= len(integers):
-                raise MQError(MQRC_INT_ATTR_COUNT_ERROR, "There are fewer integers than selectors that need one.")
+                raise MQError(MQRC_INT_ATTR_COUNT_ERROR, "IntAttrs has fewer integers than the selectors need.")
             changes[attribute.name] = _settable(attribute, integers[next_integer])
             next_integer += 1
         else:
             end = next_text + attribute.length_max
             if end > len(texts):
-                raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR, "The characters end before the last selector has its text.")
+                raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR, "CharAttrs is too short for the selectors that need a text.")
             changes[attribute.name] = _readable(texts[next_text:end])
             next_text = end
     return changes

@@ -1,4 +1,4 @@
-"""Making, changing and removing objects. Each change is a journal record, so a restart knows it."""
+"""Creating, altering and deleting objects. Each change is written to the journal and survives a restart."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 QUEUE_TYPES = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
-# What goes by any text rather than by a name.
+# Types whose keys need not be valid MQ object names.
 _NAMED_BY_TEXT = (ObjectType.QMGR, ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _RECORD_ROOM_BYTES = 64 * 1024
 _DYNAMIC_PREFIX_MAX = 32
 
 
 def table_type(definition: Definition) -> ObjectType:
-    """The table that an object is kept in: client channels have one of their own."""
+    """Return the type under which a definition is stored: client-connection channels have a table of their own."""
     kind = definition.object_type
     if kind == ObjectType.CHANNEL and definition.attributes.get("CHLTYPE") == MQCHT_CLNTCONN:
         return ObjectType.CLNTCONN
@@ -48,7 +48,7 @@ def table_type(definition: Definition) -> ObjectType:
 
 
 def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | None:
-    """An object by type and name. CHANNEL finds a client channel only when no other channel has the name."""
+    """Find an object by type and name. CHANNEL finds a client channel only when no other channel has the name."""
     if object_type == ObjectType.QMGR:
         return engine.manager
     found = engine.of_type(object_type).get(name)
@@ -58,7 +58,7 @@ def find(engine: Engine, object_type: ObjectType, name: str) -> Definition | Non
 
 
 def all_of_type(engine: Engine, object_type: ObjectType) -> list[Definition]:
-    """All objects of a type, in the order in which they were made; channels with the client channels behind them."""
+    """Return all objects of a type in order of creation. For CHANNEL the client channels come last."""
     if object_type == ObjectType.QMGR:
         return [engine.manager]
     found = list(engine.of_type(object_type).values())
@@ -68,7 +68,7 @@ def all_of_type(engine: Engine, object_type: ObjectType) -> list[Definition]:
 
 
 def queue_definition(engine: Engine, name: str) -> Definition | None:
-    """The definition of a queue of whatever type: queues share one name space."""
+    """Return the definition of a queue of any type: queues share one name space."""
     for object_type in QUEUE_TYPES:
         definition = engine.of_type(object_type).get(name)
         if definition is not None:
@@ -77,7 +77,7 @@ def queue_definition(engine: Engine, name: str) -> Definition | None:
 
 
 def define(engine: Engine, definition: Definition, replace: bool = False) -> i64:
-    """Make an object, or with `replace` change the one that is there; the LSN behind its record."""
+    """Create an object, or with `replace` alter an existing one. Returns the LSN of its record."""
     if definition.object_type not in _NAMED_BY_TEXT and not valid_name(definition.name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{definition.name!r} is not a valid object name.")
     existing = (
@@ -101,20 +101,20 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
         queue = engine.queues_by_id[queue_id]
         queue.snapshot_lsn = lsn
         queue.replay_lsn = lsn
-        queue.media_lsn = before  # until an image is recorded, the whole history is the image
+        queue.media_lsn = before  # until an image is recorded, media recovery replays its whole history
     send_own_messages(engine, configuration_events.on_change(engine, None, definition), None)
     return lsn
 
 
 def _existing(engine: Engine, definition: Definition) -> Definition | None:
-    """What a definition would replace."""
+    """Return the definition that this one would replace."""
     if definition.object_type == ObjectType.QMGR:
         return engine.manager
     return engine.of_type(table_type(definition)).get(definition.name)
 
 
 def change(engine: Engine, definition: Definition) -> i64:
-    """Give an existing object new attributes; the LSN behind the record (0 for a temporary queue)."""
+    """Alter an existing object. Returns the LSN of the record, or 0 for a temporary queue."""
     _check_room(engine)
     queue_id: i64 = 0
     before = _existing(engine, definition)
@@ -134,7 +134,7 @@ def change(engine: Engine, definition: Definition) -> i64:
 
 
 def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
-    """The change of state behind a DEFINE record: live and at replay."""
+    """Apply a DEFINE record to the state of the engine, live and at replay."""
     engine.catalogue_changed = True
     engine.definitions_version += 1
     if definition.object_type == ObjectType.QMGR:
@@ -159,7 +159,7 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
 
 
 def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = False) -> i64:
-    """Remove an object. A local queue must not be in use, and must be empty unless purged."""
+    """Delete an object. A local queue must not be in use, and must be empty unless purged."""
     definition = find(engine, object_type, name)
     if definition is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {object_type.value} called {name}.")
@@ -182,13 +182,13 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
 
 def _check_free(queue: Queue) -> None:
     if queue.is_needed:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use by channels that run.")
+        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use by running channels.")
     if queue.handles or queue.uncommitted > 0:
         raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
 
 
 def apply_delete(engine: Engine, kept: ObjectType, name: str) -> None:
-    """The change of state behind a DELETE record of anything but a local queue: live and at replay."""
+    """Apply a DELETE record, of anything but a local queue, to the state of the engine, live and at replay."""
     engine.of_type(kept).pop(name, None)
     if kept == ObjectType.TOPIC:
         engine.topics.delete_object(name)
@@ -206,7 +206,7 @@ def read_typed_name(data: bytes) -> tuple[ObjectType, str]:
 
 
 def delete_queue(engine: Engine, queue: Queue) -> i64:
-    """Remove a local queue with all it holds. Handles that are still open on it get MQRC_Q_DELETED."""
+    """Delete a local queue with its messages. Handles that are open on it get MQRC_Q_DELETED."""
     lsn: i64 = 0
     fail_waiting(engine, queue, MQRC_Q_DELETED)
     if not queue.is_temporary:
@@ -219,7 +219,7 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
     if engine.guard is not None:
         engine.guard.deleted(queue.definition)
     if queue.definition.attributes.get("DEFTYPE") == MQQDT_PERMANENT_DYNAMIC:
-        # What its maker was granted goes with it: the name may come back with another maker.
+        # Its creator's authorities go with it: the name may be used again by another user.
         prefix = f"QUEUE {queue.name} "
         for key in [key for key in engine.of_type(ObjectType.AUTHREC) if key.startswith(prefix)]:
             lsn = delete(engine, ObjectType.AUTHREC, key)
@@ -229,7 +229,7 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
 
 
 def fail_waiting(engine: Engine, queue: Queue, reason: i64, with_option: i64 = 0) -> None:
-    """Those who wait cannot be served any more: tell them, or only those with an option."""
+    """End the waiting gets of a queue with a reason; with `with_option` only those that have the option."""
     for request in queue.waiting.in_service_order():
         if with_option == 0 or request.options & with_option:
             queue.waiting.remove(request)
@@ -239,7 +239,7 @@ def fail_waiting(engine: Engine, queue: Queue, reason: i64, with_option: i64 = 0
 
 
 def clear(engine: Engine, name: str) -> i64:
-    """CLEAR QLOCAL: remove all messages of a queue that nobody has open and that has no uncommitted ones."""
+    """CLEAR QLOCAL: remove all messages of a queue that is not open and has no uncommitted messages."""
     queue = engine.queues.get(name)
     if queue is None:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
@@ -266,9 +266,9 @@ def apply_clear(queue: Queue) -> None:
 
 
 def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = "") -> Queue:
-    """A dynamic queue from a model; a trailing asterisk in the wanted name is replaced by something unique.
+    """Create a dynamic queue from a model. A trailing asterisk in the wanted name is replaced by a unique string.
 
-    `owner` is the user who may do everything to it; empty when its maker may do that anyway.
+    `owner` is the user who gets all authorities on it; empty when its creator has them anyway.
     """
     name = _dynamic_name(engine, wanted)
     is_temporary: bool = model.attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC
@@ -286,7 +286,7 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = 
 
 
 def _dynamic_attributes(engine: Engine, model: Definition, is_temporary: bool) -> dict[str, Value]:
-    """Those of the model. Temporary queues that are made of one model within a second have the same ones in common."""
+    """Return the attributes for a dynamic queue. Temporary queues made from one model within a second share them."""
     second: i64 = engine.now_ms // 1000
     if is_temporary and engine.temporary_model is model and engine.temporary_second == second:
         return engine.temporary_attributes
@@ -308,7 +308,7 @@ def _dynamic_attributes(engine: Engine, model: Definition, is_temporary: bool) -
 
 
 def _grant(engine: Engine, name: str, owner: str) -> None:
-    """Who made a queue that stays may do everything to it, after a restart too."""
+    """Grant all authorities on a permanent dynamic queue to its creator, across restarts."""
     key = f"QUEUE {name} PRINCIPAL {owner}"
     attributes: dict[str, int | str | tuple[str, ...]] = {
         "PROFILE": name,
@@ -327,7 +327,7 @@ def _dynamic_name(engine: Engine, wanted: str) -> str:
     if wanted.endswith("*"):
         prefix = wanted[:-1]
         if len(prefix) > _DYNAMIC_PREFIX_MAX:
-            raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "The asterisk stands behind the 33rd character.")
+            raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "The asterisk is behind the 33rd character.")
         while True:
             engine.unique += 1
             name = f"{prefix}{engine.unique:016X}"

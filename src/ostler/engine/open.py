@@ -81,13 +81,13 @@ _CONTEXT_OUT: Final = (
 _ALL_OPTIONS: Final = 0x007FFFFF
 _DEFSOPT_EXCLUSIVE: Final = 4
 _READ_AHEAD_YES: Final = 1
-# What says where an alias or a remote definition leads.
+# Attributes that name the target of an alias or a remote definition.
 _LEADING: Final = ("TARGET", "TARGTYPE", "RNAME", "RQMNAME", "XMITQ")
 
 
 @final
 class OpenRequest:
-    """What MQOD says, as plain text."""
+    """The fields of MQOD, decoded, and the open options."""
 
     def __init__(self, object_type: i64, name: str, options: i64) -> None:
         self.object_type: i64 = object_type
@@ -102,7 +102,7 @@ class OpenRequest:
 
 
 def open_object(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
-    """MQOPEN; raises MQError, and then nothing was opened or made."""
+    """MQOPEN. Raises MQError, and then nothing was opened or created."""
     try:
         handle = _open(engine, connection, request)
     except MQError:
@@ -170,7 +170,7 @@ def _new_handle(connection: Connection, kind: i64, name: str, options: i64) -> H
 
 
 def _open_other(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
-    """A topic, to publish to; or the queue manager, a process or a namelist, for inquiry only."""
+    """Open a topic for publishing, or the queue manager, a process or a namelist for inquiry."""
     if request.object_type == MQOT_TOPIC:
         publisher = authority.user_of_open(engine, connection, request.options, request.alternate_user)
         return open_topic(engine, connection, request.name, request.topic_string, request.options, publisher)
@@ -233,7 +233,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
 def _open_topic_alias(
     engine: Engine, connection: Connection, request: OpenRequest, alias: Definition, user: str
 ) -> Handle:
-    """An alias queue that leads to a topic object: who may put to it need not be allowed to publish."""
+    """Open an alias of a topic object. It needs authority to put to the alias, not to publish to the topic."""
     if request.manager_name not in ("", engine.name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"The alias {alias.name} is one of this queue manager's.")
     needed: i64 = authority.needed_to_open(request.options)
@@ -258,7 +258,7 @@ def _check_fit(engine: Engine, queue: Queue, found: Resolved, request: OpenReque
 
 
 def _claim_input(queue: Queue, handle: Handle, options: i64) -> None:
-    """Decide shared or exclusive input, and refuse it when somebody else stands against it."""
+    """Decide between shared and exclusive input. Raises MQError when other open handles conflict."""
     wanted: i64 = options & _INPUT
     if wanted == 0:
         return
@@ -300,7 +300,7 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
 
 
 def open_managed(engine: Engine, connection: Connection, queue: Queue, options: i64) -> Handle:
-    """A handle to get from a queue that the queue manager has made for a subscription."""
+    """Open a managed queue of a subscription, for get (MQSUB, MQSO_MANAGED)."""
     handle = _new_handle(connection, QUEUE, queue.name, options)
     _claim_input(queue, handle, options)
     found = Resolved()
@@ -316,7 +316,7 @@ def open_managed(engine: Engine, connection: Connection, queue: Queue, options: 
 
 
 def apply_path(handle: Handle) -> None:
-    """What the definitions on the way say: any of them may inhibit, the defaults are those of the first."""
+    """Apply the definitions on the path to a handle: any of them may inhibit, and the first one sets the defaults."""
     handle.put_allowed_by_alias = True
     handle.get_allowed_by_alias = True
     for definition in handle.definitions_on_path:
@@ -333,27 +333,27 @@ def apply_path(handle: Handle) -> None:
 
 
 def _default(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:
-    """NONE when such objects have no attribute of that name."""
+    """Return an integer attribute, or NONE when the object has no such attribute."""
     value = attributes.get(name)
     return value if isinstance(value, int) else NONE
 
 
 def update_open_handles(engine: Engine, changed: Definition) -> None:
-    """An alias or remote definition has other attributes: those who came through it feel it at once.
+    """Apply changed attributes of an alias or remote definition to the handles that were opened by it.
 
-    When it leads elsewhere now, their handles get MQRC_OBJECT_CHANGED for all but MQCLOSE.
+    If its target has changed, all verbs but MQCLOSE get MQRC_OBJECT_CHANGED on these handles.
     """
     for connection in engine.connections.values():
         for handle in connection.handles.values():
             path = handle.definitions_on_path
-            is_concerned = False
+            is_affected = False
             for at in range(len(path)):
                 if path[at].name == changed.name and path[at].object_type == changed.object_type:
                     if any(path[at].attributes.get(name) != changed.attributes.get(name) for name in _LEADING):
                         handle.valid = False
                     path[at] = changed
-                    is_concerned = True
-            if is_concerned:
+                    is_affected = True
+            if is_affected:
                 apply_path(handle)
                 if not handle.valid:
                     _fail_waiting(engine, handle, MQRC_OBJECT_CHANGED)
@@ -374,7 +374,7 @@ def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
 
 
 def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
-    """MQCLOSE: 0, or a warning. Raises MQError when it is refused; the handle then stays open."""
+    """MQCLOSE. Returns 0 or a warning. Raises MQError when it is refused, and the handle stays open."""
     if options & ~(MQCO_DELETE | MQCO_DELETE_PURGE | MQCO_QUIESCE | 12) or options & 3 == 3:
         raise MQError(MQRC_OPTIONS_ERROR)
     queue = handle.queue
@@ -417,7 +417,7 @@ def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
         return
     if kind != MQQDT_PERMANENT_DYNAMIC:
         raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only dynamic queues are deleted by closing them.")
-    # Others may have it open: whatever they do next gets MQRC_Q_DELETED.
+    # Other handles may be open on it: their next verb gets MQRC_Q_DELETED.
     if queue.uncommitted > 0 or (options & MQCO_DELETE and queue.depth > 0):
         raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {queue.name} holds messages, or units of work concern it.")
 
@@ -440,7 +440,7 @@ def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
 
 
 def unlock(engine: Engine, queue: Queue, handle: Handle) -> bool:
-    """Give up the browse lock of a handle. False: it held none."""
+    """Release the browse lock of a handle. Returns False when it held none."""
     slot: i64 = handle.locked_slot
     if slot == NONE:
         return False
@@ -449,7 +449,7 @@ def unlock(engine: Engine, queue: Queue, handle: Handle) -> bool:
 
 
 def release_lock(engine: Engine, queue: Queue, slot: i64, seq: i64) -> bool:
-    """Let everybody have a message again. False: it is gone, or no longer locked."""
+    """Unlock a message for all requests. Returns False when it is gone or no longer locked."""
     if queue.slots.seqs[slot] != seq or not queue.slots.flags[slot] & LOCKED:
         return False
     queue.slots.flags[slot] &= ~LOCKED

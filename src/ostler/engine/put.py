@@ -203,7 +203,7 @@ def _put_grouped(
         reason = _put_on_queue(engine, connection, handle, queue, plan.md, options, properties, body, unit)
     if reason != 0:
         return reason
-    groups.put_succeeded(handle, plan.md, options)
+    groups.record_put(handle, plan.md, options)
     connection.put_md = plan.answer_md
     return plan.warning
 

@@ -1,4 +1,4 @@
-"""Counting what is rare enough for a call of its own, and the figures of a queue that administrators ask for."""
+"""Counters of verbs, and the statistics and monitoring data of queues for administrators."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from ostler.engine.core import Engine
 from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.message.message import PERSISTENCE_AT, PUT_DATE_AT, Message
 from ostler.engine.message.timestamps import milliseconds_of
-from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import NONE
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
-    MQGMO_BROWSE_NEXT,
     MQOT_NAMELIST,
     MQOT_PROCESS,
     MQOT_Q,
@@ -39,7 +36,6 @@ from ostler.model.counters import (
 )
 from ostler.model.reasons import WARNINGS
 
-_BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
 _OBJECT_TYPES: Final[dict[ObjectType, int]] = {
     ObjectType.QMGR: MQOT_Q_MGR,
     ObjectType.PROCESS: MQOT_PROCESS,
@@ -55,7 +51,7 @@ MICROSECONDS: Final = 1000
 
 
 def count_put(engine: Engine, connection: Connection, handle: Handle, size_bytes: i64, is_persistent: bool) -> None:
-    """A message was put, or published."""
+    """Count a message that was put or published."""
     own = connection.counters
     own.puts += 1
     own.put_bytes += size_bytes
@@ -72,7 +68,7 @@ def count_put(engine: Engine, connection: Connection, handle: Handle, size_bytes
 
 
 def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
-    """The put of an MQPUT1 came back with this reason. What was put has been counted as any put."""
+    """Count an MQPUT1 by the reason of its put. The message itself has been counted as any put."""
     queue = handle.queue
     if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         if queue is not None and not engine.journal_full:
@@ -94,7 +90,7 @@ def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i
 
 
 def count_put_failed(engine: Engine, connection: Connection, handle: Handle | None) -> None:
-    """An MQPUT was refused. The bindings say so, as some reasons only mean that it is tried again."""
+    """Count a refused MQPUT. The bindings call this, as some reasons only make them try again."""
     connection.counters.puts_failed += 1
     engine.counters.puts_failed += 1
     if handle is not None and handle.queue is not None:
@@ -104,7 +100,7 @@ def count_put_failed(engine: Engine, connection: Connection, handle: Handle | No
 
 
 def count_put1_failed(engine: Engine, connection: Connection) -> None:
-    """An MQPUT1 was refused, whether its queue could be opened or not."""
+    """Count a refused MQPUT1, also when its queue could not be opened."""
     connection.counters.puts_failed += 1
     connection.counters.put1s_failed += 1
     engine.counters.puts_failed += 1
@@ -112,7 +108,7 @@ def count_put1_failed(engine: Engine, connection: Connection) -> None:
 
 
 def count_got(engine: Engine, queue: Queue, message: Message, is_persistent: bool) -> i64:
-    """A message left a queue for somebody: how long it was there, in milliseconds."""
+    """Count a message that was got, and return the milliseconds it was on the queue."""
     counters = queue.counters
     counters.gets += 1
     counters.get_bytes += len(message.body)
@@ -122,7 +118,7 @@ def count_got(engine: Engine, queue: Queue, message: Message, is_persistent: boo
     put_ms: i64 = message.put_ms if message.put_ms != 0 else milliseconds_of(message.md[PUT_DATE_AT : PUT_DATE_AT + 16])
     age_ms: i64 = engine.now_ms - put_ms
     if put_ms == 0 or age_ms < 0:
-        age_ms = 0  # whoever set the context did not say, or says that it comes from the future
+        age_ms = 0  # the context has no put time, or one in the future
     counters.age_total_ms += age_ms
     if age_ms > counters.age_max_ms:
         counters.age_max_ms = age_ms
@@ -137,7 +133,7 @@ def count_got(engine: Engine, queue: Queue, message: Message, is_persistent: boo
 
 
 def count_get(engine: Engine, request: GetRequest, size_bytes: i64, is_persistent: bool, is_call: bool) -> None:
-    """A get took a message; several segments can leave with one call."""
+    """Count a message taken by a get. One call can take several segments."""
     own = request.connection.counters
     own.get_bytes += size_bytes
     engine.counters.get_bytes += size_bytes
@@ -153,7 +149,7 @@ def count_get(engine: Engine, request: GetRequest, size_bytes: i64, is_persisten
 
 
 def count_get_failed(engine: Engine, request: GetRequest) -> None:
-    """A get or browse was refused, or its message did not fit."""
+    """Count a get or browse that was refused or whose message did not fit."""
     engine.counters.gets_failed += 1
     request.connection.counters.gets_failed += 1
     queue = request.handle.queue
@@ -163,7 +159,7 @@ def count_get_failed(engine: Engine, request: GetRequest) -> None:
 
 
 def count_get_empty(engine: Engine, request: GetRequest) -> None:
-    """A get or browse found no message."""
+    """Count a get or browse that found no message."""
     engine.counters.gets_empty += 1
     request.connection.counters.gets_empty += 1
     queue = request.handle.queue
@@ -173,7 +169,7 @@ def count_get_empty(engine: Engine, request: GetRequest) -> None:
 
 
 def _count_browse_failed(engine: Engine, request: GetRequest) -> None:
-    is_browse: bool = request.options & _BROWSE != 0
+    is_browse: bool = request.options & BROWSE_OPTIONS != 0
     handle = request.handle
     if is_browse:
         engine.counters.browses_failed += 1
@@ -185,7 +181,7 @@ def _count_browse_failed(engine: Engine, request: GetRequest) -> None:
 
 
 def count_browse(engine: Engine, request: GetRequest, queue: Queue, is_persistent: bool) -> None:
-    """A request was answered with a message that stays on the queue."""
+    """Count a message that was browsed."""
     size: i64 = len(request.body)
     own = request.connection.counters
     queue.counters.browses += 1
@@ -210,7 +206,7 @@ def count_browse(engine: Engine, request: GetRequest, queue: Queue, is_persisten
 
 
 def object_type_of(handle: Handle) -> i64:
-    """The MQOT number of what a handle is open on."""
+    """Return the object type (MQOT) that a handle is open on."""
     if handle.kind == OTHER_OBJECT and handle.definition is not None:
         return _OBJECT_TYPES.get(handle.definition.object_type, MQOT_Q)
     return MQOT_Q
@@ -230,7 +226,7 @@ def count_open(engine: Engine, connection: Connection, handle: Handle) -> None:
 
 
 def count_open_failed(engine: Engine, connection: Connection, object_type: i64) -> None:
-    """MQOPEN was refused; with a full journal it will be tried again and is not counted."""
+    """Count a refused MQOPEN. With a full journal it is tried again and not counted."""
     if engine.journal_full:
         return
     connection.counters.opens_failed += 1
@@ -277,11 +273,11 @@ def count_set(engine: Engine, connection: Connection, handle: Handle, is_done: b
         _count_other(engine, connection, SET_FAILED, object_type)
 
 
-# -- figures of a queue ------------------------------------------------------------------------------------------------
+# -- statistics of a queue ---------------------------------------------------------------------------------------------
 
 
 class QueueResetStatistics(NamedTuple):
-    """A queue since its last reset, as RESET QSTATS and Reset Queue Statistics show it."""
+    """Counts of a queue since the last reset, for RESET QSTATS and Reset Queue Statistics (PCF)."""
 
     seconds: int  # MQIA_TIME_SINCE_RESET
     depth_high: int  # MQIA_HIGH_Q_DEPTH
@@ -290,13 +286,13 @@ class QueueResetStatistics(NamedTuple):
 
 
 def queue_statistics(engine: Engine, queue: Queue, reset: bool) -> QueueResetStatistics:
-    """The figures since the last reset; with `reset` they begin anew with this very call.
+    """Return the counts since the last reset; with `reset` this call resets them.
 
-    They are those that performance events report, and reset, too.
+    Performance events report and reset the same counts.
     """
     queue.update_depth_extremes()
     state = queue.performance
-    figures = QueueResetStatistics(
+    counts = QueueResetStatistics(
         _count((engine.now_ms - state.reset_ms) // 1000),
         _count(state.depth_high),
         _count(queue.counters.puts - state.puts_before),
@@ -307,16 +303,16 @@ def queue_statistics(engine: Engine, queue: Queue, reset: bool) -> QueueResetSta
         state.depth_high = queue.depth
         state.puts_before = queue.counters.puts
         state.gets_before = queue.counters.gets
-    return figures
+    return counts
 
 
 def _count(number: i64) -> int:
-    """A count as a PCF integer holds it."""
+    """Limit a count to the range of a PCF integer."""
     return min(max(number, 0), _COUNT_MAX)
 
 
 class QueueMonitoring(NamedTuple):
-    """What DISPLAY QSTATUS shows of a queue with MONQ; None: nothing is known yet."""
+    """Monitoring data of a queue with MONQ, for DISPLAY QSTATUS. None: not known yet."""
 
     message_age_seconds: int | None  # MSGAGE
     queue_time_short_us: int | None  # QTIME, the first
@@ -326,7 +322,7 @@ class QueueMonitoring(NamedTuple):
 
 
 def queue_monitoring(engine: Engine, queue: Queue) -> QueueMonitoring | None:
-    """The online monitoring of a queue; None when MONQ is off for it."""
+    """Return the monitoring data of a queue, or None when MONQ is off for it."""
     times = queue.times
     if times is None:
         return None
@@ -346,14 +342,14 @@ def queue_monitoring(engine: Engine, queue: Queue) -> QueueMonitoring | None:
 
 
 def oldest_message_seconds(engine: Engine, queue: Queue) -> int:
-    """How old the oldest message is that can be got: 0 when there is none."""
+    """Return the age of the oldest available message in seconds, or 0 when there is none."""
     slots = queue.slots
     oldest_ms: i64 = engine.now_ms
     priority: i64 = 0
     while priority < _PRIORITIES:
         slot: i64 = slots.heads[priority] if slots.filled >> priority & 1 else NONE
         if slot != NONE:
-            # Each priority is in the order of arrival.
+            # The messages of each priority are in order of arrival.
             try:
                 message = queue.load(slot)
             except QueueFileDamaged:

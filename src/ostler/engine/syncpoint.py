@@ -69,7 +69,7 @@ def _hardens_backout_counts(unit: UnitOfWork) -> bool:
 
 def _end_group_units(connection: Connection, committed: bool) -> None:
     for handle in connection.handles.values():
-        groups.unit_of_work_ended(handle, committed)
+        groups.end_unit_of_work(handle, committed)
 
 
 def commit_unit(engine: Engine, unit: UnitOfWork) -> i64:

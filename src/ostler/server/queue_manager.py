@@ -19,9 +19,15 @@ from ostler.engine.get import cancel_waits
 from ostler.engine.objects import fail_waiting
 from ostler.engine.open import close_object
 from ostler.engine.queue.delivery import send_own_messages
-from ostler.engine.recovery.checkpoint import CATALOGUE_PATH, INSTANCE_PATH, MANIFEST_PATH, Manifest, write_instance
+from ostler.engine.recovery.checkpoint import (
+    CATALOGUE_PATH,
+    INSTANCE_PATH,
+    MANIFEST_PATH,
+    CheckpointManifest,
+    write_instance,
+)
 from ostler.engine.recovery.checkpoint_space import hold_reserve
-from ostler.engine.recovery.replay import JournalInconsistent, Replay
+from ostler.engine.recovery.replay import JournalInconsistent, JournalReplay
 from ostler.engine.recovery.snapshot import replace_file
 from ostler.engine.syncpoint import back_out, commit
 from ostler.log.control_file import CONTROL_NAME
@@ -82,7 +88,7 @@ class RestartSummary:
 
 
 class _Visitor(LogVisitor):
-    def __init__(self, replay: Replay, progress: Progress | None) -> None:
+    def __init__(self, replay: JournalReplay, progress: Progress | None) -> None:
         self._replay = replay
         self._progress = progress
 
@@ -199,7 +205,7 @@ class QueueManager(ManagerCore):
         engine.topics.nodes_max = tuning.topic_nodes_max or 0
         self.clock.begin(engine)
         engine.unique = engine.now_ms << 20
-        replay = Replay(engine)
+        replay = JournalReplay(engine)
         disk, log_directory = log_disk(self.directory, self.settings)
         if not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
             _refuse_without_log(self.disk, log_directory)
@@ -255,7 +261,7 @@ class QueueManager(ManagerCore):
             time.monotonic() - began,
         )
 
-    def _remove_leftover_directories(self, replay: Replay) -> None:
+    def _remove_leftover_directories(self, replay: JournalReplay) -> None:
         """Remove the files of temporary queues, and the directories of queues that the log records as deleted.
 
         Nothing else is removed: a directory that belongs to no queue is reported and left for the operator.
@@ -283,7 +289,7 @@ class QueueManager(ManagerCore):
                 f"It was not touched. Examine it with `ostler check {self.name}`; remove it if it is not needed."
             )
 
-    def _clear_orderly_flag(self, manifest: Manifest) -> None:
+    def _clear_orderly_flag(self, manifest: CheckpointManifest) -> None:
         """Clear the manifest's flag of an orderly end, so that non-persistent messages are restored only once."""
         if manifest.orderly:
             manifest.orderly = False

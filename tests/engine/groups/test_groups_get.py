@@ -567,7 +567,7 @@ def test_of_two_incomplete_things_the_message_is_named() -> None:
     for _ in range(2):
         world.get(LOGICAL)
     md = Sent("x", "P", 1, 0, SEGMENT).md()
-    groups.put_succeeded(world.handle, md, MQPMO_LOGICAL_ORDER)
+    groups.record_put(world.handle, md, MQPMO_LOGICAL_ORDER)
     assert groups.close_reason(world.handle) == MQRC_INCOMPLETE_MSG
 
 
@@ -591,7 +591,7 @@ def test_going_on_with_a_group_by_number_is_no_reason_to_warn() -> None:
         assert world.answer(request) in ("Y2", "Y3-1")
         assert request.reason == reason
         if reason:
-            groups.unit_of_work_ended(world.handle, committed=True)
+            groups.end_unit_of_work(world.handle, committed=True)
     # And logical order goes on from there.
     assert world.get(LOGICAL) == "Y3-2"
 
@@ -620,9 +620,9 @@ def test_after_a_back_out_the_group_begins_again() -> None:
     world = example()
     options = LOGICAL | MQGMO_SYNCPOINT
     assert [world.get(options) for _ in range(2)] == ["A", "Y1"]
-    groups.unit_of_work_ended(world.handle, committed=True)
+    groups.end_unit_of_work(world.handle, committed=True)
     assert [world.get(options) for _ in range(2)] == ["Y2", "Y3-1"]
-    groups.unit_of_work_ended(world.handle, committed=False)
+    groups.end_unit_of_work(world.handle, committed=False)
     world.put(Sent("Y2 again", "Y", 2, 0, IN_GROUP))
     assert world.get(options) == "Y2 again"
 
@@ -631,13 +631,13 @@ def test_when_there_is_something_to_remember() -> None:
     world = example()
     request = world.request(0)
     request.md = Sent("x").md()
-    assert not groups.concerns(request)
+    assert not groups.has_group_effects(request)
     for options, flags in ((LOGICAL, 0), (FIRST, 0), (0, IN_GROUP)):
         request = world.request(options)
         request.md = Sent("x", flags=flags).md()
-        assert groups.concerns(request)
+        assert groups.has_group_effects(request)
     world.get(LOGICAL)
     world.get(LOGICAL)
     request = world.request(0)
     request.md = Sent("x").md()
-    assert groups.concerns(request)
+    assert groups.has_group_effects(request)

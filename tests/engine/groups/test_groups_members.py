@@ -7,7 +7,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group, add, remove
+from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, MessageGroup, add, remove
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
 
 GROUP_ID = b"group".ljust(24, b"g")
@@ -64,7 +64,7 @@ def part(sequence: int, offset: int, length: int, flags: int, feedback: int = 0)
 
 
 def test_reports_of_different_kinds_do_not_complete_one_another() -> None:
-    known: dict[bytes, Group] = {}
+    known: dict[bytes, MessageGroup] = {}
     add(known, part(1, 0, 4, SEGMENT, 259), 0, 1, 1)
     add(known, part(1, 4, 4, SEGMENT, 259), 0, 2, 2)
     add(known, part(1, 8, 4, SEGMENT | LAST_SEGMENT, 260), 0, 3, 3)
@@ -75,7 +75,7 @@ def test_reports_of_different_kinds_do_not_complete_one_another() -> None:
 
 
 def test_messages_beyond_the_last_do_not_stand_for_others() -> None:
-    known: dict[bytes, Group] = {}
+    known: dict[bytes, MessageGroup] = {}
     add(known, part(1, 0, 4, IN_GROUP | SEGMENT), 4, 1, 1)
     add(known, part(2, 0, -1, IN_GROUP | LAST_IN_GROUP), 4, 2, 2)
     add(known, part(3, 0, -1, IN_GROUP), 4, 3, 3)
@@ -86,7 +86,7 @@ def test_messages_beyond_the_last_do_not_stand_for_others() -> None:
 
 @given(some_pieces(), st.data())
 def test_a_group_knows_when_it_is_complete(pieces: list[Piece], data: st.DataObject) -> None:
-    known: dict[bytes, Group] = {}
+    known: dict[bytes, MessageGroup] = {}
     present: list[tuple[Piece, int, bytes]] = []
 
     def agrees() -> bool:

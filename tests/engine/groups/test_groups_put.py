@@ -78,7 +78,7 @@ class Putter:
         """Put, and say what was stored. It must succeed."""
         plan = self.plan(md, options, size)
         assert plan.reason == 0
-        groups.put_succeeded(self.handle, plan.md, options)
+        groups.record_put(self.handle, plan.md, options)
         return plan.md
 
 
@@ -355,7 +355,7 @@ def test_leaving_logical_order_within_a_group_is_done_with_a_warning(first: int,
     putter.put(descriptor(first), LOGICAL)
     plan = putter.plan(descriptor(second), 0)
     assert (plan.reason, plan.warning) == (0, warning)
-    groups.put_succeeded(putter.handle, plan.md, 0)
+    groups.record_put(putter.handle, plan.md, 0)
     assert putter.plan(descriptor(second), 0).warning == 0
 
 
@@ -402,20 +402,20 @@ def test_a_group_goes_on_after_a_commit_and_goes_back_with_a_back_out() -> None:
     putter = Putter()
     options = LOGICAL | MQPMO_SYNCPOINT
     group_id = place(putter.put(descriptor(IN_GROUP), options))[0]
-    groups.unit_of_work_ended(putter.handle, committed=True)
+    groups.end_unit_of_work(putter.handle, committed=True)
     assert place(putter.put(descriptor(IN_GROUP), options)) == (group_id, 2, 0)
     assert place(putter.put(descriptor(LAST_IN_GROUP), options)) == (group_id, 3, 0)
-    groups.unit_of_work_ended(putter.handle, committed=False)
+    groups.end_unit_of_work(putter.handle, committed=False)
     assert place(putter.put(descriptor(IN_GROUP), options)) == (group_id, 2, 0)
-    groups.unit_of_work_ended(putter.handle, committed=True)
-    groups.unit_of_work_ended(putter.handle, committed=False)
+    groups.end_unit_of_work(putter.handle, committed=True)
+    groups.end_unit_of_work(putter.handle, committed=False)
     assert place(putter.put(descriptor(LAST_IN_GROUP), options)) == (group_id, 3, 0)
 
 
 def test_puts_outside_units_of_work_are_not_taken_back() -> None:
     putter = Putter()
     group_id = place(putter.put(descriptor(IN_GROUP), LOGICAL))[0]
-    groups.unit_of_work_ended(putter.handle, committed=False)
+    groups.end_unit_of_work(putter.handle, committed=False)
     assert place(putter.put(descriptor(IN_GROUP), LOGICAL)) == (group_id, 2, 0)
 
 
@@ -423,7 +423,7 @@ def test_a_put_outside_a_unit_of_work_is_not_taken_back_with_what_was_within() -
     putter = Putter()
     putter.put(descriptor(IN_GROUP | LAST_IN_GROUP), LOGICAL | MQPMO_SYNCPOINT)
     group_id = place(putter.put(descriptor(IN_GROUP), LOGICAL))[0]
-    groups.unit_of_work_ended(putter.handle, committed=False)
+    groups.end_unit_of_work(putter.handle, committed=False)
     assert place(putter.put(descriptor(IN_GROUP), LOGICAL)) == (group_id, 2, 0)
 
 

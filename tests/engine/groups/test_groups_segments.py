@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ostler.engine.groups.segmentation import (
     joined_body,
     joined_descriptor,
+    last_section,
+    sections,
     split,
-    stretches,
-    tail,
     without_report_data,
 )
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
@@ -171,33 +171,33 @@ def test_what_cannot_be_cut(format: bytes, body: bytes, limit: int) -> None:
     ],
 )
 def test_what_does_not_look_like_a_header_is_data(body: bytes) -> None:
-    found = stretches(descriptor(format=MQFMT_RF_HEADER_2), body)
-    assert [stretch.start for stretch in found] == [0]
+    found = sections(descriptor(format=MQFMT_RF_HEADER_2), body)
+    assert [section.start for section in found] == [0]
 
 
 def test_what_follows_headers() -> None:
     body = rfh2(MQFMT_STRING, MQENC_INTEGER_NORMAL, 819, 4) + b"data"
-    end = tail(descriptor(format=MQFMT_RF_HEADER_2), body)
+    end = last_section(descriptor(format=MQFMT_RF_HEADER_2), body)
     assert (end.start, end.encoding, end.ccsid, end.format) == (40, MQENC_INTEGER_NORMAL, 819, MQFMT_STRING)
-    inherited = tail(descriptor(format=MQFMT_RF_HEADER_2), rfh2(MQFMT_STRING, 546, MQCCSI_INHERIT, 4))
+    inherited = last_section(descriptor(format=MQFMT_RF_HEADER_2), rfh2(MQFMT_STRING, 546, MQCCSI_INHERIT, 4))
     assert inherited.ccsid == 1208
     # What follows an IMS header is in its own code page.
     ims = struct.pack("<4siiii8s", b"IIH ", 1, 84, 785, 500, MQFMT_STRING) + bytes(56)
-    end = tail(descriptor(format=MQFMT_IMS), ims)
+    end = last_section(descriptor(format=MQFMT_IMS), ims)
     assert (end.start, end.encoding, end.ccsid, end.format) == (84, 546, 1208, MQFMT_STRING)
     # A mainframe writes the names of formats in EBCDIC.
-    end = tail(descriptor(format=MQFMT_RF_HEADER_2), rfh2(MQFMT_STRING.decode().encode("cp500"), 546, 500, 0))
+    end = last_section(descriptor(format=MQFMT_RF_HEADER_2), rfh2(MQFMT_STRING.decode().encode("cp500"), 546, 500, 0))
     assert end.format == MQFMT_STRING
-    end = tail(descriptor(format=MQFMT_RF_HEADER_2), rfh2(b"@" * 8, 546, 500, 0))
+    end = last_section(descriptor(format=MQFMT_RF_HEADER_2), rfh2(b"@" * 8, 546, 500, 0))
     assert end.format == MQFMT_NONE
 
 
 def test_the_fixed_headers() -> None:
     dead = b"DLH " + bytes(104) + struct.pack("<ii8s", 546, 819, MQFMT_STRING) + bytes(48)
-    assert [stretch.start for stretch in stretches(descriptor(format=b"MQDEAD  "), dead + b"x")] == [0, 172]
+    assert [section.start for section in sections(descriptor(format=b"MQDEAD  "), dead + b"x")] == [0, 172]
     transmission = b"XQH " + bytes(124) + struct.pack("<ii8s", 546, 819, MQFMT_STRING) + bytes(284)
-    found = stretches(descriptor(format=b"MQXMIT  "), transmission + b"x")
-    assert [(stretch.start, stretch.ccsid) for stretch in found] == [(0, 1208), (428, 819)]
+    found = sections(descriptor(format=b"MQXMIT  "), transmission + b"x")
+    assert [(section.start, section.ccsid) for section in found] == [(0, 1208), (428, 819)]
 
 
 def test_only_the_first_bytes_of_data_are_reported() -> None:

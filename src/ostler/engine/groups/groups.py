@@ -1,6 +1,6 @@
-"""Message groups, segments and logical order: what is checked before a get, what is remembered after it.
+"""Message groups, segments and logical order: the checks before a get and the state after it.
 
-The rest of the engine finds all about groups under this name; choosing a message, putting and cutting are next door.
+This module also exports what the rest of the engine needs of the modules beside it: selection, put and segmentation.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from mypy_extensions import i64
 from ostler.engine.groups.puts import PutPlan as PutPlan
 from ostler.engine.groups.puts import is_plain as is_plain
 from ostler.engine.groups.puts import prepare_put as prepare_put
-from ostler.engine.groups.puts import put_succeeded as put_succeeded
+from ostler.engine.groups.puts import record_put as record_put
 from ostler.engine.groups.segmentation import joined_body as joined_body
 from ostler.engine.groups.segmentation import joined_descriptor as joined_descriptor
 from ostler.engine.groups.segmentation import split as split
-from ostler.engine.groups.selection import BROWSE, UNDER_CURSOR, goes_on, message_of, state_of
+from ostler.engine.groups.selection import continues_group, message_of, state_of
 from ostler.engine.groups.selection import select as select
 from ostler.engine.groups.state import GroupState
 from ostler.engine.handle import Handle
@@ -22,7 +22,7 @@ from ostler.engine.message.descriptor_numbers import field as field
 from ostler.engine.message.descriptor_numbers import two_numbers as two_numbers
 from ostler.engine.message.descriptor_numbers import with_field
 from ostler.engine.message.message import FLAGS_AT, GROUP_ID_AT, NULL_ID, OFFSET_AT, PERSISTENCE_AT, SEQUENCE_NUMBER_AT
-from ostler.engine.queue.get_request import GetRequest
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, UNDER_CURSOR, GetRequest
 from ostler.engine.queue.matching import identifiers_match
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, NONE, PRIORITY_MASK, PRIORITY_SHIFT
 from ostler.model.constants import (
@@ -62,7 +62,7 @@ from ostler.model.constants import (
 
 
 def validate_get(request: GetRequest) -> i64:
-    """The reason to refuse a get because of groups, or 0. To be asked for every browse and for the four options."""
+    """Return the reason to refuse a get because of groups, or 0. Needed for browses and the four group options."""
     options: i64 = request.options
     state = state_of(request)
     logical: bool = options & MQGMO_LOGICAL_ORDER != 0
@@ -77,11 +77,11 @@ def validate_get(request: GetRequest) -> i64:
         return MQRC_INCONSISTENT_BROWSE
     if not logical or options & UNDER_CURSOR:
         return 0
-    if not goes_on(request, state):
-        # Only a message that can be first is given out, so asking for another number is a contradiction.
+    if not continues_group(request, state):
+        # Only the first message of a group can be returned, so match options for another one cannot be met.
         return 0 if _numbers_fit(request, 1, 0) else MQRC_MATCH_OPTIONS_ERROR
     syncpoint: bool = options & MQGMO_SYNCPOINT != 0
-    if not options & (BROWSE | MQGMO_SYNCPOINT_IF_PERSISTENT) and syncpoint != state.in_unit_of_work:
+    if not options & (BROWSE_OPTIONS | MQGMO_SYNCPOINT_IF_PERSISTENT) and syncpoint != state.in_unit_of_work:
         return MQRC_INCONSISTENT_UOW
     return 0 if _next_fits(request, state) else MQRC_MATCH_OPTIONS_ERROR
 
@@ -102,7 +102,7 @@ def _numbers_fit(request: GetRequest, sequence: i64, offset: i64) -> bool:
 
 
 def _next_fits(request: GetRequest, state: GroupState) -> bool:
-    """Match options are allowed within a group, but must name the message that comes next."""
+    """Check match options within a group: they are allowed, but must match the next message."""
     if request.match & MQMO_MATCH_GROUP_ID and request.group_id not in (NULL_ID, state.group_id):
         return False
     if not _numbers_fit(request, state.next_sequence(), state.next_offset()):
@@ -118,19 +118,19 @@ def _next_fits(request: GetRequest, state: GroupState) -> bool:
     return not at_offset or any(identifiers_match(request, queue.load(part.slot).md) for part in at_offset)
 
 
-def concerns(request: GetRequest) -> bool:
-    """Is `after_get` to be called for this answered request? For all others it would change nothing."""
+def has_group_effects(request: GetRequest) -> bool:
+    """Return True when `after_get` must be called for an answered request. For others it has no effect."""
     return (
-        request.options & (BROWSE | MQGMO_LOGICAL_ORDER) != 0
+        request.options & (BROWSE_OPTIONS | MQGMO_LOGICAL_ORDER) != 0
         or field(request.md, FLAGS_AT) != 0
         or request.handle.get_group.is_open()
     )
 
 
 def after_get(request: GetRequest, md: bytes) -> None:
-    """A get or browse was answered with this descriptor: set the three status fields, and remember how far it went.
+    """Set the three status fields of an answered get or browse, and update the group state of the handle.
 
-    A get that leaves a group in the middle is done but gets a warning in `request.reason`.
+    A get that leaves a group unfinished succeeds with a warning in `request.reason`.
     """
     flags: i64 = field(md, FLAGS_AT)
     options: i64 = request.options
@@ -149,13 +149,13 @@ def after_get(request: GetRequest, md: bytes) -> None:
         in_unit_of_work = field(md, PERSISTENCE_AT) == 1
     warning: i64 = state.join_reason
     state.join_reason = 0
-    if options & BROWSE:
+    if options & BROWSE_OPTIONS:
         if options & MQGMO_BROWSE_MSG_UNDER_CURSOR:
             logical = state.by_logical_order
-        elif not goes_on(request, state):
-            _note_start(request.handle, state)
+        elif not continues_group(request, state):
+            _record_start(request.handle, state)
     elif warning == 0 and not logical and state.by_logical_order and state.is_open():
-        warning = _left(state, md, in_unit_of_work)
+        warning = _leave_reason(state, md, in_unit_of_work)
     if request.reason == 0:
         request.reason = warning
     state.advance(md, logical, in_unit_of_work)
@@ -175,7 +175,7 @@ def _set_status(request: GetRequest, flags: i64) -> None:
     request.segmentation = MQSEG_ALLOWED if flags & MQMF_SEGMENTATION_ALLOWED else MQSEG_INHIBITED
 
 
-def _note_start(handle: Handle, state: GroupState) -> None:
+def _record_start(handle: Handle, state: GroupState) -> None:
     queue = handle.queue
     if queue is not None and handle.cursor != NONE:
         state.start_slot = handle.cursor
@@ -183,8 +183,8 @@ def _note_start(handle: Handle, state: GroupState) -> None:
         state.start_priority = queue.slots.flags[handle.cursor] >> PRIORITY_SHIFT & PRIORITY_MASK
 
 
-def _left(state: GroupState, md: bytes, in_unit_of_work: bool) -> i64:
-    """The warning for a get without logical order while a group got in logical order is open."""
+def _leave_reason(state: GroupState, md: bytes, in_unit_of_work: bool) -> i64:
+    """Return the warning for a get without logical order while a group got in logical order is open, or 0."""
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     if not state.continues(group_id, field(md, SEQUENCE_NUMBER_AT), field(md, OFFSET_AT)):
         return _incomplete_reason(state)
@@ -196,7 +196,7 @@ def _incomplete_reason(state: GroupState) -> i64:
 
 
 def close_reason(handle: Handle) -> i64:
-    """The warning for closing a handle whose puts or gets in logical order stopped within a group; or 0."""
+    """Return the warning for closing a handle whose puts or gets in logical order stopped within a group, or 0."""
     reason: i64 = 0
     for state in (handle.put_group, handle.get_group):
         if state.is_open() and state.by_logical_order and reason != MQRC_INCOMPLETE_MSG:
@@ -204,8 +204,8 @@ def close_reason(handle: Handle) -> i64:
     return reason
 
 
-def unit_of_work_ended(handle: Handle, committed: bool) -> None:
-    """After a commit groups go on where they are; after a back-out, where they were when the unit of work began."""
+def end_unit_of_work(handle: Handle, committed: bool) -> None:
+    """Keep the group states of a handle after a commit; after a back-out restore those before the unit of work."""
     handle.put_group = _after_unit(handle.put_group, committed)
     handle.get_group = _after_unit(handle.get_group, committed)
 

@@ -1,12 +1,12 @@
-"""Which messages of each group are on a queue, and whether a group or a segmented message is complete.
+"""The messages of each group on a queue, and the completeness of groups and segmented messages.
 
-A group has logical messages, numbered from 1; a logical message is one physical message, or several segments that each
-begin where the one before ended. Everything that changes here costs the same however big the group is, but for the one
-walk over the segments of a message when all of its bytes have come.
+A group has logical messages, numbered from 1. A logical message is one physical message, or several segments that each
+begin where the one before ended. The cost of a change does not depend on the size of the group, except for one walk
+over the segments of a message when all of its bytes are there.
 
-A segmented message that is in no group has a group id of its own and is the only logical message of it. Reports about
-segments are segments too; there may be one of each kind for the same piece, so those of one kind (the same feedback)
-make up a logical message among themselves.
+A segmented message that is in no group has a group id of its own and is its only logical message. Reports about
+segments are segments too. There may be one of each kind for the same segment, so reports of one kind (the same
+feedback) form a logical message of their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ostler.engine.message.message import (
 )
 from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_SEGMENT, MQMT_REPORT
 
-# Flags of a slot: the message cannot be the first of its group, or the first segment of its logical message.
+# Flags of a slot: the message is not the first of its group, or not the first segment of its logical message.
 LATER_MESSAGE: Final = 0x400
 LATER_SEGMENT: Final = 0x800
 
@@ -37,8 +37,8 @@ _OFFSET_MASK: Final = (1 << 30) - 1
 
 
 @final
-class Part:
-    """A physical message of a group, by its slot and the sequence number that orders it on the queue."""
+class GroupPart:
+    """A physical message of a group: its slot and the sequence number that orders it on the queue."""
 
     def __init__(self, slot: i64, seq: i64, key: i64, length: i64, flags: i64) -> None:
         self.slot: i64 = slot
@@ -56,16 +56,16 @@ class Part:
 
 @final
 class LogicalMessage:
-    """The parts on the queue of one logical message, by kind of report and offset, the oldest of equals first."""
+    """The parts of one logical message on the queue, ordered by kind of report and offset, then by age."""
 
     def __init__(self) -> None:
-        self.parts: list[Part] = []
+        self.parts: list[GroupPart] = []
         self.unsegmented: i64 = 0  # parts that are no segments
         self.present_bytes: i64 = 0
-        self.end: i64 = -1  # where the last segment ends, once it is there
+        self.end: i64 = -1  # end of the last segment, once it is there
         self.complete = False
 
-    def add(self, part: Part) -> None:
+    def add(self, part: GroupPart) -> None:
         self.parts.insert(self.position(part.key, part.seq), part)
         self.present_bytes += part.length
         if not part.flags & MQMF_SEGMENT:
@@ -90,7 +90,7 @@ class LogicalMessage:
         self.complete = self._is_complete()
 
     def position(self, key: i64, seq: i64) -> i64:
-        """The index of the first part not before this key and sequence number."""
+        """Return the index of the first part not before this key and sequence number."""
         parts = self.parts
         low: i64 = 0
         high: i64 = len(parts)
@@ -122,15 +122,15 @@ class LogicalMessage:
 
 
 @final
-class Group:
-    """The logical messages of one group that are on the queue, whole or in part."""
+class MessageGroup:
+    """The logical messages of one group that are on the queue, completely or in part."""
 
     def __init__(self) -> None:
         self.messages: dict[int, LogicalMessage] = {}
         self.complete_messages: i64 = 0
-        self.last_sequence: i64 = 0  # the number of the last message, once it has come
+        self.last_sequence: i64 = 0  # number of the last message, once it is there
 
-    def add(self, sequence: i64, part: Part) -> None:
+    def add(self, sequence: i64, part: GroupPart) -> None:
         message = self.messages.get(sequence)
         if message is None:
             message = LogicalMessage()
@@ -156,11 +156,11 @@ class Group:
             self.complete_messages -= 1
 
     def is_complete(self) -> bool:
-        """Are all messages from the first to the last there, with all their segments?"""
+        """Return True when all messages from the first to the last are there, with all their segments."""
         last: i64 = self.last_sequence
         if last == 0 or self.complete_messages < last:
             return False
-        # Enough messages, but perhaps not the right ones: nobody can keep an application from numbering as it likes.
+        # There are enough messages, but perhaps not the right ones: applications may number them as they like.
         sequence: i64 = 1
         while sequence <= last:
             message = self.messages.get(sequence)
@@ -175,25 +175,25 @@ def part_key(md: bytes) -> i64:
     return feedback << _OFFSET_BITS | field(md, OFFSET_AT) & _OFFSET_MASK
 
 
-def add(groups: dict[bytes, Group], md: bytes, body_bytes: i64, slot: i64, seq: i64) -> i64:
-    """Note a message that has become available. The flags that its slot shall have."""
+def add(groups: dict[bytes, MessageGroup], md: bytes, body_bytes: i64, slot: i64, seq: i64) -> i64:
+    """Add a message that has become available. Returns the flags for its slot."""
     flags: i64 = field(md, FLAGS_AT)
-    # A report about a segment stands for as many bytes as that segment had, whatever it carries of them.
+    # A report about a segment represents the bytes of that segment, however many of them it carries.
     original: i64 = field(md, ORIGINAL_LENGTH_AT)
     length: i64 = original if flags & MQMF_SEGMENT and original >= 0 else body_bytes
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     group = groups.get(group_id)
     if group is None:
-        group = Group()
+        group = MessageGroup()
         groups[group_id] = group
     sequence: i64 = field(md, SEQUENCE_NUMBER_AT)
-    part = Part(slot, seq, part_key(md), length, flags)
+    part = GroupPart(slot, seq, part_key(md), length, flags)
     group.add(sequence, part)
     return (LATER_MESSAGE if sequence != 1 else 0) | (LATER_SEGMENT if part.offset() != 0 else 0)
 
 
-def remove(groups: dict[bytes, Group], md: bytes, seq: i64) -> None:
-    """A message is no longer available."""
+def remove(groups: dict[bytes, MessageGroup], md: bytes, seq: i64) -> None:
+    """Remove a message that is no longer available."""
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     group = groups[group_id]
     group.remove(field(md, SEQUENCE_NUMBER_AT), part_key(md), seq)

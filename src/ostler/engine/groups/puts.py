@@ -1,8 +1,8 @@
-"""What MQPUT makes of group identifier, sequence number, offset, flags and original length.
+"""MQPUT: group identifier, sequence number, offset, flags and original length of the stored message.
 
-With MQPMO_LOGICAL_ORDER the queue manager sets them; "previous" is what the last put of the handle left:
+With MQPMO_LOGICAL_ORDER the queue manager sets them; "previous" is the state after the last put of the handle:
 
-    in group   segment   may be cut   group open   message open   GroupId       MsgSeqNumber   Offset
+    in group   segment   may split    group open   message open   GroupId       MsgSeqNumber   Offset
     no         no        no           no           no             none          1              0
     no         no        yes          no           no             new           1              0
     no         yes       either       no           no             new           1              0
@@ -11,7 +11,7 @@ With MQPMO_LOGICAL_ORDER the queue manager sets them; "previous" is what the las
     yes        either    either       yes          no             previous      previous + 1   0
     yes        yes       either       yes          yes            previous      previous       previous + length
 
-Without it they are the application's, as far as they mean something:
+Without it the application sets them, as far as they apply:
 
     no         no        no           either       either         none          1              0
     no         no        yes          either       either         new if none   1              0
@@ -67,14 +67,14 @@ _NUMBER_MAX: Final = 999_999_999
 _KNOWN_FLAGS: Final = (
     MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
 )
-# The last fields of a descriptor that has nothing to do with groups.
 
 
 @final
 class PutPlan:
-    """What becomes of a put. `reason`: it is refused. `warning`: it is done, and this is said with it.
+    """The outcome of the checks. `reason` refuses the put; `warning` is returned with a successful one.
 
-    `md` is to be stored. `answer_md` is what the application sees: its own flags, without those that others imply.
+    `md` is the descriptor to store. `answer_md` is returned to the application: it has the given flags, without implied
+    ones.
     """
 
     def __init__(self, reason: i64, warning: i64, md: bytes, answer_md: bytes) -> None:
@@ -85,8 +85,8 @@ class PutPlan:
 
 
 @final
-class _Place:
-    """Where a message belongs."""
+class _GroupPosition:
+    """The position of a message: group, sequence number and offset."""
 
     def __init__(self, group_id: bytes, sequence: i64, offset: i64) -> None:
         self.group_id = group_id
@@ -95,10 +95,10 @@ class _Place:
 
 
 def is_plain(handle: Handle, md: bytes, options: i64) -> bool:
-    """Has this put nothing to do with groups, so that the descriptor can stay as it is?"""
+    """Return True when a put has nothing to do with groups, so that the descriptor is stored unchanged."""
     if options & MQPMO_LOGICAL_ORDER or handle.put_group.is_open():
         return False
-    # Number 1 and offset 0, no flags and no original length: two words each.
+    # Sequence number 1 and offset 0 in one word, no flags and no original length in the other.
     return (
         read_i64_le(md, GROUP_ID_AT) | read_i64_le(md, GROUP_ID_AT + 8) | read_i64_le(md, GROUP_ID_AT + 16) == 0
         and read_i64_le(md, SEQUENCE_NUMBER_AT) == 1
@@ -115,10 +115,10 @@ def prepare_put(
     in_unit_of_work: bool,
     is_persistent: bool,
 ) -> PutPlan:
-    """Check a put and complete its descriptor. Nothing changes before `put_succeeded`."""
+    """Check a put and complete its descriptor. Nothing changes before `record_put`."""
     given: i64 = field(md, FLAGS_AT)
     if not _flags_are_known(handle, given):
-        return _refused(MQRC_MSG_FLAGS_ERROR)
+        return _refuse(MQRC_MSG_FLAGS_ERROR)
     flags: i64 = given
     if flags & MQMF_LAST_MSG_IN_GROUP:
         flags |= MQMF_MSG_IN_GROUP
@@ -129,37 +129,37 @@ def prepare_put(
     if flags & MQMF_SEGMENT:
         reason: i64 = _length_reason(md, flags, body_bytes)
         if reason != 0:
-            return _refused(reason)
+            return _refuse(reason)
         length = field(md, ORIGINAL_LENGTH_AT) if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT else body_bytes
     conflict: i64 = _conflict(state, flags, in_unit_of_work, is_persistent) if state.is_open() else 0
     warning: i64 = 0
     if options & MQPMO_LOGICAL_ORDER:
         if conflict != 0:
-            return _refused(conflict)
-        place = _logical_place(engine, state, flags)
+            return _refuse(conflict)
+        position = _logical_position(engine, state, flags)
     else:
-        place = _physical_place(engine, md, flags)
+        position = _physical_position(engine, md, flags)
         if state.is_open() and state.by_logical_order:
             warning = conflict
-            if warning == 0 and not state.continues(place.group_id, place.sequence, place.offset):
+            if warning == 0 and not state.continues(position.group_id, position.sequence, position.offset):
                 warning = _incomplete(state)
-    if place.sequence < 1 or place.sequence > _NUMBER_MAX:
-        return _refused(MQRC_MSG_SEQ_NUMBER_ERROR)
-    if place.offset < 0 or place.offset > _NUMBER_MAX or (length > 0 and place.offset + length > _NUMBER_MAX):
-        return _refused(MQRC_OFFSET_ERROR)
-    head = md[:GROUP_ID_AT] + place.group_id + four_bytes(place.sequence) + four_bytes(place.offset)
+    if position.sequence < 1 or position.sequence > _NUMBER_MAX:
+        return _refuse(MQRC_MSG_SEQ_NUMBER_ERROR)
+    if position.offset < 0 or position.offset > _NUMBER_MAX or (length > 0 and position.offset + length > _NUMBER_MAX):
+        return _refuse(MQRC_OFFSET_ERROR)
+    head = md[:GROUP_ID_AT] + position.group_id + four_bytes(position.sequence) + four_bytes(position.offset)
     end = four_bytes(length)
     stored = head + four_bytes(flags) + end
     answer = stored if flags == given else head + four_bytes(given) + end
     return PutPlan(0, warning, stored, answer)
 
 
-def _refused(reason: i64) -> PutPlan:
+def _refuse(reason: i64) -> PutPlan:
     return PutPlan(reason, 0, b"", b"")
 
 
 def _flags_are_known(handle: Handle, flags: i64) -> bool:
-    """Unknown flags are refused, passed on, or passed on only to another queue manager, as their place says."""
+    """Return False when unknown flags must be refused. Their bits say whether they may be passed on, and where to."""
     unknown: i64 = flags & ~_KNOWN_FLAGS
     if unknown & MQMF_REJECT_UNSUP_MASK:
         return False
@@ -169,7 +169,7 @@ def _flags_are_known(handle: Handle, flags: i64) -> bool:
 def _length_reason(md: bytes, flags: i64, body_bytes: i64) -> i64:
     is_last: bool = flags & MQMF_LAST_SEGMENT != 0
     if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
-        # A report about a segment says how long that was; it may carry less of it, or nothing.
+        # A report about a segment has the segment's length; it may carry less of it, or nothing.
         original: i64 = field(md, ORIGINAL_LENGTH_AT)
         if original < body_bytes or original < 0 or (original == 0 and not is_last):
             return MQRC_ORIGINAL_LENGTH_ERROR
@@ -179,7 +179,7 @@ def _length_reason(md: bytes, flags: i64, body_bytes: i64) -> i64:
 
 
 def _conflict(state: GroupState, flags: i64, in_unit_of_work: bool, is_persistent: bool) -> i64:
-    """Why this message cannot be the next of the group or logical message that is open; 0: it can."""
+    """Return the reason why a message cannot continue the open group or logical message, or 0."""
     is_member: bool = flags & MQMF_MSG_IN_GROUP != 0
     is_last_message: bool = flags & MQMF_LAST_MSG_IN_GROUP != 0
     if state.in_segments:
@@ -198,25 +198,25 @@ def _incomplete(state: GroupState) -> i64:
     return MQRC_INCOMPLETE_MSG if state.in_segments else MQRC_INCOMPLETE_GROUP
 
 
-def _logical_place(engine: Engine, state: GroupState, flags: i64) -> _Place:
+def _logical_position(engine: Engine, state: GroupState, flags: i64) -> _GroupPosition:
     if state.is_open():
-        return _Place(state.group_id, state.next_sequence(), state.next_offset())
+        return _GroupPosition(state.group_id, state.next_sequence(), state.next_offset())
     if flags & _KNOWN_FLAGS:
-        return _Place(engine.new_id(), 1, 0)
-    return _Place(NULL_ID, 1, 0)
+        return _GroupPosition(engine.new_id(), 1, 0)
+    return _GroupPosition(NULL_ID, 1, 0)
 
 
-def _physical_place(engine: Engine, md: bytes, flags: i64) -> _Place:
+def _physical_position(engine: Engine, md: bytes, flags: i64) -> _GroupPosition:
     if not flags & _KNOWN_FLAGS:
-        return _Place(NULL_ID, 1, 0)
+        return _GroupPosition(NULL_ID, 1, 0)
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     if group_id == NULL_ID:
         group_id = engine.new_id()
     sequence: i64 = field(md, SEQUENCE_NUMBER_AT) if flags & MQMF_MSG_IN_GROUP else 1
     offset: i64 = field(md, OFFSET_AT) if flags & MQMF_SEGMENT else 0
-    return _Place(group_id, sequence, offset)
+    return _GroupPosition(group_id, sequence, offset)
 
 
-def put_succeeded(handle: Handle, md: bytes, options: i64) -> None:
-    """The put of a prepared descriptor is done: remember where the application stands now."""
+def record_put(handle: Handle, md: bytes, options: i64) -> None:
+    """Update the group state of a handle after the put of a prepared descriptor."""
     handle.put_group.advance(md, options & MQPMO_LOGICAL_ORDER != 0, options & MQPMO_SYNCPOINT != 0)

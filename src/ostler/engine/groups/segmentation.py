@@ -1,7 +1,7 @@
-"""Cutting a message into segments, and the descriptor of one put together again.
+"""Splitting a message into segments, and joining segments to one message.
 
-A message is cut where nothing that must stay whole is torn: never within an MQ header, and application data only at
-multiples of 16 bytes from where it begins. Each segment's descriptor says what that segment begins with.
+A message is never split within an MQ header, and application data only at multiples of 16 bytes from its beginning.
+Each segment's descriptor describes the data that the segment begins with.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _REPORT_KINDS: Final = (
     (MQRO_EXPIRATION_WITH_DATA, MQRO_EXPIRATION_WITH_FULL_DATA),
 )
 
-# A header begins with its identifier and version; most go on with their length, then encoding, code page and format of
-# what follows. These two have a fixed length and say what follows elsewhere.
+# A header begins with its identifier and version; most continue with their length, then encoding, code page and format
+# of the data that follows. MQDLH and MQXQH have a fixed length, and these fields at other offsets.
 _SHORTEST_HEADER_BYTES: Final = 28
 _LENGTH_AT: Final = 8
 _FOLLOWING_AT: Final = 12
@@ -67,8 +67,8 @@ _EBCDIC_BLANKS: Final = b"@" * 8
 
 
 @final
-class Stretch:
-    """A header or the application data: where it begins and how it is described by what stands before it."""
+class Section:
+    """A header or the application data: its start, and its description by the header or descriptor before it."""
 
     def __init__(self, start: i64, encoding: i64, ccsid: i64, format: bytes) -> None:
         self.start: i64 = start
@@ -77,12 +77,12 @@ class Stretch:
         self.format = format
 
 
-def stretches(md: bytes, body: bytes) -> list[Stretch]:
-    """The headers a body begins with, and last the application data, which may be empty.
+def sections(md: bytes, body: bytes) -> list[Section]:
+    """Return the headers at the beginning of a body and, last, the application data, which may be empty.
 
-    What does not look like the header it is said to be is application data.
+    Data that is not a valid header of its format counts as application data.
     """
-    current = Stretch(0, field(md, ENCODING_AT), field(md, CCSID_AT), md[FORMAT_AT : FORMAT_AT + 8])
+    current = Section(0, field(md, ENCODING_AT), field(md, CCSID_AT), md[FORMAT_AT : FORMAT_AT + 8])
     found = [current]
     while True:
         following = _following(current, body)
@@ -92,7 +92,7 @@ def stretches(md: bytes, body: bytes) -> list[Stretch]:
         current = following
 
 
-def _following(header: Stretch, body: bytes) -> Stretch | None:
+def _following(header: Section, body: bytes) -> Section | None:
     order = "big" if header.encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL else "little"
     start: i64 = header.start
     available: i64 = len(body) - start
@@ -111,16 +111,16 @@ def _following(header: Stretch, body: bytes) -> Stretch | None:
     at += start
     next_format = _name(body[at + 8 : at + 16])
     if header.format in (MQFMT_CICS, MQFMT_IMS):
-        # What follows these is in their own encoding and code page, whatever their fields say.
-        return Stretch(start + length, header.encoding, header.ccsid, next_format)
+        # The data after these has their own encoding and code page, whatever their fields say.
+        return Section(start + length, header.encoding, header.ccsid, next_format)
     ccsid: i64 = _integer(body, at + 4, order)
     if ccsid == MQCCSI_INHERIT:
         ccsid = header.ccsid
-    return Stretch(start + length, _integer(body, at, order), ccsid, next_format)
+    return Section(start + length, _integer(body, at, order), ccsid, next_format)
 
 
 def _name(format: bytes) -> bytes:
-    """A format's name as descriptors have it. Mainframes write it in EBCDIC, where all letters are above 0x80."""
+    """Return a format name in ASCII. Mainframes write it in EBCDIC, where all letters are above 0x80."""
     if format[0] > 0x80 or format == _EBCDIC_BLANKS:
         return format.decode("cp500").encode("ascii", "replace")
     return format
@@ -132,35 +132,35 @@ def _integer(body: bytes, at: i64, order: str) -> i64:
 
 
 def split(md: bytes, body: bytes, segment_bytes_max: i64) -> list[tuple[bytes, bytes]]:
-    """The descriptors and bodies of the segments of a message, none longer than allowed.
+    """Return the descriptors and bodies of the segments of a message, none longer than allowed.
 
-    The descriptor is one that `prepare_put` made. A message that fits is left as it is; one that is a segment is
-    cut into smaller ones. Empty when it cannot be cut into pieces so small.
+    `md` comes from `prepare_put`. A message that fits is returned unchanged; a segment is split into smaller ones. The
+    result is empty when the message cannot be split into segments so small.
 
-    All segments have the message id of the message: it is what the application was told, and reports about any segment
-    are to be found by it.
+    All segments have the message id of the message: it was returned to the application, which finds reports about any
+    segment by it.
     """
     if len(body) <= segment_bytes_max:
         return [(md, body)]
-    layout = stretches(md, body)
-    cuts = _cuts(layout, len(body), segment_bytes_max)
+    layout = sections(md, body)
+    offsets = _split_offsets(layout, len(body), segment_bytes_max)
     pieces: list[tuple[bytes, bytes]] = []
     index: i64 = 0
-    stretch: i64 = 0
-    while index + 1 < len(cuts):
-        start: i64 = cuts[index]
-        end: i64 = cuts[index + 1]
-        while stretch + 1 < len(layout) and layout[stretch + 1].start <= start:
-            stretch += 1
-        piece_md = _segment_descriptor(md, layout[stretch], start, end, len(body), layout[-1].start)
+    section: i64 = 0
+    while index + 1 < len(offsets):
+        start: i64 = offsets[index]
+        end: i64 = offsets[index + 1]
+        while section + 1 < len(layout) and layout[section + 1].start <= start:
+            section += 1
+        piece_md = _segment_descriptor(md, layout[section], start, end, len(body), layout[-1].start)
         pieces.append((piece_md, body[start:end]))
         index += 1
     return pieces
 
 
-def _cuts(layout: list[Stretch], body_bytes: i64, segment_bytes_max: i64) -> list[int]:
-    """Where the segments begin and, last, the end of the body; empty when there is no way."""
-    cuts: list[int] = [0]
+def _split_offsets(layout: list[Section], body_bytes: i64, segment_bytes_max: i64) -> list[int]:
+    """Return the offsets where segments begin and, last, the end of the body; empty when it cannot be split."""
+    offsets: list[int] = [0]
     at: i64 = 0
     data_start: i64 = layout[-1].start
     while body_bytes - at > segment_bytes_max:
@@ -169,18 +169,18 @@ def _cuts(layout: list[Stretch], body_bytes: i64, segment_bytes_max: i64) -> lis
         if limit >= data_start:
             end = data_start + (limit - data_start) // _UNIT_BYTES * _UNIT_BYTES
         else:
-            for stretch in layout:
-                if stretch.start <= limit:
-                    end = stretch.start
+            for section in layout:
+                if section.start <= limit:
+                    end = section.start
         if end <= at:
             return []
-        cuts.append(end)
+        offsets.append(end)
         at = end
-    cuts.append(body_bytes)
-    return cuts
+    offsets.append(body_bytes)
+    return offsets
 
 
-def _segment_descriptor(md: bytes, stretch: Stretch, start: i64, end: i64, body_bytes: i64, data_start: i64) -> bytes:
+def _segment_descriptor(md: bytes, section: Section, start: i64, end: i64, body_bytes: i64, data_start: i64) -> bytes:
     flags: i64 = field(md, FLAGS_AT)
     original: i64 = field(md, ORIGINAL_LENGTH_AT)
     was_segment: bool = flags & MQMF_SEGMENT != 0
@@ -191,7 +191,7 @@ def _segment_descriptor(md: bytes, stretch: Stretch, start: i64, end: i64, body_
         if not was_segment:
             flags |= MQMF_LAST_SEGMENT
         if was_segment and field(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
-            length = original - start  # the report stands for more than it carries
+            length = original - start  # the report represents more bytes than it carries
     offset: i64 = start + (field(md, OFFSET_AT) if was_segment else 0)
     report: i64 = field(md, REPORT_AT)
     if report != 0 and offset - data_start >= _REPORT_DATA_BYTES:
@@ -201,9 +201,9 @@ def _segment_descriptor(md: bytes, stretch: Stretch, start: i64, end: i64, body_
             md[:REPORT_AT],
             four_bytes(report),
             md[MESSAGE_TYPE_AT:ENCODING_AT],
-            four_bytes(stretch.encoding),
-            four_bytes(stretch.ccsid),
-            stretch.format,
+            four_bytes(section.encoding),
+            four_bytes(section.ccsid),
+            section.format,
             md[PRIORITY_AT:OFFSET_AT],
             four_bytes(offset),
             four_bytes(flags | MQMF_SEGMENT),
@@ -213,7 +213,7 @@ def _segment_descriptor(md: bytes, stretch: Stretch, start: i64, end: i64, body_
 
 
 def without_report_data(report: i64) -> i64:
-    """The report options of a segment that has none of the first bytes of the application data."""
+    """Return the report options for a segment without any of the first 100 bytes of application data."""
     for with_data, with_full_data in _REPORT_KINDS:
         if report & with_full_data == with_data:
             # The plain option is the lowest bit of the three.
@@ -221,21 +221,21 @@ def without_report_data(report: i64) -> i64:
     return report
 
 
-def tail(md: bytes, body: bytes) -> Stretch:
-    """What a segment ends with: the next one should go on like this."""
-    return stretches(md, body)[-1]
+def last_section(md: bytes, body: bytes) -> Section:
+    """Return the last section of a segment. The next segment should have the same description."""
+    return sections(md, body)[-1]
 
 
 def joined_descriptor(md: bytes, body_bytes: i64) -> bytes:
-    """The descriptor of a message put together from segments: that of the first, now the only segment."""
+    """Return the descriptor of a message joined from segments: that of the first, now the only segment."""
     flags: i64 = field(md, FLAGS_AT) | MQMF_SEGMENT | MQMF_LAST_SEGMENT
     return with_field(with_field(md, FLAGS_AT, flags), ORIGINAL_LENGTH_AT, body_bytes)
 
 
 def joined_body(segments: list[Message]) -> bytes:
-    """The data of a message put together from segments.
+    """Return the data of a message joined from segments.
 
-    Reports stand for segments of a certain length but may carry less, or none, of their data: nulls take its place.
+    Reports represent segments of a certain length but may carry less of their data, or none: it is padded with nulls.
     """
     pieces: list[bytes] = []
     for segment in segments:

@@ -1,7 +1,7 @@
-"""Which message answers a get that cares for groups: logical order, complete messages, all segments, all messages.
+"""Selection for gets with group options: logical order, complete messages, all segments, all messages.
 
 Physical order is the order of arrival (within a priority). Logical order has all messages of a group, and all segments
-of a message, next to each other and in sequence, at the place where the first of them stands.
+of a message, next to each other and in sequence, at the position of the first of them.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine
-from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group, LogicalMessage, Part, part_key
-from ostler.engine.groups.segmentation import tail
+from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, GroupPart, LogicalMessage, MessageGroup, part_key
+from ostler.engine.groups.segmentation import last_section
 from ostler.engine.groups.state import GroupState
 from ostler.engine.message.descriptor_numbers import field
 from ostler.engine.message.message import CCSID_AT, ENCODING_AT, FLAGS_AT, GROUP_ID_AT, SEQUENCE_NUMBER_AT, hash_id
-from ostler.engine.queue.get_request import BY_SCAN, GetRequest
+from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, UNDER_CURSOR, GetRequest
 from ostler.engine.queue.matching import is_eligible, matches
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, HAS_CURSOR, NONE, Slots
@@ -24,11 +24,9 @@ from ostler.model.constants import (
     MQGMO_ALL_MSGS_AVAILABLE,
     MQGMO_ALL_SEGMENTS_AVAILABLE,
     MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
     MQGMO_BROWSE_NEXT,
     MQGMO_COMPLETE_MSG,
     MQGMO_LOGICAL_ORDER,
-    MQGMO_MSG_UNDER_CURSOR,
     MQMF_LAST_SEGMENT,
     MQMF_MSG_IN_GROUP,
     MQMF_SEGMENT,
@@ -38,26 +36,24 @@ from ostler.model.constants import (
     MQRC_INCONSISTENT_ENCODINGS,
 )
 
-BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
-UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
-PAUSED: Final = -2  # in place of a slot: the walk is to go on later
+PAUSED: Final = -2  # instead of a slot: the scan continues later
 _WHOLE: Final = MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
 
 
 def state_of(request: GetRequest) -> GroupState:
-    """Gets and browses of a handle know nothing of one another."""
+    """Return the group state for a request. Gets and browses of a handle have separate ones."""
     handle = request.handle
-    return handle.browse_group if request.options & BROWSE else handle.get_group
+    return handle.browse_group if request.options & BROWSE_OPTIONS else handle.get_group
 
 
-def goes_on(request: GetRequest, state: GroupState) -> bool:
-    """Does the request ask for the next message of the group that is open?"""
+def continues_group(request: GetRequest, state: GroupState) -> bool:
+    """Return True when a request asks for the next message of the open group."""
     options: i64 = request.options
     return options & MQGMO_LOGICAL_ORDER != 0 and not options & (UNDER_CURSOR | MQGMO_BROWSE_FIRST) and state.is_open()
 
 
 def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
-    """The slot that answers a request with one of the four options about groups, or NONE.
+    """Return the slot that answers a request with one of the four group options, or NONE or PAUSED.
 
     With MQGMO_COMPLETE_MSG and a segmented message, `request.slots` has the slots of its segments in order.
     """
@@ -69,9 +65,9 @@ def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
         slot: i64 = handle.cursor
         if slot == NONE or handle.cursor_message_gone or queue.slots.state(slot) != AVAILABLE:
             return NONE
-        return slot if _is_available(engine, request, queue, slot) else NONE
+        return slot if _is_complete(engine, request, queue, slot) else NONE
     state = state_of(request)
-    if goes_on(request, state):
+    if continues_group(request, state):
         return _next_of_group(engine, request, queue, state)
     return _next_start(engine, request, queue)
 
@@ -79,14 +75,14 @@ def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
 def _next_of_group(engine: Engine, request: GetRequest, queue: Queue, state: GroupState) -> i64:
     offset: i64 = state.next_offset()
     if offset > 0 and request.options & MQGMO_COMPLETE_MSG:
-        return NONE  # the beginning is gone already, so there is no complete message
+        return NONE  # the beginning was got already, so there is no complete message
     message = message_of(queue, state.group_id, state.next_sequence())
     if message is None:
         return NONE
     part = _part_at(engine, request, queue, message, offset)
     if part is None or not matches(engine, request, queue, part.slot):
         return NONE
-    if part.flags & MQMF_SEGMENT and offset == 0 and not _segments_available(engine, request, queue, message, part):
+    if part.flags & MQMF_SEGMENT and offset == 0 and not _segments_are_there(engine, request, queue, message, part):
         return NONE
     return part.slot
 
@@ -96,8 +92,10 @@ def message_of(queue: Queue, group_id: bytes, sequence: i64) -> LogicalMessage |
     return None if group is None else group.messages.get(sequence)
 
 
-def _part_at(engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, offset: i64) -> Part | None:
-    """The oldest part at this offset that the request may have; a report only when there is nothing else."""
+def _part_at(
+    engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, offset: i64
+) -> GroupPart | None:
+    """Return the oldest part at this offset that the request may have; a report only when there is no other."""
     parts = message.parts
     index: i64 = message.position(offset, 0)
     while index < len(parts) and parts[index].key == offset:
@@ -113,14 +111,14 @@ def _part_at(engine: Engine, request: GetRequest, queue: Queue, message: Logical
 
 
 def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
-    """Walk the queue for a message that no group holds back, or one that its group may begin with."""
+    """Scan the queue for a message outside groups, or one that a group may begin with."""
     slots = queue.slots
     options: i64 = request.options
-    passed_over: i64 = 0
+    skipped: i64 = 0
     if options & MQGMO_LOGICAL_ORDER:
-        passed_over = LATER_MESSAGE | LATER_SEGMENT
+        skipped = LATER_MESSAGE | LATER_SEGMENT
     elif options & MQGMO_COMPLETE_MSG:
-        passed_over = LATER_SEGMENT
+        skipped = LATER_SEGMENT
     hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
     hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
     last: i64 = request.scan_slot
@@ -131,12 +129,12 @@ def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
             return pause(engine, request, queue, last)
         engine.work_left -= 1
         if (
-            not slots.flags[slot] & passed_over
+            not slots.flags[slot] & skipped
             and (hash_message == 0 or slots.by_message_id.hashes[slot] == hash_message)
             and (hash_correlation == 0 or slots.by_correlation_id.hashes[slot] == hash_correlation)
             and is_eligible(engine, request, queue, slot)
             and matches(engine, request, queue, slot)
-            and _is_available(engine, request, queue, slot)
+            and _is_complete(engine, request, queue, slot)
         ):
             return slot
         last = slot
@@ -145,16 +143,16 @@ def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
 
 
 def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
-    """Pause a walk behind the slot looked at last (NONE: where it began). The request waits from now on."""
+    """Pause a scan behind the slot examined last (NONE: at its start). The request waits from now on."""
     request.scan_slot = last
     if last != NONE:
         queue.slots.flags[last] |= HAS_CURSOR
-    room = queue.waiting
+    waiters = queue.waiting
     if not request.waiting or request.kind != BY_SCAN:
-        room.remove(request)
+        waiters.remove(request)
         request.kind = BY_SCAN
-        room.add(request)
-    room.begin_scan(request)
+        waiters.add(request)
+    waiters.begin_scan(request)
     engine.scans.add(request)
     engine.signal_owner()
     return PAUSED
@@ -177,24 +175,24 @@ def _walk_from(request: GetRequest, slots: Slots) -> i64:
     return slot if slot != NONE else slots.first_below(state.start_priority)
 
 
-def _is_available(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
-    """Is all there that the options want to be there with this message?"""
+def _is_complete(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> bool:
+    """Return True when the messages and segments that the options require are available with this message."""
     if not request.options & _WHOLE or not queue.slots.flags[slot] & GROUPED:
         return True
     md = queue.load(slot).md
     group = queue.groups[md[GROUP_ID_AT : GROUP_ID_AT + 24]]
     flags: i64 = field(md, FLAGS_AT)
     wants_group: bool = request.options & MQGMO_ALL_MSGS_AVAILABLE != 0 and flags & MQMF_MSG_IN_GROUP != 0
-    if wants_group and not _group_available(engine, request, queue, group):
+    if wants_group and not _group_is_complete(engine, request, queue, group):
         return False
     if not flags & MQMF_SEGMENT:
         return True
     message = group.messages[field(md, SEQUENCE_NUMBER_AT)]
     part = message.parts[message.position(part_key(md), queue.slots.seqs[slot])]
-    return _segments_available(engine, request, queue, message, part)
+    return _segments_are_there(engine, request, queue, message, part)
 
 
-def _group_available(engine: Engine, request: GetRequest, queue: Queue, group: Group) -> bool:
+def _group_is_complete(engine: Engine, request: GetRequest, queue: Queue, group: MessageGroup) -> bool:
     engine.work_left -= group.last_sequence
     if not group.is_complete():
         return False
@@ -210,8 +208,10 @@ def _group_available(engine: Engine, request: GetRequest, queue: Queue, group: G
     return True
 
 
-def _segments_available(engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, part: Part) -> bool:
-    """A segment can be had alone, unless the options want all of them; MQGMO_COMPLETE_MSG takes them all."""
+def _segments_are_there(
+    engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, part: GroupPart
+) -> bool:
+    """Return True when the segments that the options require are available. MQGMO_COMPLETE_MSG takes all of them."""
     if not request.options & _WHOLE:
         return True
     if not message.complete:
@@ -225,7 +225,7 @@ def _segments_available(engine: Engine, request: GetRequest, queue: Queue, messa
 
 
 def _segments(engine: Engine, request: GetRequest, queue: Queue, message: LogicalMessage, feedback: i64) -> list[int]:
-    """The slots of all segments of a message from first to last; empty when one is not to be had."""
+    """Return the slots of all segments of a message from first to last; empty when one is not available."""
     slots: list[int] = []
     expected: i64 = 0
     for part in message.parts:
@@ -243,7 +243,7 @@ def _segments(engine: Engine, request: GetRequest, queue: Queue, message: Logica
 
 
 def _joinable(queue: Queue, segments: list[int], state: GroupState) -> list[int]:
-    """The first segments that go together. Segments can come in another code page or encoding than those before."""
+    """Return the first segments that can be joined: those of the same code page and encoding."""
     state.join_reason = 0
     joined: list[int] = []
     encoding: i64 = 0
@@ -257,7 +257,7 @@ def _joinable(queue: Queue, segments: list[int], state: GroupState) -> list[int]
             if field(message.md, ENCODING_AT) != encoding:
                 state.join_reason = MQRC_INCONSISTENT_ENCODINGS
                 return joined
-        end = tail(message.md, message.body)
+        end = last_section(message.md, message.body)
         encoding = end.encoding
         ccsid = end.ccsid
         joined.append(slot)

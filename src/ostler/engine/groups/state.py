@@ -1,7 +1,7 @@
-"""Where an application stands in a group, as the queue manager remembers it for each handle.
+"""The group and segment information that the queue manager keeps for each handle.
 
-A handle has three of these: for its puts, for its gets and for its browses. The last successful call sets it; a unit of
-work that is backed out sets it back.
+A handle has three of these: for its puts, its gets and its browses. Each successful call updates it; backing out a unit
+of work restores it.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ class GroupState:
         self.in_segments = False  # a logical message has begun and not ended
         self.group_id: bytes = NULL_ID
         self.sequence_number: i64 = 1  # of the last message
-        self.offset: i64 = 0  # where the next segment begins
+        self.offset: i64 = 0  # of the next segment
         self.is_last_message = False  # the last message was, or was a segment of, the last of its group
         self.is_persistent = False
         self.in_unit_of_work = False
         self.by_logical_order = False  # the last call had the option
         self.used = False
-        # As it was before the unit of work under way changed it.
+        # State before the current unit of work changed it.
         self.before: GroupState | None = None
-        # When browsing: where the group begins on the queue. The next group is the one that begins behind it.
+        # When browsing: start of the group on the queue. The next group is the one that starts behind it.
         self.start_slot: i64 = -1
         self.start_seq: i64 = 0
         self.start_priority: i64 = 0
-        # Why the segments that answer the get under way are not the whole message.
+        # Reason why the segments that answer the current get are not the whole message.
         self.join_reason: i64 = 0
 
     def is_open(self) -> bool:
-        """Is there a group or a logical message that has not ended?"""
+        """Return True when a group or a logical message has not ended."""
         return self.in_group or self.in_segments
 
     def next_sequence(self) -> i64:
@@ -56,11 +56,11 @@ class GroupState:
         return self.offset if self.in_segments else 0
 
     def continues(self, group_id: bytes, sequence: i64, offset: i64) -> bool:
-        """Is this what comes next in logical order?"""
+        """Return True when this is the next message or segment in logical order."""
         return self.group_id == group_id and self.next_sequence() == sequence and self.next_offset() == offset
 
     def advance(self, md: bytes, by_logical_order: bool, in_unit_of_work: bool) -> None:
-        """A message with this descriptor was put, got or browsed."""
+        """Update the state after a put, get or browse with this descriptor."""
         if in_unit_of_work:
             if self.before is None:
                 self.before = self._copy()

@@ -1,4 +1,4 @@
-"""The fields of the message descriptor as properties: Root.MQMD.Priority and the like, read from the packed bytes."""
+"""The fields of the message descriptor as properties (Root.MQMD.Priority and so on), read from the packed bytes."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ FORMAT_AT: Final = 32
 FORMAT_END: Final = 40
 
 
-class Field(NamedTuple):
-    """One field of a stored MQMD: where it begins, how many bytes it has, the property type it shows as."""
+class DescriptorField(NamedTuple):
+    """One field of a stored MQMD: offset, length, and its type as a property."""
 
     at: int
     length: int
     type: int
 
 
-def _long(at: int) -> Field:
-    return Field(at, 4, MQTYPE_INT32)
+def _long(at: int) -> DescriptorField:
+    return DescriptorField(at, 4, MQTYPE_INT32)
 
 
-def _characters(at: int, length: int) -> Field:
-    return Field(at, length, MQTYPE_STRING)
+def _characters(at: int, length: int) -> DescriptorField:
+    return DescriptorField(at, length, MQTYPE_STRING)
 
 
-def _bytes(at: int, length: int) -> Field:
-    return Field(at, length, MQTYPE_BYTE_STRING)
+def _bytes(at: int, length: int) -> DescriptorField:
+    return DescriptorField(at, length, MQTYPE_BYTE_STRING)
 
 
 # StrucId and Version are not properties.
-FIELDS: Final[dict[str, Field]] = {
+FIELDS: Final[dict[str, DescriptorField]] = {
     "Report": _long(8),
     "MsgType": _long(12),
     "Expiry": _long(16),
@@ -87,7 +87,7 @@ FIELDS: Final[dict[str, Field]] = {
 
 
 def _default_descriptor() -> bytes:
-    """A version-2 descriptor with the values MQMD_DEFAULT has, little-endian, characters blank."""
+    """Return a version-2 descriptor with the values of MQMD_DEFAULT, little-endian, characters blank."""
     md = bytearray(MQMD_LENGTH_2)
     md[0:4] = MQMD_STRUC_ID
     for field in FIELDS.values():
@@ -111,16 +111,16 @@ def _default_descriptor() -> bytes:
 DEFAULT_DESCRIPTOR: Final = _default_descriptor()
 
 
-def field_named(property_name: str) -> Field:
-    """The field that a name beginning with Root.MQMD. means."""
+def field_named(property_name: str) -> DescriptorField:
+    """Return the field for a property name that begins with Root.MQMD."""
     field = FIELDS.get(property_name[len(DESCRIPTOR_PREFIX) :])
     if field is None:
-        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{property_name[:80]!r} is no field of the message descriptor.")
+        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{property_name[:80]!r} is not a field of the message descriptor.")
     return field
 
 
-def field_value(md: bytes, field: Field) -> Value:
-    """The value of a field; characters without the blanks or nulls that fill them up."""
+def field_value(md: bytes, field: DescriptorField) -> Value:
+    """Return the value of a field; characters without padding."""
     at = field.at
     if len(md) < at + field.length:
         return None
@@ -140,10 +140,10 @@ def text_at(md: bytes, at: int, length: int) -> str:
     return md[at : at + length].partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
 
 
-def with_field(md: bytes, field: Field, type: int, value: Value) -> bytes:
-    """The descriptor with one field set, as MQSETMP on Root.MQMD.X does to the descriptor of a message handle."""
+def with_field(md: bytes, field: DescriptorField, type: int, value: Value) -> bytes:
+    """Return the descriptor with one field set, as by MQSETMP on Root.MQMD.X."""
     if type != field.type:
-        raise MQError(MQRC_PROPERTY_TYPE_ERROR, "The type must be that of the field of the message descriptor.")
+        raise MQError(MQRC_PROPERTY_TYPE_ERROR, "The type must be that of the descriptor's field.")
     data = b""
     if isinstance(value, int):
         data = check_range(MQTYPE_INT32, value).to_bytes(4, "little", signed=True)
@@ -152,10 +152,12 @@ def with_field(md: bytes, field: Field, type: int, value: Value) -> bytes:
     elif isinstance(value, bytes):
         data = value.ljust(field.length, b"\0")
     if len(data) != field.length:
-        raise MQError(MQRC_BUFFER_LENGTH_ERROR, f"The field of the message descriptor has {field.length} bytes.")
+        raise MQError(
+            MQRC_BUFFER_LENGTH_ERROR, f"The value must fit the {field.length} bytes of the descriptor's field."
+        )
     return md[: field.at] + data + md[field.at + field.length :]
 
 
 def with_content(md: bytes, encoding: int, ccsid: int, format: bytes) -> bytes:
-    """The descriptor with other values in the three fields that say what the message data begins with."""
+    """Return the descriptor with other Encoding, CodedCharSetId and Format."""
     return md[:ENCODING_AT] + struct.pack("<ii", encoding, ccsid) + format + md[FORMAT_END:]

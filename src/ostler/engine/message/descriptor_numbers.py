@@ -1,4 +1,4 @@
-"""Numbers of packed descriptors: read in place, written by making a new descriptor."""
+"""Integers of packed descriptors: read in place, changed by making a new descriptor."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from mypy_extensions import i32, i64
 
 
 def field(md: bytes, at: i64) -> i64:
-    """The integer at an offset of a descriptor."""
+    """Return the integer at an offset of a descriptor."""
     return i64(read_i32_le(md, at))
 
 
 def with_field(md: bytes, at: i64, value: i64) -> bytes:
-    """A copy of a descriptor with one integer changed."""
+    """Return a copy of a descriptor with one integer changed."""
     return md[:at] + four_bytes(value) + md[at + 4 :]
 
 
@@ -23,7 +23,7 @@ def four_bytes(value: i64) -> bytes:
 
 
 def two_numbers(a: i64, b: i64) -> bytes:
-    """Two numbers in 16 bytes."""
+    """Return two numbers in 16 bytes."""
     writer = BytesWriter()
     write_i64_le(writer, a)
     write_i64_le(writer, b)

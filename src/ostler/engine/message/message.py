@@ -1,4 +1,4 @@
-"""A message in memory, and the few things the engine reads from its packed descriptor."""
+"""A message in memory, and the offsets of the fields of its packed descriptor."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _WORD: Final = 0xFFFFFFFF
 
 
 def hash_id(md: bytes, at: i64) -> i64:
-    """A 31-bit hash of the 24-byte identifier at an offset; 0 means the null identifier.
+    """Return a 31-bit hash of the 24-byte identifier at an offset; 0 means the null identifier.
 
-    Stored in queue files, so it must not depend on the flavour (compiled or not) or the process.
+    It is stored in snapshots, so it must not depend on the flavour (compiled or not) or the process.
     """
     first: i64 = read_i64_le(md, at)
     second: i64 = read_i64_le(md, at + 8)
@@ -59,13 +59,13 @@ def hash_id(md: bytes, at: i64) -> i64:
 
 
 def _mix(h: i64, word: i64) -> i64:
-    # 31 bits times 25 bits: no overflow, so the result is the same with machine words and with Python's.
+    # 31 bits times 25 bits do not overflow, so the result is the same with machine integers and Python integers.
     h = ((h ^ word) & _MASK) * _PRIME & _MASK
     return h ^ h >> 13
 
 
 def patch_i32(md: bytes, at: i64, value: i64) -> bytes:
-    """A copy of a descriptor with one integer changed."""
+    """Return a copy of a descriptor with one integer changed."""
     writer = BytesWriter()
     write_i32_le(writer, i32(value))
     return md[:at] + writer.getvalue() + md[at + 4 :]
@@ -80,10 +80,10 @@ class Message:
         self.properties = properties
         self.body = body
         self.seq: i64 = seq
-        # A get or browse that shows this message must wait until the journal is durable up to here.
+        # A get or browse may return this message only when the journal is durable up to here.
         self.visible_lsn: i64 = 0
-        self.put_ms: i64 = 0  # when it came onto the queue; 0: only the descriptor knows
+        self.put_ms: i64 = 0  # when it was put; 0: see PutDate and PutTime
 
     def size_bytes(self) -> i64:
-        """What the message takes of a queue's buffer."""
+        """Return the bytes that the message takes in a queue's buffer."""
         return MD_BYTES + len(self.properties) + len(self.body)

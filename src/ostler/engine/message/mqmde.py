@@ -1,4 +1,4 @@
-"""MQMDE: how the version 2 fields of a descriptor travel with a message whose descriptor is of version 1."""
+"""MQMDE: the extension that carries the version 2 fields of a descriptor with a version 1 descriptor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS_IN_EXTENSION: Final = 32
 
 
 def extension(md: bytes) -> bytes:
-    """The extension for a version 2 descriptor; it describes what follows it."""
+    """Return the extension for a version 2 descriptor. It describes the data that follows it."""
     writer = BytesWriter()
     writer.write(b"MDE ")
     write_i32_le(writer, 2)
@@ -34,7 +34,7 @@ def extension(md: bytes) -> bytes:
 
 
 def content(ccsid: i64, format: bytes) -> bytes:
-    """Encoding, code page and format of a header written here, as a descriptor has them."""
+    """Return encoding, code page and format of a header made here, as in a descriptor."""
     writer = BytesWriter()
     write_i32_le(writer, MQENC_NATIVE)
     write_i32_le(writer, i32(ccsid))
@@ -43,7 +43,7 @@ def content(ccsid: i64, format: bytes) -> bytes:
 
 
 def with_extension(md: bytes, body: bytes, ccsid: i64) -> tuple[bytes, bytes]:
-    """What a program with a version 1 descriptor gets: nothing of version 2 is lost, it comes in front of the data."""
+    """Return descriptor and data for a program with a version 1 descriptor: an extension carries the other fields."""
     if md[GROUP_ID_AT:] == PLAIN_TAIL:
         return md, body
     changed = md[:ENCODING_AT] + content(ccsid, MQFMT_MD_EXTENSION) + md[PRIORITY_AT:]
@@ -51,7 +51,7 @@ def with_extension(md: bytes, body: bytes, ccsid: i64) -> tuple[bytes, bytes]:
 
 
 def without_extension(md: bytes, body: bytes) -> tuple[bytes, bytes]:
-    """What a program with a version 1 descriptor puts, as version 2. Raises MQError for an extension that is none."""
+    """Convert a version 1 descriptor and data to version 2. Raises MQError for a malformed extension."""
     version_2 = md[:4] + b"\x02\0\0\0" + md[8:GROUP_ID_AT] + PLAIN_TAIL
     if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_MD_EXTENSION:
         return version_2, body

@@ -1,4 +1,4 @@
-"""Put dates and times as the message descriptor has them: GMT, to the hundredth of a second."""
+"""PutDate and PutTime of the message descriptor: GMT, in hundredths of a second."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PutClock:
         self._stamp: bytes = b""
 
     def stamp(self, now_ms: i64) -> bytes:
-        """PutDate and PutTime, 16 bytes: YYYYMMDDHHMMSSTH."""
+        """Return PutDate and PutTime, 16 bytes: YYYYMMDDHHMMSSTH."""
         centisecond: i64 = now_ms // 10
         if centisecond != self._centisecond:
             self._centisecond = centisecond
@@ -40,7 +40,7 @@ def time_of_day(in_day_ms: i64) -> bytes:
 
 
 def date_of_day(day: i64) -> bytes:
-    """The calendar date of a day counted from 1970-01-01 (the proleptic Gregorian calendar)."""
+    """Return the date of a day counted from 1970-01-01 (proleptic Gregorian calendar), as YYYYMMDD."""
     shifted = day + 719468
     era = shifted // 146097
     of_era = shifted - era * 146097
@@ -54,7 +54,7 @@ def date_of_day(day: i64) -> bytes:
 
 
 def milliseconds_of(date_and_time: bytes) -> int:
-    """The time a 16-byte stamp stands for; 0 when it is not one."""
+    """Convert PutDate and PutTime to milliseconds since the epoch; 0 when they are not digits."""
     if len(date_and_time) != 16 or not date_and_time.isdigit():
         return 0
     year, month, day = int(date_and_time[0:4]), int(date_and_time[4:6]), int(date_and_time[6:8])

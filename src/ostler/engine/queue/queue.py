@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64
 
 from ostler.engine.groups import members as group_members
-from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, Group
+from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, MessageGroup
 from ostler.engine.message.message import CORRELATION_ID_AT, MESSAGE_ID_AT, Message, hash_id
 from ostler.engine.queue.get_waiters import GetWaiters, Offer
 from ostler.engine.queue.performance import PerformanceState
@@ -75,7 +75,7 @@ class Queue:
         self.waiting = GetWaiters()
         self.offers: deque[Offer] = deque()  # messages not yet offered to all waiting requests with selectors, in order
         self.counters = QueueCounters()
-        self.groups: dict[bytes, Group] = {}  # of available messages, by group id
+        self.groups: dict[bytes, MessageGroup] = {}  # of available messages, by group id
         self.performance = PerformanceState()
         # The counters at the beginning of the statistics interval; None: STATQ is off.
         self.statistics: Counts | None = None

@@ -110,7 +110,7 @@ def satisfy(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
             finish_get(engine, request, queue, queue.load(slot), slot)
     except (QueueFileDamaged, MQError, MemoryError) as error:
         return _fail_with(engine, request, queue, error)
-    if groups.concerns(request):
+    if groups.has_group_effects(request):
         groups.after_get(request, request.md)
     return True
 

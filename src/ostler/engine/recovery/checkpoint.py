@@ -1,15 +1,15 @@
-"""Checkpoints: what lets the journal's start move on.
+"""Checkpoints: they allow the start of the journal to advance.
 
-A checkpoint is fuzzy: queues are captured one after the other while work goes on, and each snapshot says up to
-which LSN it speaks. It is complete when its manifest is durable: the list of the snapshots that count, and the
-numbers that must go on after a restart. The object catalogue is kept in the same way.
+A checkpoint is fuzzy: queues are captured one after the other while work goes on, and each snapshot has the LSN that it
+reflects. It is complete when its manifest is durable: the list of the valid snapshots, and the numbers that continue
+after a restart. The object catalogue is saved in the same way.
 
-Every file names the identity of the queue manager's log and the number of the checkpoint that wrote it, so that files
-of another queue manager or of another time are told from what a crash leaves. A checkpoint writes snapshots, then the
-catalogue, then the manifest, then its number into the log's control file. So after a crash each may be ahead of those
-behind it in this order, and none may be behind them:
+Every file carries the identity of the queue manager's log and the number of the checkpoint that wrote it, to tell files
+of another queue manager or of another time from the state that a crash leaves. A checkpoint writes snapshots, then the
+catalogue, then the manifest, then its number into the log's control file. So after a crash each file may be newer than
+the later ones of this order, but never older:
 
-    control file  <=  manifest;    what the manifest names  <=  catalogue, snapshots
+    control file  <=  manifest;    catalogue and snapshots named by the manifest  <=  catalogue, snapshots
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _CATALOGUE_MAGIC: Final = 0x31544143_4C54534F  # "OSTLCAT1"
 _INSTANCE_MAGIC: Final = 0x31534E49_4C54534F  # "OSTLINS1"
 MANIFEST_VERSION: Final = 2
 CATALOGUE_VERSION: Final = 2
-INSTANCE_VERSION: Final = 2  # that of the directory as a whole; the release before had no such file
+INSTANCE_VERSION: Final = 2  # of the directory as a whole; the release before had no such file
 _HEAD_BYTES_1: Final = 64
 _HEAD_BYTES: Final = 96
 _IDENTITY_BYTES: Final = 16
 
-# Stands for a snapshot's number: the queue was damaged when the checkpoint was taken, whatever its files say.
+# Instead of a snapshot number: the queue was damaged when the checkpoint was taken, whatever its files contain.
 DAMAGED: Final = -1
 
 
 @final
-class Manifest:
+class CheckpointManifest:
     def __init__(self) -> None:
         self.number: i64 = 0
         self.orderly = False
@@ -67,14 +67,14 @@ class Manifest:
         self.next_queue_id: i64 = 1
         self.next_unit_of_work: i64 = 1
         self.snapshots: dict[int, int] = {}  # queue id -> snapshot number
-        self.media_lsns: dict[int, int] = {}  # queue id -> where its media image begins
+        self.media_lsns: dict[int, int] = {}  # queue id -> start of its media image
         self.identity: bytes = b""
-        self.catalogue_number: i64 = 0  # the catalogue must come from this checkpoint, or a later one
-        self.log_lsn: i64 = 0  # the log was durable up to here
+        self.catalogue_number: i64 = 0  # the catalogue must be of this checkpoint or a later one
+        self.log_lsn: i64 = 0  # up to which the log was durable
         self.version: i64 = MANIFEST_VERSION
 
     def size_bytes(self) -> int:
-        """About as much as its file takes."""
+        """Return the approximate size of its file."""
         return _HEAD_BYTES + (2 * len(self.snapshots) + 2 * len(self.media_lsns) + 1) * 8
 
     def encode(self) -> bytes:
@@ -107,7 +107,7 @@ def _with_checksum(body: bytes) -> bytes:
 
 
 def _read_checked(disk: Disk, path: str, magic: i64, head_bytes: i64, version_max: i64) -> bytes:
-    """A whole file that ends with its checksum, which holds in every version of its format."""
+    """Read a file that ends with its checksum, as all versions of its format do. Raises SnapshotDamaged."""
     data = read_whole(disk, path)
     if len(data) < head_bytes + 8 or read_i64_le(data, 0) != magic:
         raise SnapshotDamaged(f"{path}: no header at offset 0")
@@ -122,7 +122,7 @@ def _read_checked(disk: Disk, path: str, magic: i64, head_bytes: i64, version_ma
 
 
 def write_instance(disk: Disk, identity: bytes) -> None:
-    """Name the log that belongs to this queue manager, for good. Without it the log could be missing unseen."""
+    """Record the identity of the log that belongs to this queue manager. It reveals a missing or foreign log."""
     writer = BytesWriter()
     write_i64_le(writer, _INSTANCE_MAGIC)
     write_i64_le(writer, INSTANCE_VERSION)
@@ -131,7 +131,7 @@ def write_instance(disk: Disk, identity: bytes) -> None:
 
 
 def read_instance(disk: Disk) -> bytes:
-    """The identity of the log that belongs here; empty when it was never written."""
+    """Return the identity of the log that belongs here; empty when it was never written."""
     if not disk.exists(INSTANCE_PATH):
         return b""
     return _read_checked(disk, INSTANCE_PATH, _INSTANCE_MAGIC, 32, INSTANCE_VERSION)[16:32]
@@ -140,9 +140,9 @@ def read_instance(disk: Disk) -> bytes:
 # -- the manifest ---------------------------------------------------------------
 
 
-def read_manifest(disk: Disk) -> Manifest:
-    """The last complete checkpoint; an empty one when there has been none."""
-    manifest = Manifest()
+def read_manifest(disk: Disk) -> CheckpointManifest:
+    """Read the manifest of the last complete checkpoint, or return an empty one."""
+    manifest = CheckpointManifest()
     if not disk.exists(MANIFEST_PATH):
         return manifest
     data = _read_checked(disk, MANIFEST_PATH, _MAGIC, _HEAD_BYTES_1, MANIFEST_VERSION)
@@ -170,7 +170,7 @@ def read_manifest(disk: Disk) -> Manifest:
 
 @final
 class Checkpoint:
-    """One checkpoint. The owner alternates between calls that need the engine to stand still and calls that do not.
+    """One checkpoint. The owner alternates between calls that require the engine to stand still and others.
 
     for each queue of `pending()`:
         snapshot = begin_queue(queue)      engine still
@@ -195,13 +195,13 @@ class Checkpoint:
         self._began_lsn: i64 = engine.journal.end_lsn()
         self._catalogue_lsn: i64 = 0
         self._catalogue_number: i64 = 0
-        self._is_catalogue_captured = False  # and not durable yet
-        self._captured: Queue | None = None  # and its snapshot is not durable yet
+        self._is_catalogue_captured = False  # but not durable yet
+        self._captured: Queue | None = None  # whose snapshot is not durable yet
         self._removed: list[Queue] = []
-        self._gone: list[Queue] = []  # their files are removed, and may still be open
+        self._gone: list[Queue] = []  # their files are removed but may still be open
 
     def pending(self) -> list[int]:
-        """Ids of the queues whose persistent content changed, or that must keep non-persistent messages too."""
+        """Return the ids of queues that changed, or that keep non-persistent messages at an orderly end (NPMCLASS)."""
         return [
             queue.queue_id
             for queue in self.engine.queues_by_id.values()
@@ -238,11 +238,11 @@ class Checkpoint:
         self._captured = None
 
     def begin_catalogue(self) -> bytes:
-        """The catalogue to write, or nothing when it has not changed."""
+        """Return the catalogue to write, or nothing when it has not changed."""
         engine = self.engine
         self._catalogue_lsn = engine.catalogue_lsn
         self._catalogue_number = engine.catalogue_number
-        # A queue's files may go once the catalogue that no longer lists it is durable.
+        # A queue's files may be removed once a catalogue without it is durable.
         self._removed = engine.removed_queues
         engine.removed_queues = []
         if not engine.catalogue_changed:
@@ -260,11 +260,11 @@ class Checkpoint:
         replace_file(disk, CATALOGUE_PATH, [catalogue])
         self._is_catalogue_captured = False
 
-    def begin_manifest(self) -> Manifest:
+    def begin_manifest(self) -> CheckpointManifest:
         engine = self.engine
         engine.catalogue_lsn = self._catalogue_lsn
         engine.catalogue_number = self._catalogue_number
-        manifest = Manifest()
+        manifest = CheckpointManifest()
         manifest.identity = engine.identity
         manifest.catalogue_number = self._catalogue_number
         manifest.log_lsn = engine.journal.durable_lsn()
@@ -283,28 +283,28 @@ class Checkpoint:
         return manifest
 
     def _listed(self) -> list[Queue]:
-        """The queues that the catalogue on disk may speak of: a restart loads those deleted since, and deletes them."""
+        """Return the queues that the catalogue on disk may contain: a restart loads and deletes those deleted since."""
         return list(self.engine.queues_by_id.values()) + self.engine.removed_queues
 
-    def write_manifest(self, disk: Disk, manifest: Manifest) -> None:
+    def write_manifest(self, disk: Disk, manifest: CheckpointManifest) -> None:
         replace_file(disk, MANIFEST_PATH, [manifest.encode()])
         for queue in self._removed:
             disk.remove(queue_path(queue.name, queue.queue_id))
         if self._removed:
-            # The record of the deletion is forgotten next: the files must not come back after that.
+            # The log may drop the record of the deletion next: the files must not reappear after that.
             disk.force_directory(QUEUES_PATH)
         self._gone = self._removed
         self._removed = []
 
     def skip_queue(self) -> None:
-        """The queue being captured finds no space: it stays as the last snapshot has it. Engine still."""
+        """Skip the captured queue for lack of space: its last snapshot stays valid. Engine still."""
         if self._captured is not None:
             self._captured.changed = True
             self._captured.file.is_pinned = False
             self._captured = None
 
     def abandon(self) -> None:
-        """It cannot be completed, for want of space: the next one must do all that this one was to do. Engine still."""
+        """Give up for lack of space: the next checkpoint must do all the work of this one. Engine still."""
         engine = self.engine
         self.skip_queue()
         if self._is_catalogue_captured:
@@ -312,12 +312,12 @@ class Checkpoint:
         engine.removed_queues = self._removed + engine.removed_queues
 
     def end(self) -> int:
-        """The LSN from which a restart must replay."""
+        """Complete the checkpoint, and return the LSN from which a restart must replay."""
         engine = self.engine
         for queue in self._gone:
             queue.file.close()
         for queue in engine.queues_by_id.values():
-            queue.file.trim()  # those of non-persistent messages only have no snapshot that would do it
+            queue.file.trim()  # queues of non-persistent messages have no snapshot that does it
         engine.checkpoint_began_lsn = self._began_lsn
         lsn: i64 = engine.journal.durable_lsn()
         for queue in self._listed():
@@ -337,20 +337,21 @@ class Checkpoint:
 
 
 def relog_prepared(engine: Engine) -> None:
-    """Write the records of prepared units again at the journal's end, so that they do not hold its start back.
+    """Write the records of prepared units again at the journal's end, so that the journal's start can advance.
 
-    Each at most once between two complete checkpoints: those that fail for want of space must not make it worse.
+    Each is written at most once between two complete checkpoints: checkpoints that fail for lack of space must not
+    make the lack worse.
     """
     for unit in engine.units_of_work.values():
         if unit.state == PREPARED and unit.first_lsn < engine.checkpoint_began_lsn and not unit.missing_queues:
             try:
                 _relog(engine, unit)
             except QueueFileDamaged:
-                continue  # its old records go on to count
+                continue  # its old records stay valid
 
 
 def _relog(engine: Engine, unit: UnitOfWork) -> None:
-    """Write a unit again. When there is not room for all of it, its old records go on to count."""
+    """Write the records of a unit again. When there is not room for all of them, the old ones stay valid."""
     first: i64 = engine.journal.end_lsn()
     for entry in unit.entries:
         if entry.is_persistent and not entry.queue.deleted:
@@ -386,7 +387,7 @@ def _relog_put(engine: Engine, unit: UnitOfWork, entry: Entry) -> bool:
 
 
 def encode_catalogue(engine: Engine, number: i64, lsn: i64) -> bytes:
-    """All definitions that outlive a restart: a header, (queue id, length, definition) one by one, and a checksum."""
+    """Encode all definitions that survive a restart: header, (queue id, length, definition) for each, checksum."""
     writer = BytesWriter()
     write_i64_le(writer, _CATALOGUE_MAGIC)
     write_i64_le(writer, CATALOGUE_VERSION)
@@ -413,8 +414,8 @@ def _add_definition(writer: BytesWriter, queue_id: i64, definition: Definition) 
 
 
 @final
-class Catalogue:
-    """The definitions as a checkpoint left them, with the ids of local queues (0 for other objects)."""
+class ObjectCatalogue:
+    """The definitions at a checkpoint, with the ids of local queues (0 for other objects)."""
 
     def __init__(self, version: i64, identity: bytes, number: i64, lsn: i64) -> None:
         self.version: Final[i64] = version
@@ -424,15 +425,15 @@ class Catalogue:
         self.definitions: list[tuple[int, Definition]] = []
 
 
-def read_catalogue(disk: Disk) -> Catalogue:
+def read_catalogue(disk: Disk) -> ObjectCatalogue:
     if not disk.exists(CATALOGUE_PATH):
         raise SnapshotDamaged(f"{CATALOGUE_PATH} is missing")
     data = _read_checked(disk, CATALOGUE_PATH, _CATALOGUE_MAGIC, 16, CATALOGUE_VERSION)
     version: i64 = read_i64_le(data, 8)
     at: i64 = 16
-    found = Catalogue(version, b"", 0, 0)
+    found = ObjectCatalogue(version, b"", 0, 0)
     if version > 1:
-        found = Catalogue(version, data[16:32], read_i64_le(data, 32), read_i64_le(data, 40))
+        found = ObjectCatalogue(version, data[16:32], read_i64_le(data, 32), read_i64_le(data, 40))
         at = 48
     while at < len(data) - 8:
         queue_id: i64 = read_i64_le(data, at)
@@ -445,11 +446,11 @@ def read_catalogue(disk: Disk) -> Catalogue:
     return found
 
 
-# -- what belongs together ---------------------------------------------------------------
+# -- consistency of the files ---------------------------------------------------------------
 
 
-def check_manifest(manifest: Manifest, identity: bytes, checkpoint_number: i64) -> None:
-    """Refuse a manifest that is not of this log, or older than the checkpoint that the log's control file names."""
+def check_manifest(manifest: CheckpointManifest, identity: bytes, checkpoint_number: i64) -> None:
+    """Raise when a manifest is not of this log, or older than the checkpoint in the log's control file."""
     if manifest.number == 0 and checkpoint_number > 0:
         raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log knows of checkpoint {checkpoint_number}")
     if manifest.identity and manifest.identity != identity:
@@ -461,8 +462,8 @@ def check_manifest(manifest: Manifest, identity: bytes, checkpoint_number: i64) 
         )
 
 
-def check_catalogue(catalogue: Catalogue, manifest: Manifest, identity: bytes) -> None:
-    """Refuse a catalogue that is not of this log, or older than the one that the manifest names."""
+def check_catalogue(catalogue: ObjectCatalogue, manifest: CheckpointManifest, identity: bytes) -> None:
+    """Raise when a catalogue is not of this log, or older than the one that the manifest names."""
     if catalogue.identity and catalogue.identity != identity:
         raise FilesUnrelated(f"{CATALOGUE_PATH} belongs to another log than the one that is there (offset 16)")
     if catalogue.number < manifest.catalogue_number:
@@ -472,8 +473,8 @@ def check_catalogue(catalogue: Catalogue, manifest: Manifest, identity: bytes) -
         )
 
 
-def check_instance(disk: Disk, manifest: Manifest, identity: bytes) -> bool:
-    """Refuse a log that is not this queue manager's. False when nothing names its log yet."""
+def check_instance(disk: Disk, manifest: CheckpointManifest, identity: bytes) -> bool:
+    """Raise when a log is not this queue manager's. Returns False when no identity was recorded yet."""
     instance = read_instance(disk)
     if instance and instance != identity:
         raise FilesUnrelated(f"{INSTANCE_PATH} names another log (offset 16) than the one that is there")

@@ -1,7 +1,7 @@
 """Media images: copies of a queue in the journal itself, from which it can be rebuilt when its file is lost.
 
-An image is fuzzy: messages are copied in slices while work goes on. The journal's records behind the image's
-beginning tell the rest, so a rebuild takes each message once, whether the image or a record brings it.
+An image is fuzzy: messages are copied in slices while work goes on. The journal's records since the beginning of the
+image complete it, and a rebuild takes each message once, be it from the image or from a record.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ImageWriter:
     def step(self) -> bool:
         """Copy up to a megabyte. Raises MQError when the journal has no room: make some and call again, or give up.
 
-        Until the image is complete and durable, the one before it counts.
+        Until the image is complete and durable, the previous one stays valid.
         """
         queue = self.queue
         journal = self.engine.journal
@@ -107,13 +107,13 @@ class ImageWriter:
         self.end_lsn = journal.append(IMAGE_END, number_head(queue.queue_id), b"", b"")
         return True
 
-    def durable(self) -> None:
-        """The journal is durable up to `end_lsn`: from now on this is the image that counts."""
+    def on_durable(self) -> None:
+        """Make this the valid image, when the journal is durable up to `end_lsn`."""
         self.queue.media_lsn = self.begin_lsn
 
 
 def media_lsn(engine: Engine) -> int:
-    """The journal must be kept from here for media recovery of all queues."""
+    """Return the LSN from which the journal must be kept for media recovery of all queues."""
     lsn: i64 = engine.journal.durable_lsn()
     for queue in engine.queues_by_id.values():
         if not queue.is_temporary and 0 <= queue.media_lsn < lsn:
@@ -122,15 +122,15 @@ def media_lsn(engine: Engine) -> int:
 
 
 @final
-class Rebuild:
-    """Fills a queue from its image and the records behind it: `record` for each, then `finish`."""
+class MediaRebuild:
+    """Fills a queue from its image and the records after it. Call `record` for each, then `finish`."""
 
     def __init__(self, engine: Engine, queue: Queue) -> None:
         if queue.handles or queue.uncommitted > 0:
             raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
         self.engine = engine
         self.queue = queue
-        queue.damaged = f"the rebuilding of {queue.name} was not completed"
+        queue.damaged = f"the media recovery of {queue.name} was not completed"
         self.began = False
         self.complete = False
         self._slot_of: dict[int, int] = {}
@@ -176,7 +176,7 @@ class Rebuild:
                 apply_clear(self.queue)
                 self._slot_of = {}
         elif kind == DEFINE and read_number(payload) == self.queue.queue_id and not self.began:
-            # No image was recorded yet: the queue's whole history is in the journal.
+            # Without an image, the queue's whole history is in the journal.
             self.began = True
             self.complete = True
 
@@ -250,7 +250,7 @@ class Rebuild:
                 queue.release(entry.slot)
 
     def finish(self) -> int:
-        """All records are read: hand open units back to their owners. Returns how many messages the queue has."""
+        """Attach the messages of open units of work, after the last record. Returns the depth of the queue."""
         queue = self.queue
         for number in list(self._units):
             live = self.engine.units_of_work.get(number)

@@ -1,6 +1,6 @@
-"""The engine's journal records: how operations become bytes, and back.
+"""Encoding and decoding of the engine's journal records.
 
-All numbers are little-endian. A put carries the message; all else is a few dozen bytes.
+All numbers are little-endian. A put carries the message; other records have a few dozen bytes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def read_number(payload: bytes) -> int:
 
 
 def commit_head(unit_of_work: i64, removed: list[tuple[int, int]]) -> bytes:
-    """A commit, and the messages (queue and sequence number) that go with it because others take their place."""
+    """Encode a commit and the messages (queue and sequence number) that it removes because its puts replace them."""
     writer = BytesWriter()
     write_i64_le(writer, unit_of_work)
     for queue_id, seq in removed:
@@ -103,5 +103,5 @@ def commit_head(unit_of_work: i64, removed: list[tuple[int, int]]) -> bytes:
 
 
 def read_removed(payload: bytes) -> list[tuple[int, int]]:
-    """What a commit removed."""
+    """Return the messages that a commit removed."""
     return [(read_i64_le(payload, at), read_i64_le(payload, at + 8)) for at in range(8, len(payload), 16)]

@@ -1,8 +1,8 @@
-"""Restart: from the last checkpoint and the journal behind it to the state that was promised.
+"""Restart: restores the state of the engine from the last checkpoint and the journal after it.
 
-First the catalogue and the queues' snapshots, then every record that they do not speak of yet. A unit of work takes
-effect at its commit record: an operation counts for a queue when that record lies behind the queue's snapshot. What
-was neither committed nor prepared when the journal ended is backed out, and that is journalled.
+Catalogue and snapshots of queues are loaded first, then every record that they do not reflect is replayed. A unit of
+work takes effect at its commit record: its operations are applied to a queue when that record is behind the queue's
+snapshot. Units neither committed nor prepared when the journal ended are backed out, and that is journalled.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ostler.engine.recovery.checkpoint import (
     CATALOGUE_VERSION,
     DAMAGED,
     MANIFEST_PATH,
-    Manifest,
+    CheckpointManifest,
     check_catalogue,
     check_instance,
     check_manifest,
@@ -58,14 +58,14 @@ from ostler.model.attributes import ObjectType
 from ostler.model.definitions import Definition
 from ostler.model.disk import DiskFull
 
-_COMMIT_BYTES: Final = 8  # of a commit that takes nothing away
-_NOT_YET: Final = -2  # the slot of a get is looked for when its unit of work ends
+_COMMIT_BYTES: Final = 8  # of a commit that removes nothing
+_NOT_YET: Final = -2  # the slot of a get is found when its unit of work ends
 
 
 class JournalInconsistent(Exception):
-    """A record speaks of a message that should be there and is not. Nothing is guessed: the start is refused.
+    """A record refers to a message that should be there and is not. Nothing is guessed: the start is refused.
 
-    `lsn` is the position behind that record.
+    `lsn` is the end of that record.
     """
 
     def __init__(self, what: str, lsn: int) -> None:
@@ -74,31 +74,31 @@ class JournalInconsistent(Exception):
 
 
 @final
-class Replay:
+class JournalReplay:
     """Call `begin`, then `record` for each record in order, then `check_end` and `finish`."""
 
     def __init__(self, engine: Engine, keeps_bodies: bool = True) -> None:
-        """Without bodies it only finds out whether all fits together, in little memory."""
+        """Without bodies the replay only checks consistency, and needs little memory."""
         self.engine = engine
         self.keeps_bodies = keeps_bodies
-        self.manifest = Manifest()
+        self.manifest = CheckpointManifest()
         self.units: dict[int, UnitOfWork] = {}
-        self.previous_lsn: i64 = 0  # behind the record before
+        self.previous_lsn: i64 = 0  # end of the record before
         self.slot_of: dict[int, dict[int, int]] = {}  # queue id -> sequence number -> slot, once needed
         self.messages: i64 = 0
         self.backed_out: i64 = 0
         self.in_doubt: i64 = 0
         self.was_orderly = False
-        self.has_instance = False  # the directory says which log belongs to it; that of an older release does not
-        self.deleted: dict[int, str] = {}  # queue id -> its directory, of all queues that a record deletes
-        self._catalogue_written_lsn: i64 = 0  # what the catalogue says itself, which may be later than the manifest
-        self._unknown: set[int] = set()  # ids of queues that records speak of and the catalogue does not
+        self.has_instance = False  # the directory records the identity of its log, which older releases did not
+        self.deleted: dict[int, str] = {}  # queue id -> directory, of all queues that records delete
+        self._catalogue_written_lsn: i64 = 0  # of the catalogue itself, which may be later than the manifest
+        self._unknown: set[int] = set()  # ids of queues that records refer to but the catalogue does not contain
         self.is_disk_full = False  # messages beyond the buffers stay in memory
 
     def begin(self, identity: bytes, checkpoint_number: i64, restart_lsn: i64) -> None:
-        """Load what the last checkpoint saved.
+        """Load the last checkpoint.
 
-        The log has this identity, begins at `restart_lsn`, and knows checkpoint `checkpoint_number` to be complete.
+        The log has this identity, begins at `restart_lsn`, and has recorded checkpoint `checkpoint_number` as complete.
         Raises SnapshotDamaged, FilesUnrelated and FormatNewer.
         """
         engine = self.engine
@@ -114,7 +114,7 @@ class Replay:
         engine.catalogue_lsn = manifest.catalogue_lsn
         engine.next_queue_id = manifest.next_queue_id
         engine.next_unit_of_work = manifest.next_unit_of_work
-        # An interrupted first checkpoint may have left a catalogue without a manifest, never the other way round.
+        # An interrupted first checkpoint may leave a catalogue without a manifest, never the other way round.
         has_catalogue: bool = manifest.number > 0 or engine.disk.exists(CATALOGUE_PATH)
         if has_catalogue:
             catalogue = read_catalogue(engine.disk)
@@ -132,7 +132,7 @@ class Replay:
         engine.reserve.catalogue_definitions = definition_count(engine)
 
     def check_end(self, end_lsn: i64) -> None:
-        """The journal ends here, all of it was read: refuse what it does not reach, and what nobody accounts for.
+        """Check, at the end of the journal, that it covers all files and that all queues are accounted for.
 
         Nothing was changed so far. Raises FilesUnrelated.
         """
@@ -145,21 +145,21 @@ class Replay:
             )
         if self._catalogue_written_lsn > end_lsn:
             raise FilesUnrelated(
-                f"{CATALOGUE_PATH} is newer than the log: it speaks of LSN {self._catalogue_written_lsn} (offset 40), "
+                f"{CATALOGUE_PATH} is newer than the log: it refers to LSN {self._catalogue_written_lsn} (offset 40), "
                 f"and the log ends at {end_lsn}"
             )
         for queue in engine.queues_by_id.values():
             if queue.snapshot_lsn > end_lsn and not queue.damaged:
                 raise FilesUnrelated(
-                    f"{slots_path(queue)} is newer than the log: it speaks of LSN {queue.snapshot_lsn} (offset 32), "
+                    f"{slots_path(queue)} is newer than the log: it refers to LSN {queue.snapshot_lsn} (offset 32), "
                     f"and the log ends at {end_lsn}"
                 )
         for queue_id in [*manifest.snapshots, *self._unknown]:
             if queue_id not in engine.queues_by_id and queue_id not in self.deleted:
                 who = MANIFEST_PATH if queue_id in manifest.snapshots else "the log"
                 raise FilesUnrelated(
-                    f"{CATALOGUE_PATH} is older than the rest: {who} speaks of queue {queue_id}, which no definition "
-                    "has, and no record says that it was deleted"
+                    f"{CATALOGUE_PATH} is older than the rest: {who} refers to queue {queue_id}, which has no "
+                    "definition, and no record deletes it"
                 )
 
     def _load_queue(self, queue: Queue) -> None:
@@ -221,7 +221,7 @@ class Replay:
         if queue is None:
             self._unknown.add(record.queue_id)
             return
-        if self._is_missed(queue, record.unit_of_work):
+        if self._is_queue_damaged(queue, record.unit_of_work):
             return
         if record.seq >= queue.next_seq:
             queue.next_seq = record.seq + 1
@@ -230,19 +230,22 @@ class Replay:
                 return
             slot: i64 = self._store(queue, record, AVAILABLE)
             queue.link_in_order(slot, False)
-            self._note(queue, record.seq, slot)
+            self._index(queue, record.seq, slot)
             self.messages += 1
             return
         unit = self._unit(record.unit_of_work)
         if unit.state == PREPARED and unit.has(queue, record.seq):
-            return  # written again, so that the journal's start can move on
+            return  # written again by a checkpoint
         slot = self._store(queue, record, PUT_UNCOMMITTED)
         queue.uncommitted += 1
         unit.entries.append(Entry(queue, slot, record.seq, True, True))
         unit.is_retaining = unit.is_retaining or queue.keeps_retained
 
-    def _is_missed(self, queue: Queue, number: int) -> bool:
-        """Whether a record cannot be applied because its queue is damaged. Its unit must know: it may be rebuilt."""
+    def _is_queue_damaged(self, queue: Queue, number: int) -> bool:
+        """Return True when a record cannot be applied because its queue is damaged.
+
+        The unit of work records such a queue, for a later rebuild.
+        """
         if queue.damaged and number:
             missing = self._unit(number).missing_queues
             if queue.queue_id not in missing:
@@ -266,7 +269,7 @@ class Replay:
                 return
             except DiskFull:
                 if not reclaim_space(self.engine):
-                    # The log has them, and memory keeps them: gets alone take off a full disk what it holds.
+                    # The messages are in the log and stay in memory: only gets can empty a full disk.
                     self.is_disk_full = True
                     return
 
@@ -275,7 +278,7 @@ class Replay:
         queue = self.engine.queues_by_id.get(record.queue_id)
         if record.unit_of_work >= self.engine.next_unit_of_work:
             self.engine.next_unit_of_work = record.unit_of_work + 1
-        if queue is None or self._is_missed(queue, record.unit_of_work):
+        if queue is None or self._is_queue_damaged(queue, record.unit_of_work):
             return
         if record.unit_of_work != 0:
             unit = self._unit(record.unit_of_work)
@@ -294,7 +297,7 @@ class Replay:
                 continue
             counts: bool = lsn > queue.snapshot_lsn
             if counts and unit.first_lsn < queue.replay_lsn:
-                queue.replay_lsn = unit.first_lsn  # its snapshot does not speak of what the unit did
+                queue.replay_lsn = unit.first_lsn  # its snapshot does not reflect the unit
             if not entry.is_put:
                 if counts:
                     self._remove(queue, entry.seq, lsn)
@@ -303,14 +306,14 @@ class Replay:
             if counts:
                 queue.slots.set_state(entry.slot, AVAILABLE)
                 queue.link_in_order(entry.slot, False)
-                self._note(queue, entry.seq, entry.slot)
+                self._index(queue, entry.seq, entry.slot)
                 self.messages += 1
             else:
                 queue.depth -= 1
                 queue.release(entry.slot)
 
     def _replace(self, lsn: i64, payload: bytes) -> None:
-        """Retained publications that gave way to those of the unit."""
+        """Remove retained publications that those of the unit replaced."""
         for queue_id, seq in read_removed(payload):
             queue = self.engine.queues_by_id.get(queue_id)
             if queue is not None and not queue.damaged and lsn > queue.snapshot_lsn:
@@ -375,7 +378,7 @@ class Replay:
 
     # -- finding messages ---------------------------------------------------------------
 
-    def _note(self, queue: Queue, seq: i64, slot: i64) -> None:
+    def _index(self, queue: Queue, seq: i64, slot: i64) -> None:
         known = self.slot_of.get(queue.queue_id)
         if known is not None:
             known[seq] = slot
@@ -388,7 +391,7 @@ class Replay:
         slot = known.get(seq)
         if slot is None:
             raise JournalInconsistent(
-                f"the record before LSN {lsn} takes message {seq} of queue {queue.name}, which is not there", lsn
+                f"the record before LSN {lsn} removes message {seq} of queue {queue.name}, which is not there", lsn
             )
         return slot
 
@@ -402,7 +405,7 @@ class Replay:
     # -- the end ---------------------------------------------------------------
 
     def finish(self) -> None:
-        """The journal has ended, and can be appended to: resolve what was under way."""
+        """Resolve the open units of work, when the journal has ended and can be appended to."""
         engine = self.engine
         if not self.has_instance:
             write_instance(engine.disk, engine.identity)
@@ -413,7 +416,7 @@ class Replay:
             for entry in unit.entries:
                 if not entry.queue.deleted and not entry.queue.damaged:
                     if not entry.is_put and entry.slot == _NOT_YET:
-                        self._take_again(entry)
+                        self._reattach_get(entry)
                     if unit.first_lsn < entry.queue.replay_lsn:
                         entry.queue.replay_lsn = unit.first_lsn
                     entries.append(entry)
@@ -432,8 +435,8 @@ class Replay:
         retained.rebuild(engine)
         delete_orphaned_queues(engine)
 
-    def _take_again(self, entry: Entry) -> None:
-        """Put a message that was got under syncpoint back into the hands of its unit of work."""
+    def _reattach_get(self, entry: Entry) -> None:
+        """Attach a message that was got under syncpoint to its unit of work again."""
         queue = entry.queue
         entry.slot = self._find(queue, entry.seq, 0)
         queue.unlink(entry.slot)

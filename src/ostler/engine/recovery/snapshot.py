@@ -1,8 +1,7 @@
-"""Snapshots of a queue's slots: what a restart begins with, before it replays the journal.
+"""Snapshots of a queue's slots, which a restart loads before it replays the journal.
 
-A snapshot speaks of the committed state at one LSN: messages that are there (those being got under syncpoint
-included), not those put under syncpoint. Capturing copies the arrays while the engine stands still; filtering and
-writing happen after.
+A snapshot reflects the committed state at one LSN: it contains available messages and those got under syncpoint, but
+not those put under syncpoint. Capturing copies the arrays while the engine stands still; filtering and writing follow.
 """
 
 from __future__ import annotations
@@ -31,22 +30,22 @@ SLOTS_VERSION: Final = 2
 _HEADER_BYTES_1: Final = 72
 HEADER_BYTES: Final = 96
 ROW_BYTES: Final = 48
-_CHECKSUM_AT: Final = 64  # in every version; covers all that is not itself
-# The format of the records in the queue's file. They carry none of their own: only a snapshot says where they are.
+_CHECKSUM_AT: Final = 64  # in every version; covers everything but itself
+# Format of the records in the queue's file. They have no version of their own, as only snapshots refer to them.
 MESSAGES_VERSION: Final = 1
 _ROWS_PER_STEP: Final = 20_000
 
 
 class SnapshotDamaged(Exception):
-    """A snapshot file is missing, cut short or does not match its checksum."""
+    """A snapshot file is missing, truncated or does not match its checksum."""
 
 
 class FilesUnrelated(Exception):
-    """Files of a queue manager are sound, each for itself, but not from the same queue manager or the same time."""
+    """Files of a queue manager are intact, but not from the same queue manager or the same time."""
 
 
 class FormatNewer(Exception):
-    """A newer release wrote this file. Both format numbers are in the words."""
+    """A newer release wrote this file. The text has both format versions."""
 
     def __init__(self, path: str, version: int, version_max: int, offset: int = 8) -> None:
         super().__init__(
@@ -56,16 +55,16 @@ class FormatNewer(Exception):
 
 
 def check_version(path: str, version: i64, version_max: i64) -> None:
-    """Refuse what a newer release wrote, and what no release did."""
+    """Raise when a newer release wrote the file, or when the version is not valid."""
     if version > version_max:
         raise FormatNewer(path, version, version_max)
     if version < 1:
-        raise SnapshotDamaged(f"{path}: there is no format version {version} (offset 8)")
+        raise SnapshotDamaged(f"{path}: {version} is not a valid format version (offset 8)")
 
 
 @final
 class Snapshot:
-    """A captured queue on its way to its file. Call `step` until it returns True, then `write`."""
+    """A captured queue that is to be written. Call `step` until it returns True, then `write`."""
 
     def __init__(
         self, identity: bytes, queue: Queue, number: i64, lsn: i64, replay_lsn: i64, with_nonpersistent: bool
@@ -85,15 +84,15 @@ class Snapshot:
         self._expiries = bytes(memoryview(slots.expiries))
         self._extents = bytes(memoryview(slots.extents))
         self._at: i64 = 0
-        self._chunks: list[bytes] = []  # the rows: no buffer of millions of them has to grow
+        self._chunks: list[bytes] = []  # the rows, in parts, so that no large buffer has to grow
         self.rows: i64 = 0
 
     def size_bytes(self) -> i64:
-        """Of the file, when all steps are done."""
+        """Return the size of the file, when all steps are done."""
         return HEADER_BYTES + self.rows * ROW_BYTES
 
     def step(self) -> bool:
-        """Filter some more slots into rows. True when all are done."""
+        """Filter some more slots into rows. Returns True when all are done."""
         end: i64 = min(self._at + _ROWS_PER_STEP * 8, len(self._flags))
         at: i64 = self._at
         writer = BytesWriter()
@@ -121,7 +120,7 @@ class Snapshot:
         return True
 
     def write(self, disk: Disk) -> None:
-        """Make the snapshot durable, replacing the one before. The queue's file has been forced already."""
+        """Make the snapshot durable, replacing the previous one. The queue's file must have been forced already."""
         head = BytesWriter()
         write_i64_le(head, _MAGIC)
         write_i64_le(head, SLOTS_VERSION)
@@ -143,7 +142,7 @@ class Snapshot:
 
 
 def _is_kept(flags: i64, with_nonpersistent: bool) -> bool:
-    """Whether a message is in a snapshot. Of a non-persistent one that is being got nothing will be known any more."""
+    """Return True for a message that belongs into a snapshot. Non-persistent ones that are being got do not survive."""
     state: i64 = flags & STATE_MASK
     if flags & PERSISTENT:
         return state == AVAILABLE or state == GOT_UNCOMMITTED
@@ -155,7 +154,7 @@ def slots_path(queue: Queue) -> str:
 
 
 def replace_file(disk: Disk, path: str, parts: list[bytes]) -> None:
-    """Write a whole file so that after a crash the old or the new one is there, never a mixture."""
+    """Replace a file atomically: after a crash the old or the new one is there."""
     slash = path.rfind("/")
     directory = path[:slash] if slash >= 0 else ""
     if directory:
@@ -165,7 +164,7 @@ def replace_file(disk: Disk, path: str, parts: list[bytes]) -> None:
         file.truncate(0)
         file.write_at(0, parts)
     except DiskFull:
-        # What was written of it must not take the space that the next try needs.
+        # The partial file must not take the space that the next try needs.
         file.close()
         disk.remove(path + ".new")
         raise
@@ -195,7 +194,7 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
             index += 1
     queue.file.begin_snapshot()
     queue.changed = False
-    # What open units of work did is not in the snapshot: when they commit later, a restart needs their records.
+    # Open units of work are not in the snapshot: if they commit later, a restart needs their records.
     lsn: i64 = engine.journal.end_lsn()
     replay_lsn: i64 = lsn
     for unit in engine.units_of_work.values():
@@ -206,7 +205,7 @@ def capture(engine: Engine, queue: Queue, number: i64, with_nonpersistent: bool)
 
 @final
 class StoredSnapshot:
-    """A snapshot's file as it was read, its checksum and version found right."""
+    """A snapshot file that was read, with checksum and version verified."""
 
     def __init__(self, path: str, data: bytes) -> None:
         if len(data) < _HEADER_BYTES_1 or read_i64_le(data, 0) != _MAGIC:
@@ -240,10 +239,10 @@ def read_whole(disk: Disk, path: str) -> bytes:
 
 
 def load(disk: Disk, identity: bytes, queue: Queue, listed_number: i64, checkpoint_number: i64, orderly: bool) -> bool:
-    """Fill an empty queue from its snapshot. False: there is none that counts.
+    """Fill an empty queue from its snapshot. Returns False when there is no valid one.
 
-    One that the last complete checkpoint lists (`listed_number` > 0) must be there. One that is newer than that
-    checkpoint comes from one that was interrupted, and counts. An older, unlisted one is left over.
+    A snapshot that the last complete checkpoint lists (`listed_number` > 0) must be there. A newer one comes from an
+    interrupted checkpoint and is valid. An older, unlisted one is obsolete.
     """
     path = slots_path(queue)
     if not disk.exists(path):
@@ -261,7 +260,7 @@ def load(disk: Disk, identity: bytes, queue: Queue, listed_number: i64, checkpoi
     if number < listed_number:
         raise SnapshotDamaged(f"{path}: snapshot {number} is older than the {listed_number} the checkpoint names")
     if number > listed_number:
-        # Its name may not have been durable when a process was killed; from now on checkpoints rely on it.
+        # Its directory entry may not be durable yet; from now on checkpoints rely on it.
         disk.force_directory(queue_path(queue.name, queue.queue_id))
     queue.snapshot_number = number
     queue.snapshot_bytes = len(stored.data)
@@ -279,7 +278,7 @@ def _load_rows(queue: Queue, stored: StoredSnapshot, with_nonpersistent: bool) -
     for at in order:
         flags: i64 = read_i64_le(data, at + 8)
         if not flags & PERSISTENT:
-            queue.changed = True  # the next orderly end must not find these here again
+            queue.changed = True  # the next snapshot must not contain these again
             if not with_nonpersistent:
                 continue
         extent: i64 = read_i64_le(data, at + 40)
@@ -300,7 +299,7 @@ def _load_rows(queue: Queue, stored: StoredSnapshot, with_nonpersistent: bool) -
 
 
 def rows_by_seq(stored: StoredSnapshot) -> list[int]:
-    """Offsets of the rows in order of their sequence numbers; they mostly are in order already."""
+    """Return the offsets of the rows by sequence number; mostly they are in order already."""
     data = stored.data
     at: i64 = stored.header_bytes
     last: i64 = at + (stored.count - 1) * ROW_BYTES

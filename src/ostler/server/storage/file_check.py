@@ -24,7 +24,7 @@ from ostler.engine.recovery.checkpoint import (
     read_instance,
     read_manifest,
 )
-from ostler.engine.recovery.replay import JournalInconsistent, Replay
+from ostler.engine.recovery.replay import JournalInconsistent, JournalReplay
 from ostler.engine.recovery.snapshot import FilesUnrelated, FormatNewer, SnapshotDamaged
 from ostler.log.control_file import CONTROL_NAME, ControlState, decode_slot, read_notes
 from ostler.log.errors import LogDamaged, LogNewer, LogRefused
@@ -91,7 +91,7 @@ class FileReport:
 
 
 class _Visitor(LogVisitor):
-    def __init__(self, replay: Replay | None, report_progress: ReportProgress) -> None:
+    def __init__(self, replay: JournalReplay | None, report_progress: ReportProgress) -> None:
         self._replay = replay
         self._report_progress = report_progress
 
@@ -183,7 +183,7 @@ class FileCheck:
     def _open_log(self) -> RestartableLog:
         return open_log(self._log_disk, self._log_directory, log_settings(self._settings.log))
 
-    def _read_log(self, replay: Replay | None) -> None:
+    def _read_log(self, replay: JournalReplay | None) -> None:
         """Read every block. Without a `replay` the records are checked but not applied."""
         log: RestartableLog | None = None
         try:
@@ -220,7 +220,7 @@ class FileCheck:
 
     # -- checkpoint --------------------------------------------------------------------------------------------------
 
-    def _load(self) -> Replay | None:
+    def _load(self) -> JournalReplay | None:
         """Load manifest, catalogue and snapshots as a start does; None when that is not possible."""
         is_whole = True
         for path, look in (
@@ -235,7 +235,7 @@ class FileCheck:
                 is_whole = False
         if not is_whole or not self._log_disk.exists(f"{self._log_directory}/{CONTROL_NAME}"):
             return None
-        replay = Replay(self._engine, keeps_bodies=False)
+        replay = JournalReplay(self._engine, keeps_bodies=False)
         log: RestartableLog | None = None
         try:
             log = self._open_log()
@@ -303,7 +303,7 @@ class FileCheck:
 
     # -- leftovers ---------------------------------------------------------------------------------------------------
 
-    def _find_leftovers(self, replay: Replay | None) -> None:
+    def _find_leftovers(self, replay: JournalReplay | None) -> None:
         for path in (MANIFEST_PATH, CATALOGUE_PATH, INSTANCE_PATH):
             if self._disk.exists(path + _NEW):
                 self.report.remark(path + _NEW, "left by an interrupted write; the next one replaces it")

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from ostler.engine.queue.queue import Queue
-from ostler.engine.recovery.media import ImageWriter, Rebuild, media_lsn
+from ostler.engine.recovery.media import ImageWriter, MediaRebuild, media_lsn
 from ostler.log.reader import LogVisitor
 from ostler.log.settings import LogType
 from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
@@ -24,7 +24,7 @@ class RecordedImage:
 
 
 class _Visitor(LogVisitor):
-    def __init__(self, rebuild: Rebuild) -> None:
+    def __init__(self, rebuild: MediaRebuild) -> None:
         self._rebuild = rebuild
 
     def record(self, kind: int, lsn: int, payload: bytes) -> None:
@@ -44,7 +44,7 @@ def record_image(manager: ManagerCore, name: str) -> RecordedImage:
         pass
     manager.writer.wait_durable(writer.end_lsn)
     with manager.lock:
-        writer.durable()
+        writer.on_durable()
     return RecordedImage(name, writer.messages, time.monotonic() - began)
 
 
@@ -112,7 +112,7 @@ def _rebuild(manager: ManagerCore, queue: Queue) -> int:
     if queue.media_lsn < 0:
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {queue.name} is in the log.")
     until = manager.log.durable_lsn()
-    rebuild = Rebuild(manager.engine, queue)
+    rebuild = MediaRebuild(manager.engine, queue)
     manager.log.read_from(queue.media_lsn, _Visitor(rebuild), until)
     if not rebuild.complete:
         queue.damaged = f"no complete media image of {queue.name} was found in the log"
