@@ -12,7 +12,7 @@ from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.port import ChannelPort
 from ostler.engine.queue.queue import Queue
 from ostler.model import constants as mq
-from ostler.wire.channel_frames import TIMED
+from ostler.wire.channel_frames import HEARTBEAT_TIMED
 from ostler.wire.frames import HEADER_BYTES, HEARTBEAT
 
 
@@ -93,7 +93,7 @@ def answer(bench: Bench, monitor: ChannelMonitor, after_us: int) -> None:
 def test_the_network_is_measured_by_heartbeats(bench: Bench, queue: Queue) -> None:
     monitor = begun(bench, queue)
     assert [(data[4], int.from_bytes(data[HEADER_BYTES - 4 : HEADER_BYTES], "little")) for data in bench.frames] == [
-        (HEARTBEAT, TIMED)
+        (HEARTBEAT, HEARTBEAT_TIMED)
     ]
     answer(bench, monitor, 250)
     assert (monitor.network.short_term(), monitor.network.long_term()) == (250, 250)

@@ -10,7 +10,7 @@ from tests.world.channel_world import ChannelWorld
 from ostler.channel import receiver as receiving
 from ostler.channel import sender as sending
 from ostler.model import constants as mq
-from ostler.wire.channel_frames import GOES_ON, WAITS
+from ostler.wire.channel_frames import HEARTBEAT_PAUSED, HEARTBEAT_RESUMED
 from ostler.wire.frames import HEADER_BYTES, HEARTBEAT, REPLY
 
 HEARTBEAT_SECONDS = 5
@@ -128,14 +128,14 @@ def test_it_says_when_it_begins_to_wait_and_when_it_goes_on() -> None:
     way.put()
     way.sender.line.transmit(None)
     way.receiver.receive(None)
-    assert signs(way.receiver) == [WAITS]
+    assert signs(way.receiver) == [HEARTBEAT_PAUSED]
     way.receiver.line.transmit(None)
     way.inhibit(False)
     way.receiving.agreed.heartbeat_seconds = 0
     way.time_passes(HEARTBEAT_SECONDS * 1000)
-    assert signs(way.receiver) == [WAITS]
+    assert signs(way.receiver) == [HEARTBEAT_PAUSED]
     way.time_passes(HOUR_MS)
-    assert signs(way.receiver) == [WAITS, GOES_ON]
+    assert signs(way.receiver) == [HEARTBEAT_PAUSED, HEARTBEAT_RESUMED]
 
 
 def test_without_heartbeats_only_the_retry_wakes_it() -> None:

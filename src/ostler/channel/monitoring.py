@@ -18,7 +18,7 @@ from ostler.channel.port import ChannelPort
 from ostler.engine.queue.queue import Queue
 from ostler.model.accounts import MovingAverage, Spread
 from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM
-from ostler.wire.channel_frames import TIMED
+from ostler.wire.channel_frames import HEARTBEAT_TIMED
 from ostler.wire.frames import HEARTBEAT, frame
 
 _MICROSECONDS: Final = 1000
@@ -89,7 +89,7 @@ class ChannelMonitor:
         if now_us >= self._next_us + (0 if is_idle and queue.depth == 0 else _BUSY_US):
             self._sent_us = now_us
             self._next_us = now_us + self._pause_us
-            self._port.send(frame(HEARTBEAT, 0, TIMED))
+            self._port.send(frame(HEARTBEAT, 0, HEARTBEAT_TIMED))
 
     def on_heartbeat_reply(self) -> None:
         """Measure the round trip of a timed heartbeat."""

@@ -32,10 +32,10 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 from ostler.security.authorities import EVERYBODY
 from ostler.wire.channel_frames import (
-    GOES_ON,
+    HEARTBEAT_PAUSED,
+    HEARTBEAT_RESUMED,
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
-    WAITS,
     XQH_MD_AT,
     ChannelHello,
     Confirm,
@@ -329,7 +329,7 @@ class ReceivingEnd:
         if self.state != PAUSED:
             self.state = PAUSED
             self.port.pause(True)
-            self._send_heartbeat_reply(WAITS)
+            self._send_heartbeat_reply(HEARTBEAT_PAUSED)
             self.port.notify_changed()
 
     def _wait_for_log_space(self) -> None:
@@ -354,7 +354,7 @@ class ReceivingEnd:
         self._room_tries = 0
         if self.state == PAUSED:
             self.state = RUNNING
-            self._send_heartbeat_reply(GOES_ON)
+            self._send_heartbeat_reply(HEARTBEAT_RESUMED)
             self.port.pause(False)
             self.port.notify_changed()
 
@@ -414,7 +414,7 @@ class ReceivingEnd:
         """Handle the end of the time given to `ChannelPort.set_timer`."""
         if self.state == PAUSED:
             if self._waits_for_log or self._left_ms > 0:
-                self._send_heartbeat_reply(WAITS)
+                self._send_heartbeat_reply(HEARTBEAT_PAUSED)
                 self._set_wait_timer()
             else:
                 self._retry()

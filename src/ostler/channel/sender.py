@@ -50,11 +50,11 @@ from ostler.model.constants import (
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
-    ASKS_FOR_LIFE,
-    GOES_ON,
+    HEARTBEAT_CHECK,
+    HEARTBEAT_PAUSED,
+    HEARTBEAT_RESUMED,
+    HEARTBEAT_TIMED,
     SENDS,
-    TIMED,
-    WAITS,
     ChannelHello,
     Confirm,
     confirm_frame,
@@ -211,10 +211,10 @@ class SendingEnd:
             raise MalformedFrame(f"a frame of type {type} is not expected now")
 
     def _on_heartbeat_reply(self, request: i64) -> None:
-        if request == WAITS or request == GOES_ON:
-            self._partner_waits = request == WAITS
+        if request == HEARTBEAT_PAUSED or request == HEARTBEAT_RESUMED:
+            self._partner_waits = request == HEARTBEAT_PAUSED
             return
-        if request == TIMED and self.monitor is not None:
+        if request == HEARTBEAT_TIMED and self.monitor is not None:
             self.monitor.on_heartbeat_reply()
         if self.state == BATCH_HEARTBEAT:
             self.state = RUNNING
@@ -457,7 +457,7 @@ class SendingEnd:
         quiet: i64 = self.settings.batch_heartbeat_ms
         if quiet > 0 and (self._partner_waits or self.port.silence_ms() > quiet):
             self.state = BATCH_HEARTBEAT
-            self.port.send(frame(HEARTBEAT, 0, ASKS_FOR_LIFE))
+            self.port.send(frame(HEARTBEAT, 0, HEARTBEAT_CHECK))
             self.port.set_timer(quiet)
             return
         self._cancel_wait()

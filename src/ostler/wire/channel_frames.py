@@ -1,17 +1,17 @@
-"""The frames of message channels: how two queue managers agree, hand over batches of messages, and part.
+"""Frames of message channels: negotiation, batches of messages, and the end of a channel.
 
-    CHANNEL_HELLO     who is there, what is wanted and what is in doubt; the reply has what is agreed, and what the
-                      receiving end committed last
-    CHANNEL_MESSAGE   0 number of the batch, 4 flags, 8 sequence number, 12 rest of its life in tenths of a second,
+    CHANNEL_HELLO     identity, proposed values and in-doubt batches; the reply has the negotiated values, and the last
+                      batch that the receiving end committed
+    CHANNEL_MESSAGE   0 number of the batch, 4 flags, 8 sequence number, 12 remaining expiry in tenths of a second,
                       16 length of the header as it is sent, then the header (MQXQH) and the data, compressed or not
     CHANNEL_CONFIRM   0 number of the batch, 4 sequence number of its last message, 8 its LUWID (8 bytes), 16 messages;
-                      the reply is the same, and says that the batch is committed
-    CHANNEL_END       the sending end has no more to say; the reply lets both close
+                      the reply is the same, and confirms that the batch is committed
+    CHANNEL_END       the sending end has finished; after the reply both ends close
     CHANNEL_STOP      the receiving end asks the sending one to end after its batch
     CHANNEL_PING      data to be sent back
-    CHANNEL_REKEY     both begin TLS anew behind this frame and its reply
+    CHANNEL_REKEY     both ends start a new TLS session behind this frame and its reply (SSLRKEYC)
 
-They travel in the same header as those of clients (`frames.py`), on conversation 0.
+They have the same header as those of clients (`frames.py`), with conversation 0.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from ostler.wire.frames import (
 from ostler.wire.payload_codec import CHANNEL_BYTES, NAME_BYTES, PayloadReader, PayloadWriter
 
 CHANNEL_VERSION: Final = 1
-# What a CHANNEL_HELLO is for.
-SENDS: Final = 1  # messages come from who connects
-REQUESTS: Final = 2  # messages are wanted by who connects
+# The purposes of a CHANNEL_HELLO.
+SENDS: Final = 1  # the connecting end sends messages
+REQUESTS: Final = 2  # the connecting end requests messages
 PINGS: Final = 3
 
 # Flags of a message.
-IN_BATCH: Final = 1  # it counts in its batch; without it, it is nobody's concern whether it arrives
+IN_BATCH: Final = 1  # it belongs to its batch; without this flag it may be lost (NPMSPEED FAST)
 HEADER_COMPRESSED: Final = 2
-METHOD_SHIFT: Final = 8  # above it stands how the data is compressed, a number of MQCOMPRESS
+METHOD_SHIFT: Final = 8  # the bits above are the compression of the data, an MQCOMPRESS number
 
 # Request numbers of heartbeats and their replies.
-ASKS_FOR_LIFE: Final = 1
-TIMED: Final = 2  # the reply is timed
-WAITS: Final = 3  # a reply that nobody asked for: the receiving end reads nothing for a while, and is alive
-GOES_ON: Final = 4  # the same: it reads again
+HEARTBEAT_CHECK: Final = 1
+HEARTBEAT_TIMED: Final = 2  # the reply is timed
+HEARTBEAT_PAUSED: Final = 3  # an unsolicited reply: the receiving end is alive, but does not read for a while
+HEARTBEAT_RESUMED: Final = 4  # an unsolicited reply: the receiving end reads again
 
 MESSAGE_FIXED_BYTES: Final = 20
 CONFIRM_BYTES: Final = 20
@@ -64,7 +64,7 @@ LUWID_BYTES: Final = 8
 
 @final
 class ChannelHello:
-    """What an end of a channel says of itself first; the answer has what both will keep to."""
+    """The first frame of a channel end: proposed values. The reply has the negotiated ones."""
 
     def __init__(self) -> None:
         self.version: i64 = CHANNEL_VERSION
@@ -76,17 +76,17 @@ class ChannelHello:
         self.segment_bytes: i64 = SEGMENT_BYTES
         self.message_bytes_max: i64 = 0
         self.batch_size: i64 = 1
-        self.window: i64 = 1  # batches that may be under way at a time
+        self.window: i64 = 1  # batches that may be unconfirmed at a time
         self.heartbeat_seconds: i64 = 0
         self.sequence_wrap: i64 = 0
         self.is_fast = False  # non-persistent messages may travel outside batches
         self.header_methods: list[int] = []
         self.message_methods: list[int] = []
-        # Where both stand. Of the sending end: what it committed last, and what it is in doubt about.
-        self.is_reset = False  # the receiving end is to count from here
+        # The position for resynchronisation. Of the sending end: its last committed and its in-doubt batches.
+        self.is_reset = False  # the receiving end has to continue from `sequence`
         self.sequence: i64 = 0
         self.luwid: bytes = bytes(LUWID_BYTES)
-        self.in_doubt: list[tuple[bytes, int]] = []  # LUWIDs with the number of the last message of each
+        self.in_doubt: list[tuple[bytes, int]] = []  # LUWIDs with the sequence number of the last message of each
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -127,7 +127,7 @@ def decode_channel_hello(payload: bytes, at: i64 = 0) -> ChannelHello:
     hello.version = reader.count(1 << 16)
     hello.purpose = reader.count(PINGS)
     if hello.purpose == 0:
-        raise MalformedFrame("a hello without a purpose")
+        raise MalformedFrame("a CHANNEL_HELLO without a purpose")
     hello.ccsid = reader.count(1 << 16)
     hello.encoding = reader.count(1 << 20)
     hello.segment_bytes = reader.count(1 << 30)
@@ -156,7 +156,7 @@ def hello_frame(hello: ChannelHello) -> bytes:
 
 
 def welcome_frame(request: i64, hello: ChannelHello) -> bytes:
-    """The reply to a CHANNEL_HELLO that was taken: nothing is wrong, and this is agreed."""
+    """Return the reply to an accepted CHANNEL_HELLO, with the negotiated values."""
     return frame(CHANNEL_HELLO | REPLY, 0, request, bytes(8) + hello.encode())
 
 
@@ -171,7 +171,7 @@ def message_head(batch: i64, flags: i64, sequence: i64, expiry: i64, header_byte
 
 
 def message_frame(number: i64, batch: i64, flags: i64, sequence: i64, expiry: i64, header: i64, body: bytes) -> bytes:
-    """A message in one frame: `number` tells it from others on the link, `header` is the length of its MQXQH."""
+    """Return a message in one frame. `number` is its request number, `header` the length of its MQXQH."""
     writer = BytesWriter()
     write_header(writer, HEADER_BYTES + MESSAGE_FIXED_BYTES + len(body), CHANNEL_MESSAGE, 0, number)
     write_number(writer, batch)
@@ -195,7 +195,7 @@ def confirm_frame(type: i64, request: i64, batch: i64, sequence: i64, luwid: byt
 
 @final
 class Confirm:
-    """A batch is to be committed, or was."""
+    """A CHANNEL_CONFIRM or its reply: a batch is to be committed, or has been."""
 
     def __init__(self, buffer: bytes, start: i64, end: i64) -> None:
         if end - start != CONFIRM_BYTES:
@@ -207,7 +207,7 @@ class Confirm:
 
 
 def luwid_of(number: i64) -> bytes:
-    """The identifier of a logical unit of work, from a number that nobody had before."""
+    """Return the LUWID with a number, which the caller has not used before."""
     writer = BytesWriter()
     write_i64_le(writer, number)
     return writer.getvalue()

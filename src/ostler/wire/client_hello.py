@@ -1,14 +1,14 @@
-"""The first message of TLS, read just far enough to know which server name the client asks for.
+"""Reads the server name (SNI) from the ClientHello of TLS, before OpenSSL sees it.
 
-OpenSSL could tell the name as well, but only in the middle of a handshake whose protocol versions, ciphers and client
-authentication were settled before. Read first, the name decides under which rules the handshake is made at all.
+OpenSSL reports the name only during a handshake, when protocol versions, ciphers and client authentication are already
+chosen. Here the name decides which rules the handshake uses.
 """
 
 from __future__ import annotations
 
 from typing import Final, final
 
-# Real ones have 200 to 2,000 bytes.
+# A usual ClientHello has 200 to 2,000 bytes.
 HELLO_BYTES_MAX: Final = 16_384
 RECORD_HEADER_BYTES: Final = 5
 _RECORD_BYTES_MAX: Final = 2 * HELLO_BYTES_MAX
@@ -21,24 +21,24 @@ _HOST_NAME: Final = 0
 
 
 class ClientHelloError(Exception):
-    """What came is not the beginning of a TLS conversation, or is too long for one."""
+    """The bytes are not a ClientHello, or it is too long."""
 
 
 @final
 class ClientHelloReader:
-    """Collects bytes until the first message is complete. It keeps them: they belong to the handshake."""
+    """Collects bytes until the ClientHello is complete. `data` keeps them for the handshake."""
 
     def __init__(self) -> None:
         self.data: bytes = b""
         self.is_complete: bool = False
         self.server_name: str = ""
-        # Each record is looked at once, however many there are.
+        # Each record is examined once, however many there are.
         self._at: int = 0
         self._message: bytearray = bytearray()
         self._bytes_needed: int = RECORD_HEADER_BYTES
 
     def receive(self, data: bytes) -> None:
-        """Take bytes as they come. HelloError when they cannot be right."""
+        """Add received bytes. Raises ClientHelloError if they cannot be a ClientHello."""
         assert not self.is_complete
         self.data += data
         if data and self.data[0] != HANDSHAKE_RECORD:
@@ -47,10 +47,10 @@ class ClientHelloReader:
             self._take_record()
 
     def _take_record(self) -> None:
-        """Take the record that begins at `_at` if it is there as a whole, or say how many bytes it takes."""
+        """Add the record at `_at` to the message if it is complete, otherwise set `_bytes_needed`."""
         start = self._at + RECORD_HEADER_BYTES
         end = start + self._record_length(self._at)
-        # One-byte records are legal and cost six bytes each; nobody needs that many.
+        # One-byte records are legal and take six bytes each; no client needs that many.
         if end > _RECORD_BYTES_MAX:
             raise ClientHelloError(f"a client's hello in more than {_RECORD_BYTES_MAX} bytes of records")
         if len(self.data) < end:
@@ -81,7 +81,7 @@ class ClientHelloReader:
 
 @final
 class _Fields:
-    """Walks over counted fields and never beyond them."""
+    """Reads counted fields, and never beyond their end."""
 
     def __init__(self, data: bytes) -> None:
         self.data: bytes = data
@@ -106,7 +106,7 @@ class _Fields:
 
 
 def _server_name(hello: bytes) -> str:
-    """The host name in the server-name extension; an empty string without one."""
+    """Return the host name of the server-name extension, or an empty string."""
     fields = _Fields(hello)
     fields.take(_RANDOM_BYTES)
     fields.counted(1)

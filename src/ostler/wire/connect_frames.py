@@ -19,7 +19,7 @@ PASSWORD_BYTES_MAX: Final = 1024
 
 @final
 class Hello:
-    """What both sides say of a link first: the client its wishes, the queue manager what it is going to be."""
+    """HELLO: the client proposes the values of a link, and the queue manager replies with the negotiated ones."""
 
     def __init__(self, channel: str = "") -> None:
         self.version: i64 = PROTOCOL_VERSION
@@ -27,7 +27,7 @@ class Hello:
         self.message_bytes_max: i64 = 0
         self.heartbeat_seconds: i64 = 0
         self.conversations_max: i64 = 1
-        self.channel = channel  # none on the local socket
+        self.channel = channel  # empty on the local socket
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -58,7 +58,7 @@ def decode_hello(payload: bytes) -> Hello:
 
 @final
 class ConnectArguments:
-    """MQCONNX: who wants a conversation to be a connection."""
+    """CONNECT, for MQCONNX: the application and its credentials."""
 
     def __init__(self) -> None:
         self.options: i64 = 0
@@ -94,7 +94,7 @@ def decode_connect(payload: bytes) -> ConnectArguments:
 
 @final
 class ConnectReply:
-    """What a client is told of its new connection."""
+    """The reply to CONNECT: the properties of the new connection."""
 
     def __init__(self) -> None:
         self.connection_id = bytes(24)

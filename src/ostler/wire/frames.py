@@ -1,15 +1,15 @@
-"""Frames: what crosses a socket between an application and a queue manager. No sockets here.
+"""Frames, the units of the protocol between applications and queue managers. No sockets here.
 
-    offset  bytes  what
+    offset  bytes  field
     0       4      length of the frame, this header included
     4       1      type; a reply has the type of its request with REPLY added
     5       1      flags; MORE: further segments of the same payload follow
     6       2      reserved, zero
     8       4      conversation; 0 is the link itself
-    12      4      request number, chosen by who asks; 0 asks for no reply
+    12      4      request number, chosen by the requester; 0 asks for no reply
 
-All numbers are little-endian. A payload longer than a segment is sent in several frames that differ only in MORE; those
-of other requests may come between them.
+All numbers are little-endian. A payload longer than a segment is sent in several frames that differ only in MORE
+(`segments.py`); frames of other requests may come between them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NOTICE: Final = 31
 FAREWELL: Final = 32
 MESSAGE: Final = 33
 OUTPUT: Final = 34
-# Of message channels; see `channel_frames.py`.
+# Frames of message channels: `channel_frames.py`.
 CHANNEL_HELLO: Final = 40
 CHANNEL_MESSAGE: Final = 41
 CHANNEL_CONFIRM: Final = 42
@@ -106,12 +106,12 @@ TYPE_NAMES: Final = {
 
 MORE: Final = 1
 
-# Until the link is agreed upon nobody may send longer frames than this.
+# No frame may be longer than this until HELLO is answered.
 FIRST_FRAME_BYTES_MAX: Final = 1024
 SEGMENT_BYTES: Final = 128 * 1024
 SEGMENT_BYTES_MIN: Final = 8 * 1024
 SEGMENT_BYTES_MAX: Final = 1024 * 1024
-# What a payload may have beyond the data of a message: descriptor, properties, names.
+# Bytes of a payload beside the message data: descriptor, properties, names.
 PAYLOAD_OVERHEAD_BYTES: Final = 128 * 1024
 MESSAGE_BYTES_MAX: Final = 104857600
 _PARTS_MAX: Final = 1024
@@ -119,21 +119,21 @@ _UNSIGNED: Final = 0xFFFFFFFF
 
 
 class MalformedFrame(Exception):
-    """The peer sent what no correct peer sends. The link is closed, and the text says why."""
+    """The peer broke the protocol. The link is closed, and the text gives the reason."""
 
 
 @final
 class FrameReader:
-    """Cuts a stream of bytes into frames. After `next` the frame's parts are in the attributes.
+    """Splits a stream of bytes into frames. After `next` the attributes hold the frame.
 
-    The payload is `buffer[start:end]`: the caller slices what it needs, and nothing is copied before that.
+    The payload is `buffer[start:end]`. Nothing is copied before the caller slices it.
     """
 
     def __init__(self, frame_bytes_max: i64 = FIRST_FRAME_BYTES_MAX) -> None:
         self.frame_bytes_max: i64 = frame_bytes_max
         self.buffer: bytes = b""
-        self._at: i64 = 0  # where the next frame begins
-        self._parts: list[bytes] = []  # received after `buffer`, while a frame is still incomplete
+        self._at: i64 = 0  # the start of the next frame
+        self._parts: list[bytes] = []  # received after `buffer`, while a frame is incomplete
         self._parts_bytes: i64 = 0
         self._needed: i64 = HEADER_BYTES
         self.type: i64 = 0
@@ -144,7 +144,7 @@ class FrameReader:
         self.end: i64 = 0
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they were received."""
+        """Add received bytes."""
         if self._at == len(self.buffer) and not self._parts:
             self.buffer = data
             self._at = 0
@@ -154,7 +154,7 @@ class FrameReader:
         if len(self.buffer) - self._at + self._parts_bytes >= self._needed:
             self._join()
         elif len(self._parts) >= _PARTS_MAX:
-            # A peer that sends byte by byte must not cost many times what it sends.
+            # A peer that sends byte by byte must not use many times the memory of its bytes.
             self._parts = [b"".join(self._parts)]
 
     def _join(self) -> None:
@@ -166,7 +166,7 @@ class FrameReader:
         self._parts_bytes = 0
 
     def next(self) -> bool:
-        """Go to the next frame; False when it has not come whole yet. MalformedFrame when it cannot be one."""
+        """Go to the next frame. Return False if it is incomplete. Raises MalformedFrame if it cannot be valid."""
         buffer = self.buffer
         at: i64 = self._at
         there: i64 = len(buffer) - at
@@ -194,22 +194,22 @@ class FrameReader:
         return True
 
     def put_back(self) -> None:
-        """Give the frame that `next` went to once more."""
+        """Let the following `next` return the current frame again."""
         self._at = self.start - HEADER_BYTES
 
     def _next_joined(self) -> bool:
-        """The rest of a frame may have come while nobody asked for frames."""
+        """Go to the next frame if its rest was received since the last `next`."""
         if len(self.buffer) - self._at + self._parts_bytes < self._needed:
             return False
         self._join()
         return self.next()
 
     def pending_bytes(self) -> int:
-        """How much was received and not yet given out."""
+        """Return the number of received bytes that belong to no returned frame."""
         return len(self.buffer) - self._at + self._parts_bytes
 
     def unread(self) -> bytes:
-        """What was received behind the last frame."""
+        """Return the bytes behind the current frame."""
         return self.buffer[self._at :] + b"".join(self._parts)
 
 
@@ -218,7 +218,7 @@ def write_number(writer: BytesWriter, value: i64) -> None:
 
 
 def write_header(writer: BytesWriter, length: i64, type: i64, conversation: i64, request: i64) -> None:
-    """The header of a frame in one piece; `length` is the whole frame's."""
+    """Write the header of a single frame; `length` includes the header."""
     write_number(writer, length)
     write_i16_le(writer, i16(type))
     write_i16_le(writer, 0)
@@ -227,12 +227,12 @@ def write_header(writer: BytesWriter, length: i64, type: i64, conversation: i64,
 
 
 def signed(value: i64) -> i64:
-    """An unsigned 32-bit number as the signed one with the same bits."""
+    """Return the signed 32-bit number with the bits of an unsigned one."""
     return value - 0x100000000 if value > 0x7FFFFFFF else value
 
 
 def frame(type: i64, conversation: i64, request: i64, payload: bytes = b"") -> bytes:
-    """A frame in one piece."""
+    """Return a single frame."""
     writer = BytesWriter()
     write_header(writer, HEADER_BYTES + len(payload), type, conversation, request)
     writer.write(payload)

@@ -20,7 +20,7 @@ CHARACTERS_MAX: Final = 1 << 20
 
 @final
 class OpenArguments:
-    """What MQOPEN and MQPUT1 say of an object: MQOD without its pointers."""
+    """The object of MQOPEN and MQPUT1: an MQOD without its pointers."""
 
     def __init__(self, object_type: i64, name: str, options: i64) -> None:
         self.object_type: i64 = object_type
@@ -60,30 +60,30 @@ def read_open_arguments(reader: PayloadReader) -> OpenArguments:
     return asked
 
 
-# What an opened object is.
-CREATED: Final = 1  # a dynamic queue was made; its name is `name`
+# Flags of an OPEN reply.
+CREATED: Final = 1  # a dynamic queue was created, with the name `name`
 REMOTE: Final = 2
 IS_QUEUE: Final = 4
 TEMPORARY: Final = 8
-PUTS_NEED_NO_REPLY: Final = 16  # DEFPRESP(ASYNC), when the options of a put leave it to the queue
-READS_AHEAD: Final = 32  # the queue manager may send messages before they are asked for
+PUTS_NEED_NO_REPLY: Final = 16  # DEFPRESP(ASYNC), for puts with MQPMO_RESPONSE_AS_Q_DEF
+READS_AHEAD: Final = 32  # the queue manager may send messages ahead of requests (read-ahead)
 
 
 @final
 class OpenReply:
-    """What MQOPEN found."""
+    """The reply to OPEN: the properties of the open object."""
 
     def __init__(self) -> None:
         self.hobj: i64 = 0
         self.flags: i64 = 0
         self.object_type: i64 = 0
-        self.name = ""  # of the queue itself, where that is here
+        self.name = ""  # of the queue, if it is local
         self.resolved_names = b" " * 96  # ResolvedQName and ResolvedQMgrName
         self.default_persistence: i64 = 0
         self.default_priority: i64 = 0
         self.backout_threshold: i64 = 0
         self.backout_queue = ""
-        self.object_string = ""  # the whole topic, from version 2 of the protocol on
+        self.object_string = ""  # the full topic string; from version 2 of the protocol on
 
     def encode(self, version: i64 = PROTOCOL_VERSION) -> bytes:
         writer = PayloadWriter()
@@ -93,7 +93,7 @@ class OpenReply:
         return writer.getvalue()
 
     def write(self, writer: PayloadWriter) -> None:
-        """What there is of every object."""
+        """Write the fields that every version has."""
         writer.integer(self.hobj)
         writer.integer(self.flags)
         writer.integer(self.object_type)
@@ -106,7 +106,7 @@ class OpenReply:
 
 
 def decode_open_reply(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> OpenReply:
-    """An answer to OPEN, in a version of the protocol."""
+    """Decode the reply to OPEN of a version of the protocol."""
     found = read_open_reply(reader)
     if version > 1:
         found.object_string = reader.text(SELECTION_BYTES_MAX)
@@ -130,7 +130,7 @@ def read_open_reply(reader: PayloadReader) -> OpenReply:
 
 @final
 class Put1Arguments:
-    """MQPUT1: the object, and the put on it."""
+    """PUT1, for MQPUT1: the object and the message."""
 
     def __init__(self, target: OpenArguments, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> None:
         self.target = target
@@ -164,7 +164,7 @@ def decode_put1(buffer: bytes, start: i64, end: i64) -> Put1Arguments:
 
 @final
 class InquireArguments:
-    """MQINQ, or with values MQSET."""
+    """INQUIRE for MQINQ; with values, SET for MQSET."""
 
     def __init__(self, hobj: i64, selectors: list[int], integers: list[int], characters: bytes) -> None:
         self.hobj: i64 = hobj
@@ -193,7 +193,7 @@ def decode_inquire(reader: PayloadReader) -> InquireArguments:
 
 @final
 class StatusReply:
-    """MQSTAT: what became of puts that nobody waited for."""
+    """The reply to STATUS, for MQSTAT: results of asynchronous puts."""
 
     def __init__(self) -> None:
         self.succeeded: i64 = 0

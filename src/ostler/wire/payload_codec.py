@@ -1,6 +1,7 @@
-"""Reading and writing payloads field by field, for all but the busiest frames.
+"""Reads and writes payloads field by field, for all frames that are not on the hot path.
 
-Every read is checked against the end of the payload: what a peer sends may be short, long or nonsense.
+Every read is checked against the end of the payload, because a peer may send anything. Texts are UTF-8 behind a length
+of four bytes; names are in fields of fixed width, padded with blanks.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ _TEXT_BYTES_MAX = 0xFFFF
 
 @final
 class PayloadReader:
+    """Reads `buffer[start:end]`. Every method raises MalformedFrame for bytes that are missing or not valid."""
+
     def __init__(self, buffer: bytes, start: i64 = 0, end: i64 = -1) -> None:
         self.buffer = buffer
         self.at: i64 = start
         self.end: i64 = len(buffer) if end < 0 else end
 
     def integer(self) -> i64:
-        """A signed number of 32 bits."""
+        """Read a signed number of 32 bits."""
         at: i64 = self.at
         if at + 4 > self.end:
             raise MalformedFrame("a payload ends inside a number")
@@ -34,7 +37,7 @@ class PayloadReader:
         return i64(read_i32_le(self.buffer, at))
 
     def count(self, most: i64) -> i64:
-        """A number of things that follow."""
+        """Read the number of items that follow."""
         found: i64 = self.integer()
         if found < 0 or found > most:
             raise MalformedFrame(f"a payload announces {found} items; at most {most} are allowed")
@@ -44,7 +47,7 @@ class PayloadReader:
         return [self.integer() for _ in range(self.count(most))]
 
     def fixed(self, size: i64) -> bytes:
-        """So many bytes."""
+        """Read `size` bytes."""
         at: i64 = self.at
         if size < 0 or at + size > self.end:
             raise MalformedFrame("a payload ends inside a field")
@@ -52,17 +55,18 @@ class PayloadReader:
         return self.buffer[at : at + size]
 
     def name(self, size: i64) -> str:
-        """Text in a field of fixed width, blank or null padded."""
+        """Read text from a field of fixed width, padded with blanks or nulls."""
         return self.fixed(size).rstrip(b" \0").decode("latin-1")
 
     def text(self, most: i64 = _TEXT_BYTES_MAX) -> str:
-        """Text behind its length."""
+        """Read text behind its length."""
         try:
             return self.fixed(self.count(most)).decode("utf-8")
         except UnicodeDecodeError:
             raise MalformedFrame("text in a payload is not UTF-8") from None
 
     def rest(self) -> bytes:
+        """Read all remaining bytes."""
         at: i64 = self.at
         self.at = self.end
         return self.buffer[at : self.end]
@@ -75,6 +79,8 @@ class PayloadReader:
 
 @final
 class PayloadWriter:
+    """Writes the fields that PayloadReader reads."""
+
     def __init__(self) -> None:
         self._writer = BytesWriter()
 
@@ -102,8 +108,11 @@ class PayloadWriter:
 
 
 def numbers_payload(values: list[int]) -> bytes:
-    """CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to keep or 0 to give back), CREDIT (request,
-    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options)."""
+    """Encode a payload of numbers.
+
+    CLOSE (handle, options), CANCEL (request), SETTLE (request, 1 to commit or 0 to back out), CREDIT (request,
+    messages), UNSTREAM (request), STATUS (type), SUBSCRIPTION_REQUEST (handle, action, options).
+    """
     writer = PayloadWriter()
     for value in values:
         writer.integer(value)

@@ -1,4 +1,4 @@
-"""The busiest frames, PUT and GET and their replies, at fixed offsets.
+"""The frames of the hot path, PUT and GET and their replies, at fixed offsets; and GET_ANY, which is made of GETs.
 
     PUT   0 object handle, 4 MQPMO options, 8 context handle, 12 length of the property block, 16 MQMD (364), then the
           property block and the data
@@ -6,9 +6,9 @@
           24 CCSID, 28 flags, 32 message id, 56 correlation id, 80 group id, 104 sequence number, 108 offset,
           112 message token, 128 length of the selector, then the selector
 
-Every reply begins with 0 completion code, 4 reason code. One that failed goes on with a text for people.
+Replies begin with completion and reason (`replies.py`).
 
-    PUT reply   8 MQMD as it was stored
+    PUT reply   8 MQMD as stored
     GET reply   8 length of the whole message, 12 group status, segment status, segmentation, blank; 16 message token,
                 32 length of the property block, 36 MQMD, then the property block and the data
 """
@@ -53,12 +53,12 @@ SELECTOR_BYTES_MAX: Final = 10240
 CONSUMERS_MAX: Final = 256  # gets of one GET_ANY
 
 # Flags of GET.
-WANTS_PROPERTIES: Final = 1  # the MQGMO has a message handle: properties come as a block
+WANTS_PROPERTIES: Final = 1  # the MQGMO has a message handle: properties are returned as a block
 WANTS_TOKEN: Final = 2
-VERSION_1: Final = 4  # the descriptor asked for is of version 1: what it lacks comes in an MQMDE
-HELD: Final = 8  # the message is taken for good only when SETTLE says so
-AS_STORED: Final = 16  # properties come as they were put, whatever PROPCTL says
-HELD_IF_PERSISTENT: Final = 32  # as HELD, for a persistent message; any other is taken at once
+VERSION_1: Final = 4  # the application uses MQMD version 1: other fields are returned in an MQMDE
+HELD: Final = 8  # the message is removed from the queue only by SETTLE
+AS_STORED: Final = 16  # properties are returned as they were put, whatever PROPCTL is
+HELD_IF_PERSISTENT: Final = 32  # as HELD for a persistent message; any other is removed at once
 
 GOT_DATA_BYTES: Final = 8
 GOT_STATUS: Final = 12
@@ -74,7 +74,7 @@ NO_GROUP: Final = bytes(24)
 def put_frame(
     conversation: i64, request: i64, hobj: i64, options: i64, context: i64, md: bytes, block: bytes, body: bytes
 ) -> bytes:
-    """A PUT in one frame. The caller has seen that it fits."""
+    """Return a PUT in one frame. The caller has checked that it fits."""
     writer = BytesWriter()
     length: i64 = HEADER_BYTES + PUT_FIXED_BYTES + len(block) + len(body)
     write_header(writer, length, PUT, conversation, request)
@@ -90,7 +90,7 @@ def put_frame(
 
 
 def publish_payload(level: i64, hobj: i64, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> bytes:
-    """PUBLISH: a put with a publication level before it."""
+    """Return the payload of PUBLISH: a publication level, then a PUT."""
     writer = BytesWriter()
     write_number(writer, level)
     writer.write(put_payload(hobj, options, context, md, block, body))
@@ -98,7 +98,7 @@ def publish_payload(level: i64, hobj: i64, options: i64, context: i64, md: bytes
 
 
 def put_head_bytes(payload: bytes) -> i64:
-    """What stands before the data of a message, by the beginning of a PUT; 0 when that is not all there."""
+    """Return the offset of the message data in a PUT, given its first segment; 0 if that is too short."""
     if len(payload) < PUT_FIXED_BYTES:
         return 0
     block_bytes: i64 = i64(read_i32_le(payload, PUT_BLOCK_BYTES))
@@ -107,7 +107,7 @@ def put_head_bytes(payload: bytes) -> i64:
 
 
 def put_payload(hobj: i64, options: i64, context: i64, md: bytes, block: bytes, body: bytes) -> bytes:
-    """The payload of a PUT that is sent in segments."""
+    """Return the payload of a PUT that is sent in segments."""
     writer = BytesWriter()
     write_number(writer, hobj)
     write_number(writer, options)
@@ -176,7 +176,7 @@ def get_reply_head(
     block: bytes,
     md: bytes,
 ) -> bytes:
-    """The payload of a GET reply up to the data."""
+    """Return the payload of a GET reply up to the message data."""
     writer = BytesWriter()
     _write_got(writer, completion, reason, data_bytes, group_status, segment_status, segmentation, token, block, md)
     return writer.getvalue()
@@ -220,7 +220,7 @@ def get_reply_frame(
     md: bytes,
     body: bytes,
 ) -> bytes:
-    """A GET reply, or a MESSAGE, in one frame. The caller has seen that it fits."""
+    """Return a GET reply or a MESSAGE in one frame. The caller has checked that it fits."""
     writer = BytesWriter()
     write_header(writer, HEADER_BYTES + GOT_FIXED_BYTES + len(block) + len(body), type, conversation, request)
     _write_got(writer, completion, reason, data_bytes, group_status, segment_status, segmentation, token, block, md)
@@ -229,7 +229,7 @@ def get_reply_frame(
 
 
 def check_get(buffer: bytes, start: i64, end: i64) -> i64:
-    """Whether a GET, or one of those in a GET_ANY, is whole; its length."""
+    """Return the length of a GET, or of one in a GET_ANY. Raises MalformedFrame if it is incomplete."""
     if end - start < GET_FIXED_BYTES:
         raise MalformedFrame("a GET is too short")
     selector: i64 = i64(read_i32_le(buffer, start + GET_SELECTOR_BYTES))
@@ -239,7 +239,7 @@ def check_get(buffer: bytes, start: i64, end: i64) -> i64:
 
 
 def get_any_payload(wait_ms: i64, gets: list[bytes]) -> bytes:
-    """GET_ANY: gets of several consumers; the first that has a message is answered, the others take nothing."""
+    """Return the payload of GET_ANY: gets of several consumers, of which the first that finds a message takes it."""
     writer = PayloadWriter()
     writer.integer(wait_ms)
     writer.integer(len(gets))

@@ -18,7 +18,7 @@ TEXT_BYTES_MAX: Final = 512
 
 
 def reply_frame(type: i64, conversation: i64, request: i64, completion: i64, reason: i64) -> bytes:
-    """A reply that says no more than how it went."""
+    """Return a reply with nothing but completion and reason."""
     writer = BytesWriter()
     write_header(writer, HEADER_BYTES + REPLY_FIXED_BYTES, type | REPLY, conversation, request)
     write_number(writer, completion)
@@ -27,7 +27,7 @@ def reply_frame(type: i64, conversation: i64, request: i64, completion: i64, rea
 
 
 def failure_frame(type: i64, conversation: i64, request: i64, completion: i64, reason: i64, detail: str) -> bytes:
-    """A reply that failed, with a text for people."""
+    """Return a failure with a text for people."""
     text = detail.encode("utf-8")[:512]
     writer = BytesWriter()
     write_header(writer, HEADER_BYTES + REPLY_FIXED_BYTES + len(text), type | REPLY, conversation, request)
@@ -38,7 +38,7 @@ def failure_frame(type: i64, conversation: i64, request: i64, completion: i64, r
 
 
 def reason_payload(reason: i64, text: str) -> bytes:
-    """NOTICE and FAREWELL: why, for programs and for people."""
+    """Encode NOTICE or FAREWELL: a reason code for programs, a text for people."""
     writer = PayloadWriter()
     writer.integer(reason)
     writer.text(text[:TEXT_BYTES_MAX])
@@ -52,7 +52,7 @@ def decode_reason(reader: PayloadReader) -> tuple[int, str]:
 
 @final
 class ReplyHead:
-    """Where a reply's own part begins, behind completion and reason."""
+    """Completion and reason of a reply, and a reader for the fields behind them."""
 
     def __init__(self, completion: i64, reason: i64, reader: PayloadReader) -> None:
         self.completion: i64 = completion

@@ -16,7 +16,7 @@ SEGMENT_COST_BYTES: Final = 64
 
 
 def segment(type: i64, conversation: i64, request: i64, more: bool, payload: bytes) -> bytes:
-    """One frame of a payload that is sent in several."""
+    """Return one of several frames of a payload."""
     writer = BytesWriter()
     write_number(writer, HEADER_BYTES + len(payload))
     write_i16_le(writer, i16(type | (MORE << 8) if more else type))
@@ -28,7 +28,7 @@ def segment(type: i64, conversation: i64, request: i64, more: bool, payload: byt
 
 
 def frames_of(type: i64, conversation: i64, request: i64, payload: bytes, segment_bytes: i64) -> list[bytes]:
-    """A payload as the frames that carry it."""
+    """Return all frames of a payload."""
     length: i64 = len(payload)
     if length + HEADER_BYTES <= segment_bytes:
         return [frame(type, conversation, request, payload)]
@@ -44,9 +44,9 @@ def frames_of(type: i64, conversation: i64, request: i64, payload: bytes, segmen
 
 @final
 class OutgoingPayload:
-    """A payload longer than a segment, on its way; or a frame that has to come behind one.
+    """A payload that is sent in segments, or a complete frame that has to follow one.
 
-    What belongs to the same request follows one another: the peer could not tell their segments apart.
+    Payloads of the same request are sent one after the other: the peer could not tell their segments apart.
     """
 
     def __init__(self, type: i64, conversation: i64, request: i64, head: bytes, body: bytes) -> None:
@@ -55,12 +55,12 @@ class OutgoingPayload:
         self.request: i64 = request
         self.head = head
         self.body = body
-        self.at: i64 = 0  # of head and body together
+        self.at: i64 = 0  # offset in head and body
         self.size: i64 = len(head) + len(body)
         self.following: OutgoingPayload | None = None
 
     def next_frame(self, room: i64) -> bytes:
-        """The next segment, with up to so many bytes of payload; `is_sent` tells whether it was the last."""
+        """Return the next segment, with up to `room` bytes of payload. After the last one `is_sent` is True."""
         head = self.head
         at: i64 = self.at
         if self.type == READY_FRAME:
@@ -79,7 +79,7 @@ class OutgoingPayload:
         return self.at >= self.size
 
     def last(self) -> OutgoingPayload:
-        """The end of the row that begins here."""
+        """Return the last of the payloads that follow this one."""
         found = self
         while found.following is not None:
             found = found.following
@@ -88,19 +88,19 @@ class OutgoingPayload:
 
 @final
 class IncomingPayload:
-    """A payload that comes in several segments."""
+    """A payload that is received in segments."""
 
     def __init__(self, type: i64, bytes_max: i64) -> None:
         self.type: i64 = type
         self.bytes_max: i64 = bytes_max
         self.size: i64 = 0
-        self.cost_bytes: i64 = 0  # what it takes in memory, for who keeps account of that
+        self.cost_bytes: i64 = 0  # its memory, segments included
         self.head = b""
-        # It returns what was written to it without another copy: nobody waits while 100 MB are put together.
+        # BytesIO returns its bytes without another copy, which would take long for 100 MB.
         self._data = BytesIO()
 
     def add(self, part: bytes, head_bytes: i64 = 0) -> None:
-        """Add a segment. The first bytes of the first one may be kept apart, as `head`."""
+        """Add a segment. The first `head_bytes` of the first one are kept apart, in `head`."""
         self.size += len(part)
         self.cost_bytes += len(part) + SEGMENT_COST_BYTES
         if self.size > self.bytes_max:
@@ -112,7 +112,7 @@ class IncomingPayload:
             self._data.write(part)
 
     def whole(self) -> bytes:
-        """All segments in one, without the head. They are not kept."""
+        """Return the joined segments without the head, and forget them."""
         data = self._data
         self._data = BytesIO()
         return data.getvalue()

@@ -1,8 +1,8 @@
-"""The channel in the server name of TLS (SNI): its rules are known before anything else is read.
+"""Encodes channel names as TLS server names (SNI), so that a channel's rules are known before the handshake.
 
-A channel name may hold what no host name may, and capitals count in it. As in MQ, capitals become small letters,
-digits stay, and any other character becomes its two hexadecimal digits and a hyphen. The suffix is our own:
-TO.QM1 is `to2e-qm1.chl.ostler`. 20 characters make 60 at most, less than the 63 of a label.
+A channel name may contain characters that a host name may not, and is case-sensitive. As in MQ, capitals become small
+letters, digits stay, and any other character becomes its two hexadecimal digits and a hyphen. The suffix is our own:
+TO.QM1 is `to2e-qm1.chl.ostler`. 20 characters become at most 60, less than the 63 of a label.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HEXADECIMAL: Final = "0123456789abcdef"
 
 
 def server_name(channel: str) -> str:
-    """The server name that names a channel. ValueError for what is no channel name."""
+    """Return the server name of a channel. Raises ValueError for an invalid channel name."""
     if not 1 <= len(channel) <= CHANNEL_NAME_LENGTH_MAX:
         raise ValueError(f"{channel!r} is no channel name: it has {len(channel)} characters, 1 to 20 are allowed")
     parts: list[str] = []
@@ -33,7 +33,7 @@ def server_name(channel: str) -> str:
 
 
 def channel_name(name: str) -> str:
-    """The channel that a server name names. ValueError for a name that `server_name` does not make."""
+    """Return the channel of a server name. Raises ValueError for a name that `server_name` does not return."""
     folded = name.lower()
     if not folded.endswith(SUFFIX):
         raise ValueError(f"server name {name!r} does not name a channel; those end with {SUFFIX}")
@@ -52,7 +52,7 @@ def channel_name(name: str) -> str:
             parts.append(label[at].upper())
             at += 1
     channel = "".join(parts)
-    # One spelling for each channel: whatever else there is to a name, it is not ours.
+    # Each channel has exactly one spelling.
     if at < len(label) or not _is_ours(channel, folded):
         raise ValueError(f"server name {name!r} does not name a channel")
     return channel

@@ -1,4 +1,4 @@
-"""The frames of MQSUB and MQSUBRQ, from version 2 of the protocol on: what they carry, and how it is laid out."""
+"""Payloads of SUBSCRIBE (MQSUB), from version 2 of the protocol on."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NO_TOKEN: Final = bytes(TOKEN_BYTES)
 
 @final
 class SubscribeArguments:
-    """What MQSUB asks for: MQSD without its pointers, and the handle of the destination."""
+    """SUBSCRIBE: an MQSD without its pointers, and the handle of the destination."""
 
     def __init__(self, options: i64) -> None:
         self.options: i64 = options
-        self.destination: i64 = 0  # the handle of an open queue; 0 when it is managed, or stays what it is
+        self.destination: i64 = 0  # the handle of an open queue; 0 if it is managed or does not change
         self.expiry: i64 = -1
         self.priority: i64 = -3
         self.level: i64 = 1
@@ -80,22 +80,22 @@ def decode_subscribe(reader: PayloadReader) -> SubscribeArguments:
 
 @final
 class SubscribeReply:
-    """What MQSUB came to: the handles, and the subscription as it is."""
+    """The reply to SUBSCRIBE: the handles, and the properties of the subscription."""
 
     def __init__(self) -> None:
         self.hsub: i64 = 0
-        self.options: i64 = 0  # MQSO_*: of what it is, and MQSO_RESUME when it was there before
+        self.options: i64 = 0  # MQSO_* that describe it, with MQSO_RESUME if it existed before
         self.expiry: i64 = 0
         self.priority: i64 = 0
         self.level: i64 = 0
         self.correlation_id = NO_IDENTIFIER
         self.accounting_token = NO_TOKEN
         self.application_data = ""
-        self.topic = ""  # whole
+        self.topic = ""  # the full topic string
         self.name = ""
         self.user_data = ""
         self.selection = ""
-        self.destination = OpenReply()  # of a managed subscription; otherwise its handle is 0
+        self.destination = OpenReply()  # of a managed subscription; otherwise with handle 0
 
     def encode(self) -> bytes:
         writer = PayloadWriter()

@@ -1,19 +1,19 @@
 """One TLS connection without a socket: bytes in, bytes out.
 
-The owner hands over what came from the network and sends what `take_output` gives, also after a failure: the last
-output tells the peer why. Rules decide under which context a handshake is made, and look at its outcome before a
-single byte of the conversation is given to anybody.
+The owner passes received bytes to `receive_data` and sends what `take_output` returns, also after a failure: the last
+output has the alert for the peer. Rules choose the context of a handshake, and check its result before any data is
+exchanged.
 
     server                                                    client
-    collect the client's hello -> channel from its SNI        -
+    read the ClientHello -> channel from its SNI              -
     rules.context(channel), or refuse with an alert           rules.context(channel)
     handshake                                                 handshake
     rules.check(stream)                                       rules.check(stream)
     is_ready                                                  is_ready
 
-New keys on the same connection: each side ends its stream (`close`) behind the last that it has to say under the old
-keys, and says nothing more. Who has said and heard both ends goes on with the `successor`, which is handed the bytes
-that came behind the peer's end (`leftover`). Those ends are under the old keys, so nobody else can set them.
+New keys on the same connection (SSLRKEYC): each side ends its stream (`close`) behind its last data under the old keys,
+and sends nothing more. When both ends are sent and received, the `successor` continues with the bytes behind the peer's
+end (`leftover`). The ends are encrypted with the old keys, so a third party cannot forge them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from ostler.model.distinguished_names import DistinguishedName, from_certificate
 from ostler.wire.client_hello import ClientHelloError, ClientHelloReader
 from ostler.wire.server_names import channel_name, server_name
 
-# A chain of certificates fits several times.
+# Several times a chain of certificates.
 HANDSHAKE_BYTES_MAX: Final = 65_536
-# What TLS itself may want to send while we only read, such as answers to key updates.
+# The output of TLS itself while we only read, such as replies to key updates.
 UNASKED_OUTPUT_BYTES_MAX: Final = 65_536
 _PIECE_BYTES: Final = 16_384
-_RECORD_BYTES: Final = 16_384  # no record says more
+_RECORD_BYTES: Final = 16_384  # the data of the longest record
 
-# Alerts of TLS that we send ourselves, before there is a handshake that could.
+# TLS alerts that we send ourselves, before OpenSSL takes part.
 ALERT_DECODE_ERROR: Final = 50
 ALERT_ACCESS_DENIED: Final = 49
 ALERT_INTERNAL_ERROR: Final = 80
@@ -52,10 +52,10 @@ ALERT_UNRECOGNIZED_NAME: Final = 112
 _VERIFY_REVOKED: Final = 23
 
 _FAILED: Final = MQRC_SSL_INITIALIZATION_ERROR
-# What the other side means by an alert, as OpenSSL names it, and the reason code that suits.
+# Alerts of the peer by the names of OpenSSL: reason code and text.
 _ALERTS: Final[dict[str, tuple[int, str]]] = {
     "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the remote queue manager has no such channel."),
-    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the remote queue manager was told no channel in SNI."),
+    "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the remote queue manager received no channel name in SNI."),
     "TLSV1_ALERT_ACCESS_DENIED": (
         _FAILED,
         "AMQ9641E: the channel at the remote queue manager has no CipherSpec (SSLCIPH).",
@@ -85,7 +85,7 @@ _LOCAL_ERRORS: Final[dict[str, str]] = {
 
 
 class TlsFailed(Exception):
-    """A connection that cannot be, or cannot go on. `text` is for the error log, `alert` what the peer is told."""
+    """A connection failed. `text` is for the error log, `alert` for the peer."""
 
     def __init__(self, reason: int, text: str, alert: int = ALERT_INTERNAL_ERROR) -> None:
         super().__init__(text)
@@ -96,23 +96,23 @@ class TlsFailed(Exception):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TlsRules(metaclass=ABCMeta):
-    """Who may speak under which conditions. Both methods raise TlsFailed."""
+    """The rules of channels for TLS. Both methods raise TlsFailed."""
 
     @abstractmethod
     def context(self, channel: str) -> ssl.SSLContext:
-        """The context for a handshake on a channel; the name is empty when a client named none."""
+        """Return the context for a handshake on a channel. The name is empty if the client sent none."""
 
     @abstractmethod
     def check(self, stream: TlsStream) -> None:
-        """Look at the outcome of the handshake: the cipher, the protocol, the peer's certificate."""
+        """Check the result of the handshake: the cipher, the protocol, the peer's certificate."""
 
 
 @final
 class TlsStream:
-    """Either side of one connection. TlsFailed from any method is final: send the output that is left, and close."""
+    """One side of a connection. After TlsFailed from any method, send the remaining output and close."""
 
     def __init__(self, rules: TlsRules, is_server: bool, channel: str = "") -> None:
-        """A server learns the channel from its client; a client says it here, and has its first output at once."""
+        """A server gets the channel from its client. A client passes it here, and has its first output at once."""
         self.is_server: bool = is_server
         self.channel_name: str = channel
         self.is_ready: bool = False
@@ -124,7 +124,7 @@ class TlsStream:
         self._incoming: ssl.MemoryBIO = ssl.MemoryBIO()
         self._outgoing: ssl.MemoryBIO = ssl.MemoryBIO()
         self._is_handshake_done: bool = False
-        # What was agreed on. Those who look at it are on other threads, and must not touch the object.
+        # Results of the handshake, for other threads, which must not use the SSLObject.
         self._suite: str = ""
         self._version: str = ""
         self._certificate: dict[str, Any] = {}
@@ -139,7 +139,7 @@ class TlsStream:
             self._do_handshake()
 
     def receive_data(self, data: bytes) -> bytes:
-        """Take what came from the network, any part of it, and give what it says in plain."""
+        """Pass received bytes, in any portions, and return their plain text."""
         if not self.is_ready:
             data = self._receive_handshake(data)
             if not self.is_ready:
@@ -156,7 +156,7 @@ class TlsStream:
         return plain
 
     def encrypt(self, data: bytes) -> None:
-        """Put plain bytes into the output. Only when ready, or to tell a peer why its handshake was refused."""
+        """Encrypt bytes into the output. Only if `can_encrypt`: ready, or refused by the rules after the handshake."""
         assert self._object is not None
         assert self._is_handshake_done
         at = 0
@@ -167,7 +167,7 @@ class TlsStream:
             raise _translate_error(error) from None
 
     def take_output(self) -> bytes:
-        """What is to be sent. It is forgotten here."""
+        """Return the bytes to send, and forget them."""
         self._unasked_bytes = 0
         return self._outgoing.read()
 
@@ -177,13 +177,13 @@ class TlsStream:
 
     @property
     def can_encrypt(self) -> bool:
-        """Whether `encrypt` works: also on a connection whose handshake is done, but refused by the rules."""
+        """True when the handshake is complete, even if the rules refused it: then a FAREWELL can be encrypted."""
         return self._is_handshake_done
 
     def close(self) -> None:
-        """Put a proper end into the output, if there is a conversation to end. Nothing is encrypted after it.
+        """Put close_notify into the output, if the handshake is complete. Nothing is encrypted after it.
 
-        What the peer says until it ends, too, is still understood.
+        Data of the peer is still decrypted until it ends, too.
         """
         if self._object is None or not self._is_handshake_done or self.is_ended_here:
             return
@@ -191,69 +191,69 @@ class TlsStream:
         try:
             self._object.unwrap()
         except (ssl.SSLError, ValueError):
-            # It waits for the peer's own end, or the peer broke off. Ours is in the output where there can be one.
+            # It waits for the peer's close_notify, or the peer has failed. Ours is in the output if possible.
             return
 
     @property
     def is_ended(self) -> bool:
-        """Whether both sides have ended it, so that a successor may follow."""
+        """True when both sides have ended the stream, so that a successor may follow."""
         return self.is_ended_here and self.is_ended_by_peer
 
     def leftover(self) -> bytes:
-        """What came behind the peer's end, for the successor. It is forgotten here."""
+        """Return the bytes behind the peer's end, for the successor, and forget them."""
         assert self.is_ended_by_peer
         return self._incoming.read()
 
     def successor(self) -> TlsStream:
-        """Another handshake on the same connection: same side, channel, context, suite and certificate of the peer.
+        """Return a stream for another handshake on the same connection.
 
-        Whoever let the peer in looked at these; a peer that comes with others has to connect anew. A client's first
-        output is there at once; the output of this stream goes before it.
+        Side, channel, context, suite and the peer's certificate must be the same, because admission checked these: a
+        peer with others has to reconnect. A client's first output is there at once, to be sent after this stream's.
         """
         assert self.is_ended
         assert self.is_ready
         assert self._object is not None
         rules = _SuccessorRules(self._object.context, self)
         made = TlsStream(rules, self.is_server, "" if self.is_server else self.channel_name)
-        # Until the handshake is done this is what it speaks.
+        # Reported until the new handshake is complete.
         made._suite = self._suite
         made._version = self._version
         made._certificate = self._certificate
         return made
 
     def receive_eof(self) -> None:
-        """The network says that nothing more will come. TlsFailed in the middle of a handshake."""
+        """Report the end of the connection. Raises TlsFailed during a handshake."""
         if not self.is_ready:
             raise TlsFailed(_FAILED, "AMQ9665E: the other side closed the connection during the TLS handshake.")
 
     @property
     def suite(self) -> str:
-        """The cipher suite in use, by OpenSSL's name; empty before the handshake is done."""
+        """The cipher suite by OpenSSL's name; empty before the handshake is complete."""
         return self._suite
 
     @property
     def cipher(self) -> str:
-        """MQ's name of the suite in use, as DISPLAY CHSTATUS shows it."""
+        """The CipherSpec by MQ's name, as DISPLAY CHSTATUS shows it."""
         return name_of_suite(self.suite)
 
     @property
     def protocol(self) -> str:
-        """TLSv1.2 or TLSv1.3; empty before the handshake is done."""
+        """TLSv1.2 or TLSv1.3; empty before the handshake is complete."""
         return self._version
 
     @property
     def protocol_word(self) -> str:
-        """The same as SECPROT of CHSTATUS has it: TLSV12, TLSV13, or NONE."""
+        """SECPROT of DISPLAY CHSTATUS: TLSV12, TLSV13, or NONE."""
         return self.protocol.upper().replace(".", "") or "NONE"
 
     @property
     def peer_certificate(self) -> dict[str, Any]:
-        """The peer's verified certificate as `ssl` shows it; empty when it gave none."""
+        """The peer's verified certificate in the form of `ssl`; empty if it sent none."""
         return self._certificate
 
     @property
     def peer_bytes(self) -> bytes:
-        """The peer's certificate byte for byte; empty when it gave none."""
+        """The peer's certificate in DER; empty if it sent none."""
         found = self._object.getpeercert(True) if self._object is not None and self._is_handshake_done else None
         return b"" if found is None else found
 
@@ -269,7 +269,7 @@ class TlsStream:
         return from_certificate(_name_pairs(self.peer_certificate.get("issuer", ())))
 
     def _receive_handshake(self, data: bytes) -> bytes:
-        """Hand over the handshake in pieces, and give back what came behind the piece that completed it."""
+        """Pass bytes to the handshake in pieces, and return the bytes behind the piece that completed it."""
         at = 0
         while at < len(data) and not self.is_ready:
             piece = data[at : at + _PIECE_BYTES]
@@ -286,7 +286,7 @@ class TlsStream:
         return data[at:] if self.is_ready else b""
 
     def _keep_leftover(self, data: bytes) -> None:
-        """Bytes behind the peer's end: the beginning of a handshake at most, which waits for an answer."""
+        """Keep bytes behind the peer's end: at most the first flight of a handshake."""
         if self._incoming.pending + len(data) > HANDSHAKE_BYTES_MAX:
             raise TlsFailed(_FAILED, "AMQ9620E: the other side goes on behind the end of its conversation.")
         self._incoming.write(data)
@@ -310,7 +310,7 @@ class TlsStream:
         self._incoming.write(hello.data)
 
     def _send_alert(self, alert: int) -> None:
-        """A fatal alert in plain, as it has to be before there are keys."""
+        """Put a fatal alert into the output, in plain, because there are no keys yet."""
         self._outgoing.write(bytes((21, 3, 3, 0, 2, 2, alert)))
 
     def _do_handshake(self) -> None:
@@ -332,8 +332,8 @@ class TlsStream:
 
     def _read(self) -> bytes:
         assert self._object is not None
-        # Without reading ahead OpenSSL takes record by record: what is behind the peer's end stays where it is, and
-        # nothing more is to be read when all that came is taken. To find that out by trying costs as much as a record.
+        # OpenSSL reads record by record without read-ahead: bytes behind the peer's end stay in the buffer, and nothing
+        # is left to read when it is empty. Finding that out by another read would cost as much as a record.
         incoming = self._incoming
         parts: list[bytes] = []
         try:
@@ -354,7 +354,7 @@ class TlsStream:
 
 @final
 class _SuccessorRules(TlsRules):
-    """Rules for a successor."""
+    """Rules of a successor: the same context, suite and certificate."""
 
     def __init__(self, context: ssl.SSLContext, before: TlsStream) -> None:
         self._context: ssl.SSLContext = context
@@ -393,13 +393,13 @@ def _channel_of(name: str) -> str:
 
 
 def _name_pairs(name: Any) -> list[tuple[str, str]]:
-    """The pairs of a name as `ssl` shows it: a tuple of tuples of pairs."""
+    """Return the pairs of a name in the form of `ssl`, a tuple of tuples of pairs."""
     return [(str(pair[0]), str(pair[1])) for part in name for pair in part]
 
 
 def _translate_error(error: ssl.SSLError) -> TlsFailed:
-    """What an error of OpenSSL means to somebody who runs channels."""
-    # Not every error of OpenSSL has one, whatever the type says.
+    """Return the TlsFailed, with an AMQ message, for an error of OpenSSL."""
+    # Not every SSLError has a reason, although its type declares one.
     given: object = getattr(error, "reason", None)
     why = given if isinstance(given, str) else ""
     if isinstance(error, ssl.SSLCertVerificationError):

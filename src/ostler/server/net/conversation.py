@@ -1,7 +1,7 @@
-"""One application's connection over a link: its requests become verbs of the engine, and their answers replies.
+"""The conversation of one application on a link: requests become verbs of the engine, and their results replies.
 
-Everything runs on the reactor's thread under the engine's lock and never waits. A reply that promises something the
-log does not hold durably yet is given to the reactor, which sends it when the log does.
+Everything runs on the reactor's thread, under the engine's lock, and never blocks. A reply that depends on a record
+that is not durable yet is gated by the reactor until it is.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 def completion_code(reason: i64) -> i64:
+    """Return the MQCC that belongs to a reason code."""
     if reason == MQRC_NONE:
         return MQCC_OK
     return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
@@ -115,9 +116,9 @@ def completion_code(reason: i64) -> i64:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WaitingRequest(Timer):
-    """A request that waits on queues. The reactor tells it of its answer; other threads have the reactor do so.
+    """A request that waits on queues. The reactor calls `on_answer`; other threads call `ring` to have it do so.
 
-    (It is no callable: a native class with __call__ cannot be derived from one without.)
+    (There is no `__call__`: a native class that has one cannot be derived from a class without.)
     """
 
     def __init__(self, conversation: ServerConversation, number: i64) -> None:
@@ -131,15 +132,17 @@ class WaitingRequest(Timer):
         reactor.wake()
 
     def on_answer(self) -> None:
-        raise AssertionError("a wait without a purpose")
+        raise AssertionError("WaitingRequest is abstract")
 
     def cancel(self, reason: i64) -> None:
-        """End the wait; what it is answered with is for `answered`, or nobody hears it if the conversation is over."""
-        raise AssertionError("a wait without a purpose")
+        """End the wait. `on_answer` then sends the reply, unless the conversation is over."""
+        raise AssertionError("WaitingRequest is abstract")
 
 
 @final
 class WaitingGet(WaitingRequest):
+    """A GET that waits (MQGET, MQGMO_WAIT)."""
+
     def __init__(self, conversation: ServerConversation, number: i64, request: GetRequest) -> None:
         super().__init__(conversation, number)
         self.request = request
@@ -147,18 +150,18 @@ class WaitingGet(WaitingRequest):
     def on_answer(self) -> None:
         conversation = self.conversation
         if conversation.waiting.get(self.number) is self:
-            self.request.waker = None  # nothing is left to the garbage collector
+            self.request.waker = None  # breaks a reference cycle
             conversation.remove_waiting(self)
             conversation.answer_get(self.number, self.request)
 
     def withdraw(self) -> None:
-        """Take no message until `wait_again`: the application does not read what it has got already."""
+        """Take no message until `wait_again`: the application does not read its replies."""
         queue = self.request.handle.queue
         if not self.request.done and queue is not None:
             queue.waiting.remove(self.request)
 
     def wait_again(self) -> None:
-        """Wait on the queue again, or be answered with what has come meanwhile."""
+        """Wait on the queue again, or reply with a message that has arrived meanwhile."""
         request = self.request
         conversation = self.conversation
         if request.done or request.waiting:
@@ -190,6 +193,8 @@ class WaitingGet(WaitingRequest):
 
 @final
 class ServerConversation:
+    """One connection handle of an application on a link."""
+
     def __init__(self, link: ServerLink, number: i64, connection: Connection) -> None:
         self.link = link
         self.reactor: Reactor = link.reactor
@@ -197,13 +202,13 @@ class ServerConversation:
         self.connection = connection
         self.engine: Engine = link.reactor.engine
         self.waiting: dict[int, WaitingRequest] = {}
-        self.held: dict[int, Connection] = {}  # messages taken and not settled, each in a unit of its own
-        self.spare_holder: Connection | None = None  # for the next one that is held
+        self.held: dict[int, Connection] = {}  # by request: connections with the unit of work of one unsettled message
+        self.spare_holder: Connection | None = None  # reused for the next held message
         self.is_over = False
         self.are_gets_withdrawn = False
 
     def handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
-        """One request, whole. MalformedFrame closes the link."""
+        """Handle one complete request. MalformedFrame closes the link."""
         if self.connection.broken:
             self.reply_failure(type, number, MQCC_FAILED, self.connection.broken, "")
             return
@@ -213,7 +218,7 @@ class ServerConversation:
             self.reply_out_of_memory(type, number)
 
     def put_long(self, number: i64, head: bytes, body: bytes) -> None:
-        """A PUT whose message came in segments: what stands before its data, and the data."""
+        """Handle a PUT that came in segments: `head` is all before the message data, `body` the data."""
         if self.connection.broken:
             self.reply_failure(PUT, number, MQCC_FAILED, self.connection.broken, "")
             return
@@ -223,7 +228,7 @@ class ServerConversation:
             self.reply_out_of_memory(PUT, number)
 
     def reply_out_of_memory(self, type: i64, number: i64) -> None:
-        """A request found no memory, and has changed nothing. It fails; the application and others go on."""
+        """Fail a request for which there was no memory. It has changed nothing, and the link stays open."""
         self.reactor.release_ballast()
         self.reactor.handler.note_link(self.link, f"AMQ6118E: {NO_MEMORY}")
         if type == PUT:
@@ -231,7 +236,7 @@ class ServerConversation:
         else:
             holder = self.held.pop(number, None) if type == GET else None
             if holder is not None:
-                self._back_out_held(holder)  # its message may be off the queue already
+                self._back_out_held(holder)  # its message may have left the queue already
             self.reply_failure(type, number, MQCC_FAILED, MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
 
     def _handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
@@ -260,14 +265,14 @@ class ServerConversation:
             self.reactor.send_when_durable(lsn, self.link, data)
 
     def reply_long(self, type: i64, number: i64, payload: bytes) -> None:
-        """Send a reply that may be longer than a frame may be."""
+        """Send a reply, in segments if it is longer than a frame."""
         if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
             self.link.send(frame(type | REPLY, self.number, number, payload))
         else:
             self.reactor.send_large_when_durable(0, self.link, type | REPLY, self.number, number, payload, b"")
 
     def reply_long_when_durable(self, lsn: i64, type: i64, number: i64, payload: bytes) -> None:
-        """Send a reply that may be longer than a frame may be, when the log is durable up to an LSN."""
+        """Send a reply when the log is durable up to an LSN, in segments if it is longer than a frame."""
         if HEADER_BYTES + len(payload) <= self.link.segment_bytes:
             self.reply(lsn, frame(type | REPLY, self.number, number, payload))
         else:
@@ -275,6 +280,7 @@ class ServerConversation:
             self.reactor.send_large_when_durable(after, self.link, type | REPLY, self.number, number, payload, b"")
 
     def reply_failure(self, type: i64, number: i64, completion_code: i64, reason: i64, detail: str) -> None:
+        """Send a failure, unless the request asks for no reply (number 0)."""
         if number != 0:
             self.link.send(failure_frame(type, self.number, number, completion_code, reason, detail))
 
@@ -283,9 +289,9 @@ class ServerConversation:
     def put(
         self, type: i64, number: i64, buffer: bytes, whole: i64, start: i64, end: i64, long_body: bytes = b""
     ) -> None:
-        """PUT; or PUBLISH, whose payload begins at `whole` and has something before the put.
+        """Handle PUT, or PUBLISH, whose payload begins at `whole` with a publication level before the put.
 
-        The data of a long message may be apart from what stands before it.
+        `long_body` has the data of a message that came in segments.
         """
         if end - start < PUT_FIXED_BYTES:
             raise MalformedFrame("a PUT is too short")
@@ -315,7 +321,7 @@ class ServerConversation:
         try:
             if block_bytes > 0:
                 block = buffer[start + PUT_FIXED_BYTES : body_at]
-                decode_block(block)  # what is stored must be readable
+                decode_block(block)  # only valid properties may be stored
             options: i64 = i64(read_i32_le(buffer, start + PUT_OPTIONS))
             if number == 0:
                 options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
@@ -365,7 +371,7 @@ class ServerConversation:
             flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
             if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE_OPTIONS):
                 if len(self.held) >= self.engine.uncommitted_max:
-                    raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held and not settled.")
+                    raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held without being settled.")
                 self._hold_message(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
             done: bool = getting.get(self.engine, request)
         except MQError as error:
@@ -374,7 +380,7 @@ class ServerConversation:
             return
         if done:
             if request.reason == MQRC_RESOURCE_PROBLEM and len(request.md) == 0:
-                # The log's reserve is used up: a checkpoint makes room.
+                # The log's reserve is used up: a checkpoint frees log space.
                 self.held.pop(number, None)
                 if self.reactor.stall(self, GET, number, buffer[start:end]):
                     return
@@ -383,17 +389,17 @@ class ServerConversation:
             self.add_waiting(WaitingGet(self, number, request), request)
 
     def check_request_number(self, number: i64) -> None:
-        """A request that may wait needs a number nobody else has."""
+        """Raise MalformedFrame if a request that may wait has no number of its own."""
         if number == 0 or number in self.waiting or number in self.held:
             raise MalformedFrame(f"request {number} cannot wait: its number is in use or 0")
 
     def check_waiting_limit(self) -> None:
-        """So many requests of one link may wait; who is one too many is told, and the link goes on."""
+        """Raise MQError if PENDING_MAX requests of the link wait already. The link stays open."""
         if self.link.pending >= PENDING_MAX:
-            raise MQError(MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of one link wait already.")
+            raise MQError(MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of this link wait already.")
 
     def new_request(self, handle: Handle, buffer: bytes, start: i64, end: i64) -> GetRequest:
-        """What a GET asks for. Its length has been checked."""
+        """Decode a GET. The caller has checked its length."""
         match: i64 = i64(read_i32_le(buffer, start + GET_MATCH))
         flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
         request = getting.new_request(
@@ -427,7 +433,7 @@ class ServerConversation:
         return request
 
     def add_waiting(self, waiting: WaitingRequest, request: GetRequest) -> None:
-        """Leave a request waiting on its queue, for as long as it says; one that does not wait, until it has looked."""
+        """Keep a request until it is answered or its wait interval ends; without MQGMO_WAIT, until its search ends."""
         request.waker = waiting
         self.waiting[waiting.number] = waiting
         self.link.pending += 1
@@ -435,30 +441,31 @@ class ServerConversation:
             self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
 
     def remove_waiting(self, waiting: WaitingRequest) -> None:
+        """Remove a request that does not wait any more."""
         del self.waiting[waiting.number]
         self.link.pending -= 1
         self.reactor.wheel.remove(waiting)
 
     def withdraw_gets(self) -> None:
-        """Have none of the waiting gets answered with a message for the time being."""
+        """Let the waiting gets take no messages until `wait_again`."""
         self.are_gets_withdrawn = True
         for waiting in self.waiting.values():
             if isinstance(waiting, WaitingGet):
                 waiting.withdraw()
 
     def wait_again(self) -> None:
-        """Let the gets that were withdrawn wait as before, as long as their answers find room."""
+        """Let withdrawn gets wait again, until their replies fill the output buffer."""
         if not self.are_gets_withdrawn:
             return
         self.are_gets_withdrawn = False
         for waiting in list(self.waiting.values()):
             if self.are_gets_withdrawn:
-                return  # the answers were too much again
+                return  # the replies have filled the buffer again
             if isinstance(waiting, WaitingGet):
                 waiting.wait_again()
 
     def answer_get(self, number: i64, request: GetRequest) -> None:
-        """A GET is done, with a message or without."""
+        """Reply to a GET that is done, with a message or without."""
         reason: i64 = request.reason
         if len(request.md) == 0:
             self.held.pop(number, None)
@@ -469,7 +476,7 @@ class ServerConversation:
             return
         holder = self.held.get(number)
         if holder is not None and holder.unit_of_work is None:
-            # It stays on the queue, too long for its buffer; or it is not persistent, and need not be held.
+            # The message stays on the queue, because it is longer than the buffer; or it is not persistent.
             del self.held[number]
             self.spare_holder = holder
         if self.is_too_long(request):
@@ -479,16 +486,16 @@ class ServerConversation:
         self.send_message(GET | REPLY, number, request, b"", after if after > self.reactor.durable_lsn() else 0)
 
     def is_too_long(self, request: GetRequest) -> bool:
-        """A message that the link cannot carry; it stays on its queue."""
+        """Return True for a message that is longer than the link allows. It stays on its queue."""
         return request.reason == MQRC_TRUNCATED_MSG_FAILED and request.max_bytes == self.link.message_bytes_max
 
     def too_long_text(self, request: GetRequest) -> str:
-        return f"A message of {request.data_bytes} bytes; the channel allows {self.link.message_bytes_max}."
+        return f"The message has {request.data_bytes} bytes, and the channel allows {self.link.message_bytes_max}."
 
     def send_message(self, type: i64, number: i64, request: GetRequest, extra: bytes, lsn: i64) -> None:
-        """A message for the application, when the log is durable up to an LSN (0: now).
+        """Send a message to the application when the log is durable up to an LSN (0: now).
 
-        `extra` stands between reason and length, for GET_ANY.
+        `extra` is inserted between reason and length, for GET_ANY.
         """
         block = self._block(request)
         body = request.body
@@ -534,19 +541,19 @@ class ServerConversation:
         self.reactor.send_large_when_durable(lsn, self.link, type, self.number, number, head, body)
 
     def _block(self, request: GetRequest) -> bytes:
-        """The properties that go with a message."""
+        """Return the property block that is sent with a message."""
         properties = request.properties
         if properties is not None:
             return encode_block(properties.properties)
         block = request.properties_bytes
         if block and block[0] == PUBLICATION_LAYOUT and self.link.version == 1:
-            return b"\1" + block[1:]  # a layout that the first version does not know; it says no more
+            return b"\1" + block[1:]  # version 1 of the protocol does not have this layout number
         return block
 
-    # -- messages on approval ------------------------------------------------------------------------------------------
+    # -- held messages (SETTLE) ----------------------------------------------------------------------------------------
 
     def _hold_message(self, number: i64, request: GetRequest, syncpoint_option: i64) -> None:
-        """Have a message taken in a unit of work of its own, until the application has settled it."""
+        """Get a message in a unit of work of its own, until the application settles it."""
         holder = self.spare_holder
         self.spare_holder = None
         if holder is None:
@@ -563,7 +570,7 @@ class ServerConversation:
         keeps: bool = reader.integer() != 0
         reader.check_end()
         settled &= 0xFFFFFFFF
-        # Of a get that still waits there is nothing to settle, and what it may take yet is held.
+        # A get that still waits has nothing to settle; the message that it may take later is held.
         holder = self.held.pop(settled, None) if settled not in self.waiting else None
         unit: UnitOfWork | None = holder.unit_of_work if holder is not None else None
         if holder is None or unit is None:
@@ -584,12 +591,13 @@ class ServerConversation:
             self.reply(lsn, reply_frame(SETTLE, self.number, number, completion_code(reason), reason))
 
     def _back_out_held(self, holder: Connection) -> None:
+        """Return a held message to its queue."""
         unit = holder.unit_of_work
         holder.unit_of_work = None
         if unit is not None and not unit.backed_out_by_system:
             syncpoint.back_out_unit(self.engine, unit)
 
-    # -- the rest ------------------------------------------------------------------------------------------------------
+    # -- CANCEL, COMMIT, BACK and the end ------------------------------------------------------------------------------
 
     def _cancel(self, reader: PayloadReader) -> None:
         number: i64 = reader.integer() & 0xFFFFFFFF
@@ -615,7 +623,7 @@ class ServerConversation:
             self.reply(connection.after_lsn, reply_frame(type, self.number, number, completion_code(reason), reason))
 
     def close(self, commits: bool) -> i64:
-        """The application leaves, or has gone: 0 or the reason. Its unit of work is committed only when it says so."""
+        """End the conversation, and return 0 or the reason. The unit of work is backed out unless `commits`."""
         self.is_over = True
         for waiting in list(self.waiting.values()):
             self.remove_waiting(waiting)

@@ -1,6 +1,6 @@
-"""Looks up the addresses of hosts on a few threads: the system has no way to do that without waiting.
+"""Resolves host names on a few threads, because the system can only do that blocking.
 
-A name that many ask for at once is looked up once; one whose name server never answers keeps one thread, not all.
+A name with several requests at a time is resolved once. A name server that never answers occupies one thread, not all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ log: Final = logging.getLogger("ostler.server")
 THREADS_MAX: Final = 15
 
 Answer = Callable[[str, list[HostAddress], str], None]
-"""Takes a host, its addresses, and without any of them why."""
+"""Receives a host, its addresses, and the reason if there are none."""
 
 
 class HostResolver:
-    """Looks hosts up. `answer` is called on one of its threads, once for all who asked meanwhile."""
+    """Resolves hosts. `answer` is called on one of its threads, once for all requests for a host."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class HostResolver:
         resolve: Callable[[str], list[HostAddress]] = resolve_host,
         note: Callable[[str], None] = log.error,
     ) -> None:
-        """`note` hears of what goes wrong with the threads."""
+        """`note` writes operator messages about failed threads."""
         self._answer = answer
         self._note = note
         self._resolve = resolve
@@ -42,11 +42,11 @@ class HostResolver:
         self._is_closed = False
 
     def ask(self, host: str) -> None:
-        """Have a host looked up, unless that is being done."""
+        """Resolve a host, unless it is being resolved already."""
         with self._turn:
             if self._is_closed or host in self._asked:
                 return
-            # The threads that are there may all be busy, for as long as a name server takes.
+            # All threads may be busy for as long as a name server takes.
             if len(self._asked) >= self._threads and self._threads < THREADS_MAX:
                 SupervisedThread(
                     "ostler-look-up", "look-up of host names", self._run, lambda: self._is_closed, self._note
@@ -56,7 +56,7 @@ class HostResolver:
             self._questions.put(host)
 
     def close(self) -> None:
-        """End the threads that do nothing. One that waits for a name server ends when that answers."""
+        """End the idle threads. One that waits for a name server ends when that answers."""
         with self._turn:
             self._is_closed = True
             for _ in range(self._threads):

@@ -1,4 +1,4 @@
-"""The sockets that applications come in by: bound for LISTENER objects, and the queue manager's own."""
+"""Listening sockets, as LISTENER objects define them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _UNIX: Final = "/"
 
 
 class ListenerRefused(Exception):
-    """A listener cannot be started. The text says why and what to do."""
+    """A listener cannot be started. The text gives the reason, and what to do."""
 
 
 @dataclass
 class ListenerSocket:
-    """A socket that listens, and for whom."""
+    """A listening socket and its listener."""
 
     name: str
     sock: socket.socket
@@ -36,7 +36,7 @@ class ListenerSocket:
     port: int
     backlog: int
     is_local: bool = False  # the queue manager's own socket
-    path: str = ""  # of a Unix socket that goes when the listener does
+    path: str = ""  # of a Unix socket, which is removed with the listener
     started_ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
     def status(self) -> ListenerStatus:
@@ -51,7 +51,7 @@ class ListenerSocket:
 
 
 def open_listener(definition: Definition) -> ListenerSocket:
-    """Bind what a LISTENER object says. ListenerRefused names the port and who may hold it."""
+    """Listen as a LISTENER object defines. ListenerRefused names the port, and the process that uses it if known."""
     name = definition.name
     port = _integer(definition, "PORT") or DEFAULT_PORT
     backlog = _integer(definition, "BACKLOG") or _BACKLOG
@@ -62,14 +62,14 @@ def open_listener(definition: Definition) -> ListenerSocket:
     try:
         sock = _bind(host, port, backlog)
     except socket.gaierror as error:
-        raise ListenerRefused(f"{address!r} of listener {name} is no address: {error.strerror}.") from error
+        raise ListenerRefused(f"{address!r} of listener {name} is not an address: {error.strerror}.") from error
     except OSError as error:
         raise ListenerRefused(_why_not(name, host, port, error)) from error
     return ListenerSocket(name, sock, address or LOOPBACK, sock.getsockname()[1], backlog)
 
 
 def _bind(host: str, port: int, backlog: int) -> socket.socket:
-    """A listening socket. An empty host means all addresses, of both families where the machine has both."""
+    """Return a listening socket. An empty host means all addresses, of both families if the machine has both."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     if not host and socket.has_dualstack_ipv6():
         sock = socket.create_server(("", port), family=socket.AF_INET6, backlog=backlog, dualstack_ipv6=True)
@@ -97,7 +97,7 @@ def _open_unix(name: str, path: str, backlog: int) -> ListenerSocket:
 
 
 def _remove_stale(path: str) -> None:
-    """A socket that nobody listens on is in the way; anything else there is somebody's."""
+    """Remove a Unix socket that no process listens on. Any other file stays."""
     try:
         if not stat.S_ISSOCK(os.stat(path).st_mode):
             return
@@ -127,7 +127,7 @@ def _why_not(name: str, host: str, port: int, error: OSError) -> str:
 
 
 def _holder(port: int) -> str:
-    """Who listens on a port, as far as this user may know."""
+    """Return which process listens on a port, as far as this user may see it."""
     try:
         for each in psutil.net_connections("tcp"):
             if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port:

@@ -21,7 +21,7 @@ _OWNER_ONLY: Final = 0o600
 
 
 def run_path(directory: QueueManagerDirectory) -> Path:
-    """The directory of what belongs to a running queue manager."""
+    """Return the directory of the files of a running queue manager."""
     return directory.path / "run"
 
 
@@ -30,15 +30,15 @@ def socket_path(directory: QueueManagerDirectory) -> Path:
 
 
 def bind_local(directory: QueueManagerDirectory) -> socket.socket:
-    """A listening socket that only the owner of the queue manager reaches.
+    """Return a listening socket that only the owner of the queue manager can connect to.
 
-    The caller holds the instance lock: a socket that is there already was left by a process that is gone.
+    The caller holds the instance lock: an existing socket was left by a process that has ended.
     """
     run_path(directory).mkdir(mode=0o700, exist_ok=True)
     socket_path(directory).unlink(missing_ok=True)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # The file gets the mode that the socket has when it is bound, so that it is never open to others.
+        # The file gets the mode of the socket when it is bound, so that others can never connect.
         os.fchmod(made.fileno(), _OWNER_ONLY)
         with _short_path(directory) as path:
             made.bind(path)
@@ -50,14 +50,14 @@ def bind_local(directory: QueueManagerDirectory) -> socket.socket:
 
 
 def unlink_local(directory: QueueManagerDirectory) -> None:
-    """Take the socket away, before the instance lock is released."""
+    """Remove the socket, before the instance lock is released."""
     socket_path(directory).unlink(missing_ok=True)
 
 
 def connect_local(directory: QueueManagerDirectory, timeout_seconds: float | None = None) -> socket.socket:
-    """A connection to the queue manager that runs in a directory.
+    """Connect to the queue manager that runs in a directory.
 
-    Raises FileNotFoundError or ConnectionRefusedError when none does, TimeoutError, and other OSErrors.
+    Raises FileNotFoundError or ConnectionRefusedError when none runs, TimeoutError, and other OSErrors.
     """
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -73,7 +73,7 @@ def connect_local(directory: QueueManagerDirectory, timeout_seconds: float | Non
 
 @contextmanager
 def _short_path(directory: QueueManagerDirectory) -> Iterator[str]:
-    """The socket's path through the open directory. Raises FileNotFoundError when there is none."""
+    """Yield the socket's path through the open directory. Raises FileNotFoundError if there is none."""
     descriptor = os.open(run_path(directory), os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{SOCKET_NAME}"

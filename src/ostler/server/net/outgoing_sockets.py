@@ -1,7 +1,6 @@
-"""TCP sockets of those who call somebody: where they are bound, how they are kept alive, and what became of the call.
+"""Outgoing TCP connections: local binding (LOCLADDR), non-blocking connect, keepalive (KAINT).
 
-A socket is made, bound and sent on its way without waiting; whoever made it waits as it likes until it is writable, and
-then asks for the outcome.
+`start_connect` does not wait. The caller waits until the socket is writable, and then asks for `connect_result`.
 """
 
 from __future__ import annotations
@@ -17,32 +16,32 @@ from typing import Final, NamedTuple
 from ostler.model.connection_names import LocalAddress
 from ostler.model.constants import MQKAI_AUTO
 
-# A host with more addresses than this is tried at the first ones.
+# Of a host with more addresses, the first ones are tried.
 ADDRESSES_MAX: Final = 8
 _AUTOMATIC_EXTRA_SECONDS: Final = 60
-_IDLE_SECONDS_MAX: Final = 32_767  # what Linux takes
+_IDLE_SECONDS_MAX: Final = 32_767  # the maximum of Linux
 _PROBE_SECONDS: Final = 75
 _MILLISECONDS: Final = 1000
-# Linux: leave the choice of a port to the connect, which knows the partner. Then a port may serve for many partners.
+# Linux: choose the local port at connect, where the partner is known. Then one port can serve many partners.
 _IP_BIND_ADDRESS_NO_PORT: Final = 24
 
 _SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 
 
 class HostAddress(NamedTuple):
-    """One address of a host. `scope` is for IPv6 addresses that count on one interface only."""
+    """One address of a host. `scope` is the interface of a link-local IPv6 address."""
 
     family: int
     host: str
     scope: int = 0
 
     def at(self, port: int) -> _SocketAddress:
-        """As the socket calls want it."""
+        """Return the address in the form of the socket calls."""
         return (self.host, port, 0, self.scope) if self.family == socket.AF_INET6 else (self.host, port)
 
 
 class LocalBinding(NamedTuple):
-    """Where a socket is bound: an address, or any for None, and a port of a range, or any for 0."""
+    """A local address and port range to bind to. None is any address, 0 any port."""
 
     address: HostAddress | None
     port_low: int
@@ -53,12 +52,12 @@ ANY_BINDING: Final = LocalBinding(None, 0, 0)
 
 
 def resolve_host(host: str, is_numeric: bool = False) -> list[HostAddress]:
-    """The addresses of a host, the best ones first. OSError when it is not known. May take long unless `is_numeric`."""
+    """Return the addresses of a host, the best first. OSError if it is unknown. May block unless `is_numeric`."""
     flags = socket.AI_NUMERICHOST if is_numeric else 0
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
     except UnicodeError:
-        # A name that no name server can know: a part of it is empty or too long.
+        # Not a valid name: a label is empty or too long.
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known") from None
     seen: dict[HostAddress, None] = {}
     for family, _, _, _, address in found:
@@ -70,7 +69,7 @@ def resolve_host(host: str, is_numeric: bool = False) -> list[HostAddress]:
 
 
 def local_bindings(local: Sequence[LocalAddress], addresses: dict[str, list[HostAddress]]) -> list[LocalBinding]:
-    """Where to bind as LOCLADDR says, when `addresses` tells what its hosts are."""
+    """Return the bindings of a LOCLADDR, given the addresses of its hosts."""
     made: list[LocalBinding] = []
     for each in local:
         if each.host:
@@ -81,10 +80,10 @@ def local_bindings(local: Sequence[LocalAddress], addresses: dict[str, list[Host
 
 
 def start_connect(target: HostAddress, port: int, bindings: Sequence[LocalBinding], turn: int = 0) -> socket.socket:
-    """A socket on its way to a partner. OSError when it is over before it began.
+    """Return a socket that is connecting to a partner. OSError if that failed at once.
 
-    The first binding counts that fits the family of the target. Of a range of ports the first free one is taken,
-    beginning at the `turn`-th, so that whoever makes many need not try those before every time.
+    The first binding of the target's address family is used. Of a range of ports the first free one is used, beginning
+    with number `turn`, so that a caller with many connections need not try the earlier ones each time.
     """
     binding = _fitting(target, bindings)
     for local_port in _ports(binding, turn):
@@ -98,7 +97,7 @@ def start_connect(target: HostAddress, port: int, bindings: Sequence[LocalBindin
         except OSError as error:
             is_bound = made.getsockname()[1] != 0
             made.close()
-            # The port is somebody else's; or, once it is bound, this very pair of addresses and ports is.
+            # The port is in use; or, once it is bound, this pair of addresses and ports is.
             if local_port == 0 or error.errno != (errno.EADDRNOTAVAIL if is_bound else errno.EADDRINUSE):
                 raise
         except BaseException:
@@ -133,7 +132,7 @@ def _bind(made: socket.socket, binding: LocalBinding, port: int) -> None:
         with suppress(OSError):
             made.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
     else:
-        # A connection that was closed a moment ago holds its port only against the same partner.
+        # A recently closed connection blocks its port only for the same partner.
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if address is None:
         address = HostAddress(made.family, "::" if made.family == socket.AF_INET6 else "0.0.0.0")
@@ -141,7 +140,7 @@ def _bind(made: socket.socket, binding: LocalBinding, port: int) -> None:
 
 
 def connect_result(made: socket.socket) -> int:
-    """What became of a call, now that the socket is writable: 0 when the partner is there, or else the error number."""
+    """Return 0 if a socket that has become writable is connected, otherwise the error number."""
     code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
         return code
@@ -149,12 +148,12 @@ def connect_result(made: socket.socket) -> int:
         peer = made.getpeername()
     except OSError as error:
         return error.errno or errno.ENOTCONN
-    # With nobody listening, a call within a machine may find itself: it got the very port that it calls.
+    # Without a listener, a local connect may reach itself: the kernel chose the target port as its own.
     return errno.ECONNREFUSED if peer == made.getsockname() else 0
 
 
 def wait_connected(made: socket.socket, seconds: float) -> None:
-    """Wait until a call is taken. OSError when it is not; TimeoutError when nobody answers at all."""
+    """Wait until a socket is connected. OSError if it is refused; TimeoutError if there is no answer."""
     poll = select.poll()
     poll.register(made, select.POLLOUT)
     if not poll.poll(seconds * _MILLISECONDS):
@@ -165,14 +164,14 @@ def wait_connected(made: socket.socket, seconds: float) -> None:
 
 
 def keep_alive_seconds(interval: int, heartbeat_seconds: int) -> int:
-    """What KAINT comes to. AUTO goes by the heartbeats, as MQ does: with none there is none."""
+    """Return the keepalive interval of KAINT (DEFINE CHANNEL). AUTO is HBINT plus 60 seconds, or 0 if that is 0."""
     if interval != MQKAI_AUTO:
         return max(0, interval)
     return heartbeat_seconds + _AUTOMATIC_EXTRA_SECONDS if heartbeat_seconds > 0 else 0
 
 
 def set_keep_alive(made: socket.socket, seconds: int) -> None:
-    """Have the system look whether the partner is still there, when nothing came for so long. 0: never."""
+    """Let the kernel probe the partner after so many silent seconds. 0: never."""
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1 if seconds > 0 else 0)
     if seconds > 0:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, min(seconds, _IDLE_SECONDS_MAX))
@@ -180,6 +179,6 @@ def set_keep_alive(made: socket.socket, seconds: int) -> None:
 
 
 def error_text(error: OSError) -> str:
-    """What the system says, and its number: "Connection refused (111)"."""
+    """Return the system's text with the error number: "Connection refused (111)"."""
     text = error.strerror or str(error) or type(error).__name__
     return f"{text} ({error.errno})" if error.errno is not None else text

@@ -1,9 +1,9 @@
-"""The slow lane: links whose requests take long, and links and listeners that nothing is known of yet.
+"""The slow lane: links whose requests take long, new links, and listeners.
 
-The reactor watches two sets of sockets. A link begins in the slow lane. When several of its requests in a row were
-handled quickly it moves to the fast lane; one that took long brings it back. Each pass serves all of the fast lane,
-then the slow lane for a slice of time. While links of the fast lane are active, the slow lane rests afterwards for as
-long as it took: whatever one client does, others have half of the reactor's time, and wait for one slice at most.
+The reactor watches two sets of sockets. A link begins in the slow lane. After several quick passes in a row it moves
+to the fast lane; a pass that takes long moves it back. Each pass serves all of the fast lane, then the slow lane for a
+slice of time. While links of the fast lane are active, the slow lane rests afterwards for as long as it took: whatever
+one client does, the others have half of the reactor's time, and wait for at most one slice.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from mypy_extensions import i64
 if TYPE_CHECKING:
     from ostler.server.net.link import ServerLink
 
-_QUICK_NS: Final = 2_000_000  # a link whose requests took longer than this in one go is slow
+_QUICK_NS: Final = 2_000_000  # a link whose requests take longer than this in one pass is slow
 _QUICK_IN_A_ROW: Final = 16
 _SLICE_NS: Final = 2_000_000
 _UNCONTENDED_SLICE_NS: Final = 50_000_000
-_CONTENDED_NS: Final = 100_000_000  # a link of the fast lane was served within this time: it may come again
+_CONTENDED_NS: Final = 100_000_000  # the fast lane is active if it was served within this time
 _REST_NS_MIN: Final = 200_000
 _REST_NS_MAX: Final = 25_000_000
-_EVENTS_MAX: Final = 4  # few at a time: the kernel returns those behind them the next time
+_EVENTS_MAX: Final = 4  # few at a time: the kernel rotates the ready list
 _IN: Final = select.EPOLLIN
 _MILLISECOND_NS: Final = 1_000_000
 
 
 @final
 class SlowLane:
-    """The epoll of the slow lane, and whose turn it is. Only the reactor's thread uses it."""
+    """The epoll of the slow lane, and the time that it may use. Only the reactor's thread uses it."""
 
     def __init__(self, fast: select.epoll) -> None:
         self._fast = fast
@@ -48,11 +48,11 @@ class SlowLane:
         self.epoll.close()
 
     def epoll_of(self, link: ServerLink) -> select.epoll:
-        """The epoll that watches a link."""
+        """Return the epoll that watches a link."""
         return self._fast if link.is_fast else self.epoll
 
     def update_lane(self, link: ServerLink, took_ns: i64) -> None:
-        """Requests of a link were handled: move it when that has shown in which lane it belongs."""
+        """Move a link to the lane where it belongs, given the time that its requests took in this pass."""
         if took_ns > self.quick_ns:
             link.quick_in_a_row = 0
             if link.is_fast:
@@ -68,7 +68,7 @@ class SlowLane:
         self.epoll_of(link).register(link.fd, link.mask)
 
     def has_turn(self, now_ns: i64) -> bool:
-        """Whether the slow lane may be served. The fast epoll reports its events only then."""
+        """Return True if the slow lane may be served. The fast epoll reports its events only then."""
         is_open: bool = now_ns >= self.resting_until_ns
         if is_open != self._is_watched:
             self._is_watched = is_open
@@ -76,19 +76,19 @@ class SlowLane:
         return is_open
 
     def rest_ms(self, now_ns: i64) -> i64:
-        """How long the slow lane rests, rounded up."""
+        """Return the rest of the slow lane's pause, rounded up."""
         return (self.resting_until_ns - now_ns + _MILLISECOND_NS - 1) // _MILLISECOND_NS
 
     def slice_ns(self, now_ns: i64) -> i64:
-        """How long the slow lane may be served from now on."""
+        """Return how long the slow lane may be served from now on."""
         return self.slice_ns_max if self._is_contended(now_ns) else _UNCONTENDED_SLICE_NS
 
     def poll(self) -> list[tuple[int, int]]:
-        """The next few links and listeners that have something."""
+        """Return the next few events of links and listeners."""
         return self.epoll.poll(0.0, _EVENTS_MAX)
 
     def rest(self, began_ns: i64, now_ns: i64) -> None:
-        """The slow lane was served: let it rest if others need the time."""
+        """Let the slow lane rest after it was served, if the fast lane is active."""
         took: i64 = now_ns - began_ns
         if took > _REST_NS_MIN and self._is_contended(began_ns):
             self.resting_until_ns = now_ns + (took if took < self.rest_ns_max else self.rest_ns_max)

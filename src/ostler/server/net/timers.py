@@ -1,7 +1,7 @@
-"""A timer wheel: many timers, most of which are taken out before they are due. Adding and removing are quick.
+"""A timer wheel, for many timers of which most are removed before they are due. Adding and removing are quick.
 
-Two wheels: a fine one of 16 ms for the next four seconds, and a coarse one of four seconds for what is later, whose
-timers move to the fine wheel when their turn comes near.
+There are two wheels: a fine one with slots of 16 ms for the next four seconds, and a coarse one with slots of four
+seconds, whose timers move to the fine wheel when they come near.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NOWHERE: Final = -1
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Timer:
-    """Something with a time. `fire` is called once, at the time or up to 16 ms after it, unless it was removed."""
+    """Has `fire` called once, at its time or up to 16 ms later, unless it is removed before."""
 
     def __init__(self) -> None:
         self.due_ms: i64 = 0
@@ -28,11 +28,11 @@ class Timer:
         self.previous_timer: Timer | None = None
 
     def fire(self, now_ms: i64) -> None:
-        raise AssertionError("a timer without a purpose")
+        raise AssertionError("Timer is abstract")
 
     def ring(self) -> None:
-        """Another thread has answered what this one waits for. Called under the engine's lock."""
-        raise AssertionError("nothing waits here")
+        """Wake this waiter, because another thread has answered it. Called under the engine's lock."""
+        raise AssertionError("this timer does not wait for a get")
 
 
 @final
@@ -44,11 +44,11 @@ class TimerWheel:
         self._coarse: i64 = 0
 
     def add(self, timer: Timer, due_ms: i64) -> None:
-        """Have a timer fire at a time, instead of at the one it may have had."""
+        """Set the time of a timer, instead of an earlier setting."""
         if timer.slot != _NOWHERE:
             self.remove(timer)
         timer.due_ms = due_ms
-        # Never before its time: the tick in which it is due must be over.
+        # Never early: the tick in which it is due must be over.
         tick: i64 = due_ms // _FINE_MS + 1
         if tick < self._tick:
             tick = self._tick
@@ -91,7 +91,7 @@ class TimerWheel:
             self._coarse -= 1
 
     def due(self, now_ms: i64, most: i64) -> list[Timer]:
-        """Take out timers whose time has come, up to so many."""
+        """Remove and return up to `most` timers that are due."""
         found: list[Timer] = []
         now: i64 = now_ms // _FINE_MS
         while self._tick <= now and len(found) < most:
@@ -115,7 +115,7 @@ class TimerWheel:
         return found
 
     def _cascade(self) -> None:
-        """The fine wheel has turned once: timers of the next four seconds come into it."""
+        """Move the timers of the next four seconds to the fine wheel, which has turned once."""
         slot: i64 = _FINE_SLOTS + (self._tick // _FINE_SLOTS) % _COARSE_SLOTS
         timer = self._heads[slot]
         moved: list[Timer] = []
@@ -127,7 +127,7 @@ class TimerWheel:
             self.add(each, each.due_ms)
 
     def sleep_ms(self, now_ms: i64, most_ms: i64) -> i64:
-        """How long nothing is due, at most so long."""
+        """Return the time until a timer may be due, at most `most_ms`."""
         if self._fine == 0 and self._coarse == 0:
             return most_ms
         end: i64 = (self._tick // _FINE_SLOTS + 1) * _FINE_SLOTS  # where the coarse wheel moves on

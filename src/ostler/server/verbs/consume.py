@@ -1,4 +1,7 @@
-"""Gets for several consumers at once (GET_ANY), and messages sent before they are asked for (STREAM)."""
+"""Gets for several consumers at once (GET_ANY), and messages that are sent ahead of requests (STREAM).
+
+GET_ANY serves the consumers of a connection (MQCB, MQCTL); STREAM serves read-ahead and asynchronous consumers.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from ostler.wire.payload_codec import PayloadReader, PayloadWriter
 from ostler.wire.put_get_frames import CONSUMERS_MAX, GET_HOBJ, check_get
 from ostler.wire.replies import reply_frame
 
-# No message is this short, so a request with this limit is answered, but takes nothing.
+# No message is this short: a request with this limit is answered, but takes no message.
 _TAKES_NOTHING: Final = -(1 << 40)
 _CREDIT_MAX: Final = 1 << 20
 _ROOM_TRIES: Final = 3
@@ -46,10 +49,10 @@ _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 
 @final
 class MultiGet(WaitingRequest):
-    """Gets of several consumers of one connection: the first that has a message is answered, the others take nothing.
+    """The gets of several consumers of one connection: the first that finds a message takes it, the others take none.
 
-    While they wait, none takes a message beforehand: the callback of another one would commit it. A try may take
-    several passes. Then all up to that one are watched meanwhile, so that nothing that comes for them is missed.
+    While they wait, none takes a message in advance: the callback of another consumer would commit it. A try may take
+    several passes. Meanwhile the queues of all consumers up to that one are watched, so that no message is missed.
     """
 
     def __init__(self, conversation: ServerConversation, number: i64, payload: bytes) -> None:
@@ -59,11 +62,12 @@ class MultiGet(WaitingRequest):
         self.watches: list[GetRequest] = []
         self.is_waiting = False
         self.wait_ms: i64 = 0
-        self.trying: GetRequest | None = None  # the get whose look through its queue goes on
-        self.index: i64 = 0  # of the consumer that is tried
-        self.failed: i64 = 0  # why a watch ended
+        self.trying: GetRequest | None = None  # the get whose search of its queue continues
+        self.index: i64 = 0  # of the consumer that is being tried
+        self.failed: i64 = 0  # the reason code with which a watch ended
 
     def begin(self) -> None:
+        """Decode the request, and try all consumers."""
         reader = PayloadReader(self.payload)
         self.wait_ms = reader.integer()
         count: i64 = reader.count(CONSUMERS_MAX)
@@ -72,7 +76,7 @@ class MultiGet(WaitingRequest):
             self.offsets.append(at)
             at += check_get(self.payload, at, len(self.payload))
         if at != len(self.payload) or count == 0:
-            raise MalformedFrame("a GET_ANY has a wrong length")
+            raise MalformedFrame("the length of a GET_ANY is wrong")
         self.offsets.append(at)
         try:
             self.conversation.check_waiting_limit()
@@ -82,7 +86,7 @@ class MultiGet(WaitingRequest):
         self._try_all(0)
 
     def _start_waiting(self) -> None:
-        """From now on an answer comes later."""
+        """Register as a waiting request: the reply is sent later."""
         if self.is_waiting:
             return
         conversation = self.conversation
@@ -101,7 +105,7 @@ class MultiGet(WaitingRequest):
         return conversation.new_request(handle, self.payload, start, self.offsets[index + 1])
 
     def _try_all(self, failed: i64) -> None:
-        """Try each of them once, the first first; when there is nothing for any, wait, or answer with a failure."""
+        """Try the consumers in order. If none has a message, wait, or reply with a failure."""
         self._unwatch()
         self.failed = failed
         self.index = 0
@@ -137,7 +141,7 @@ class MultiGet(WaitingRequest):
                 self._answer_failure(0, MQRC_RESOURCE_PROBLEM)
 
     def _answer_if_done(self, request: GetRequest) -> bool:
-        """The try of one consumer is over. True when the application has its answer, if only a failure."""
+        """Send a reply if the try of one consumer has found a message or failed. Return False if it found none."""
         if len(request.md) > 0:
             if self.conversation.is_too_long(request):
                 self._answer_failure(self.index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
@@ -155,7 +159,7 @@ class MultiGet(WaitingRequest):
         return False
 
     def _answer_failure(self, index: i64, reason: i64) -> None:
-        """A failure, and whose it is."""
+        """Reply with a failure and the index of the consumer."""
         self._stop_waiting()
         writer = PayloadWriter()
         writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion_code(reason))
@@ -165,7 +169,7 @@ class MultiGet(WaitingRequest):
         conversation.link.send(frame(GET_ANY | REPLY, conversation.number, self.number, writer.getvalue()))
 
     def _watch(self, count: i64) -> None:
-        """Have the queues of so many consumers tell when there is something; nothing is taken."""
+        """Watch the queues of the first `count` consumers for messages, without taking them."""
         while len(self.watches) < count:
             model = self._request(len(self.watches))
             watch = getting.new_request(
@@ -216,7 +220,7 @@ class MultiGet(WaitingRequest):
                 self.conversation.remove_waiting(self)
 
     def _answer_no_message(self) -> None:
-        """There is no message in time, unless the try has just found one: that is off its queue."""
+        """Reply with MQRC_NO_MSG_AVAILABLE, unless the try has just taken a message off its queue."""
         trying = self.trying
         if trying is not None and trying.done:
             self.trying = None
@@ -230,16 +234,16 @@ class MultiGet(WaitingRequest):
         )
 
     def on_answer(self) -> None:
-        """Something has come for one of them, or the try of one is over."""
+        """Try the consumers, because a message has arrived for one of them, or the try of one is done."""
         if not self.is_waiting:
             return
         trying = self.trying
         if trying is not None and not trying.done:
-            return  # a watch: looked after when the try is over
+            return  # a watch: examined when the try is done
         link = self.conversation.link
         if link.is_paused and link.backlog_bytes() > OUT_LOW_BYTES:
             if self not in link.awaiting_drain:
-                link.awaiting_drain.append(self)  # to look when the application has read what it was sent
+                link.awaiting_drain.append(self)  # to try when the application has read its replies
             return
         failed: i64 = 0
         rung = False
@@ -268,7 +272,7 @@ class MultiGet(WaitingRequest):
         if self.conversation.is_over:
             self._stop_trying(reason)
             self._unwatch()
-            self.is_waiting = False  # somebody may ring for it yet
+            self.is_waiting = False  # another thread may still ring for it
         elif self.is_waiting:
             self._answer_no_message()
 
@@ -279,19 +283,20 @@ class MultiGet(WaitingRequest):
 
 @final
 class MessageStream(WaitingRequest):
-    """Messages sent as they come, as long as the application has given credit for them."""
+    """Sends messages as they arrive, within the credit that the application has given."""
 
     def __init__(self, conversation: ServerConversation, number: i64, credit: i64, payload: bytes) -> None:
         super().__init__(conversation, number)
         self.credit: i64 = credit
         self.payload = payload
         self.request: GetRequest | None = None
-        self.held_lsn: i64 = 0  # what was sent last waits for the log up to here
+        self.held_lsn: i64 = 0  # the LSN that the last frame was gated by
         self.is_resuming = False
         self.room_tries: i64 = 0
         self.is_first = True
 
     def begin(self) -> None:
+        """Register the stream, and send the messages that are there."""
         conversation = self.conversation
         try:
             conversation.check_waiting_limit()
@@ -309,7 +314,7 @@ class MessageStream(WaitingRequest):
             raise MQError(MQRC_HOBJ_ERROR)
         request = conversation.new_request(handle, self.payload, 0, len(self.payload))
         if request.options & _IN_UNIT:
-            raise MQError(MQRC_OPTIONS_ERROR, "Messages under syncpoint are not sent ahead.")
+            raise MQError(MQRC_OPTIONS_ERROR, "Messages under syncpoint cannot be streamed.")
         if request.options & MQGMO_BROWSE_FIRST and not self.is_first:
             request.options = request.options & ~MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
         self.is_first = False
@@ -318,7 +323,7 @@ class MessageStream(WaitingRequest):
         return request
 
     def pump(self) -> None:
-        """Send what there is, a bounded share of it."""
+        """Send a bounded number of the messages that are there."""
         share: i64 = _SHARE
         link = self.conversation.link
         while self.credit > 0:
@@ -348,7 +353,7 @@ class MessageStream(WaitingRequest):
         self.request = None
 
     def _pump_later(self, in_next_pass: bool) -> None:
-        """Go on in the next pass, or when the application has read what was sent."""
+        """Continue in the next pass, or when the application has read its messages."""
         if not self.is_resuming:
             self.is_resuming = True
             conversation = self.conversation
@@ -358,7 +363,7 @@ class MessageStream(WaitingRequest):
                 conversation.link.awaiting_drain.append(self)
 
     def _gate_lsn(self, lsn: i64) -> i64:
-        """The LSN that a frame has to wait for: also for those before it. 0: it can be sent now."""
+        """Return the LSN that gates a frame, so that it does not overtake earlier frames. 0: it can be sent now."""
         if lsn < self.held_lsn:
             lsn = self.held_lsn
         if lsn <= self.conversation.reactor.released_lsn:
@@ -369,18 +374,18 @@ class MessageStream(WaitingRequest):
     def _deliver(self, request: GetRequest) -> bool:
         if len(request.md) == 0:
             if request.reason == MQRC_RESOURCE_PROBLEM and self.room_tries < _ROOM_TRIES:
-                # The log's reserve is used up: a checkpoint makes room.
+                # The log's reserve is used up: a checkpoint frees log space.
                 self.room_tries += 1
                 self.conversation.reactor.handler.make_room(self.on_answer)
                 return False
             self._fail(request.reason, "")
             return False
         if request.reason == MQRC_TRUNCATED_MSG_FAILED:
-            # It stays on the queue, where the next get would find it again.
+            # The message stays on the queue, where the next get would find it again.
             is_too_long: bool = self.conversation.is_too_long(request)
             self._fail(MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
             return False
-        # What is on its way can be lost: behind a persistent message nothing is sent before the application asks again.
+        # A message in transit can be lost: behind a persistent one nothing is sent before the application gives credit.
         is_at_risk: bool = (
             read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE_OPTIONS
         )
@@ -391,7 +396,7 @@ class MessageStream(WaitingRequest):
         return True
 
     def _fail(self, reason: i64, detail: str) -> None:
-        """The stream ends with a failure."""
+        """End the stream with a failure."""
         conversation = self.conversation
         if conversation.waiting.get(self.number) is self:
             conversation.remove_waiting(self)
@@ -422,7 +427,7 @@ class MessageStream(WaitingRequest):
         self.pump()
 
     def deliver_last(self) -> None:
-        """A message that another thread has just answered with is still sent."""
+        """Send a message that another thread has just delivered to the stream's get."""
         request = self.request
         if request is not None and request.done and len(request.md) > 0:
             self.request = None
@@ -436,21 +441,24 @@ class MessageStream(WaitingRequest):
 
 
 def begin_get_any(conversation: ServerConversation, number: i64, payload: bytes) -> None:
+    """Handle GET_ANY."""
     conversation.check_request_number(number)
     MultiGet(conversation, number, payload).begin()
 
 
 def begin_stream(conversation: ServerConversation, number: i64, payload: bytes) -> None:
+    """Handle STREAM."""
     conversation.check_request_number(number)
     reader = PayloadReader(payload)
     credit: i64 = reader.count(_CREDIT_MAX)
     get = reader.rest()
     if check_get(get, 0, len(get)) != len(get):
-        raise MalformedFrame("a STREAM has a wrong length")
+        raise MalformedFrame("the length of a STREAM is wrong")
     MessageStream(conversation, number, credit, get).begin()
 
 
 def add_credit(conversation: ServerConversation, payload: bytes) -> None:
+    """Handle CREDIT."""
     reader = PayloadReader(payload)
     number: i64 = reader.integer() & 0xFFFFFFFF
     more: i64 = reader.count(_CREDIT_MAX)
@@ -460,12 +468,13 @@ def add_credit(conversation: ServerConversation, payload: bytes) -> None:
         idle: bool = stream.credit == 0 and stream.request is None
         stream.credit += more
         if stream.credit > _CREDIT_MAX:
-            raise MalformedFrame("more credit than anybody needs")
+            raise MalformedFrame(f"a stream has more than {_CREDIT_MAX} messages of credit")
         if idle:
             stream.pump()
 
 
 def end_stream(conversation: ServerConversation, number: i64, payload: bytes) -> None:
+    """Handle UNSTREAM: messages in transit arrive before its reply."""
     reader = PayloadReader(payload)
     ended: i64 = reader.integer() & 0xFFFFFFFF
     reader.check_end()

@@ -1,4 +1,4 @@
-"""The requests beside PUT, GET and COMMIT: each decodes what it is asked, has the engine do it, and replies."""
+"""Requests on objects: OPEN, CLOSE, PUT1, INQUIRE, SET, STATUS and BEGIN."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _MD_ID: Final = b"MD  \x02\0\0\0"
 
 
 def object_verb(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
-    """Handle a request if it is one of those here."""
+    """Handle a request of this module. Return False for other types."""
     if type == PUT1:
         put1(conversation, type, number, buffer, start, start, end)
         return True
@@ -133,14 +133,14 @@ def _close(conversation: ServerConversation, number: i64, reader: PayloadReader)
 def open_handle(conversation: ServerConversation, hobj: i64) -> Handle:
     handle = conversation.connection.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is not an open object handle of this connection.")
     return handle
 
 
 def put1(
     conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, at: i64, end: i64
 ) -> None:
-    """PUT1; or PUBLISH1, whose payload has something before what begins at `at`."""
+    """Handle PUT1, or PUBLISH1, whose payload has a publication level before the put at `at`."""
     engine = conversation.engine
     engine.journal_full = False
     try:
@@ -220,9 +220,9 @@ def _status(conversation: ServerConversation, number: i64, reader: PayloadReader
     kind: i64 = reader.integer()
     reader.check_end()
     if kind in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
-        raise MQError(MQRC_ENVIRONMENT_ERROR, "The client knows of its reconnections, the queue manager does not.")
+        raise MQError(MQRC_ENVIRONMENT_ERROR, "Reconnections are known to the client only, not to the queue manager.")
     if kind != MQSTAT_TYPE_ASYNC_ERROR:
-        raise MQError(MQRC_STAT_TYPE_ERROR, f"{kind} is none of the types of status.")
+        raise MQError(MQRC_STAT_TYPE_ERROR, f"{kind} is not a type of status (MQSTAT_TYPE_*).")
     connection = conversation.connection
     found = connection.async_status
     connection.async_status = AsyncStatus()
@@ -235,7 +235,7 @@ def _status(conversation: ServerConversation, number: i64, reader: PayloadReader
     status.object_type = found.object_type
     status.object_name = found.object_name
     status.object_string = found.object_string
-    # Who is told that a put succeeded relies on it.
+    # An application that reads that a put succeeded relies on its record.
     lsn: i64 = conversation.engine.journal.end_lsn() if found.succeeded + found.warned > 0 else 0
     payload = bytes(8) + status.encode(conversation.link.version)
     conversation.reply_long_when_durable(lsn, STATUS, number, payload)
@@ -250,16 +250,16 @@ def _begin(conversation: ServerConversation, number: i64) -> None:
 
 
 def make_open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
-    """What an application asks to have open, checked as far as that can be done without the object."""
+    """Return the request to the engine for an OPEN or MQOPEN. MQError for names that cannot be valid."""
     request = OpenRequest(asked.object_type, asked.name, asked.options)
     request.manager_name = asked.manager_name
     if asked.manager_name:
         if not valid_name(asked.manager_name):
-            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The name of the queue manager has characters it cannot have.")
+            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The queue manager name contains characters that are not valid.")
         if asked.object_type != MQOT_Q and asked.manager_name != engine.name:
             raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {asked.manager_name}.")
     if asked.name and not valid_name(asked.name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name has characters that no name has.")
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
     request.dynamic_name = asked.dynamic_name
     if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.alternate_user
@@ -270,7 +270,7 @@ def make_open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
 
 
 def make_open_reply(engine: Engine, handle: Handle, asked: OpenArguments) -> OpenReply:
-    """What a client has to know of an opened object."""
+    """Describe an open object to the client."""
     if handle.queue is not None:
         found = make_queue_open_reply(handle)
         found.object_type = asked.object_type
@@ -292,7 +292,7 @@ def make_open_reply(engine: Engine, handle: Handle, asked: OpenArguments) -> Ope
 
 
 def make_queue_open_reply(handle: Handle) -> OpenReply:
-    """The same of a queue."""
+    """Describe an open queue to the client."""
     queue = handle.queue
     assert queue is not None, "the handle of a queue"
     found = OpenReply()

@@ -1,6 +1,6 @@
-"""Goes on with looks for messages that take long, for a queue manager that nobody serves over sockets.
+"""Continues long searches for messages on a thread, for a queue manager without sockets.
 
-Where there is a reactor, that does it in its passes.
+Where there is a reactor, its passes do this.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ostler.engine.get import resume_scans
 from ostler.server.manager_core import ManagerCore
 from ostler.server.supervised_thread import SupervisedThread
 
-# Between two shares, so that whoever waits for the engine's lock gets it.
-_BREATH_SECONDS = 0.0001
+# Between two steps, so that other threads get the engine's lock.
+_PAUSE_SECONDS = 0.0001
 
 
 class SearchThread:
-    """A thread that is started when there is something to go on with for the first time."""
+    """Starts its thread when there is a search to continue for the first time."""
 
     def __init__(self, manager: ManagerCore) -> None:
         self._manager = manager
@@ -26,7 +26,7 @@ class SearchThread:
         self._thread: SupervisedThread | None = None
 
     def ring(self) -> None:
-        """There is something to go on with. Under the engine's lock."""
+        """Wake the thread, because a search has to be continued. Needs the engine's lock."""
         self._asked.set()
         if self._thread is None and not self._stopping.is_set():
             manager = self._manager
@@ -49,12 +49,12 @@ class SearchThread:
     def _run(self) -> None:
         while not self._stopping.is_set():
             while not self._stopping.is_set() and self._step():
-                time.sleep(_BREATH_SECONDS)
+                time.sleep(_PAUSE_SECONDS)
             self._asked.wait()
             self._asked.clear()
 
     def _step(self) -> bool:
-        """A bounded share of the work. True when there is more."""
+        """Do a bounded share of the work. Return True if there is more."""
         manager = self._manager
         with manager.lock:
             if manager.writer.failure:

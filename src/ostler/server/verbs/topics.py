@@ -1,4 +1,4 @@
-"""The requests of publish/subscribe: SUBSCRIBE, SUBSCRIPTION_REQUEST, and puts with a publication level."""
+"""Requests of publish/subscribe: SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH and PUBLISH1."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _USER_BYTES: Final = 12
 
 
 def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
-    """Handle a request if it is one of those here."""
+    """Handle a request of this module. Return False for other types."""
     if type not in (SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH, PUBLISH1):
         return False
     if conversation.link.version < SUBSCRIPTIONS_VERSION:
@@ -106,7 +106,7 @@ def _request(conversation: ServerConversation, number: i64, reader: PayloadReade
 
 
 def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
-    """A PUT or PUT1 with a level before it."""
+    """Handle PUBLISH or PUBLISH1: a publication level, then a PUT or PUT1."""
     level: i64 = PayloadReader(buffer, start, end).integer()
     connection = conversation.connection
     if not 0 <= level <= PUBLISH_LEVEL_HIGHEST:
@@ -125,9 +125,9 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
 
 
 def make_subscribe_request(connection: Connection, asked: SubscribeArguments) -> SubscribeRequest:
-    """What an application asks for, checked as far as that can be done without the topic."""
+    """Return the request to the engine for a SUBSCRIBE or MQSUB. MQError for what cannot be valid."""
     if asked.object_name and not valid_name(asked.object_name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name has characters that no name has.")
+        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
     request = SubscribeRequest(asked.options)
     request.object_name = asked.object_name
     request.topic_string = asked.topic_string
@@ -145,12 +145,12 @@ def make_subscribe_request(connection: Connection, asked: SubscribeArguments) ->
     if asked.destination > 0 and not asked.options & MQSO_MANAGED:
         request.destination = connection.handles.get(asked.destination)
         if request.destination is None:
-            raise MQError(MQRC_HOBJ_ERROR, f"{asked.destination} is no open object of this connection.")
+            raise MQError(MQRC_HOBJ_ERROR, f"{asked.destination} is not an open object handle of this connection.")
     return request
 
 
 def make_subscribe_reply(made: SubscribeResult) -> SubscribeReply:
-    """What a client has to know of its subscription."""
+    """Describe a subscription to the client."""
     subscription = made.subscription
     attributes = subscription.definition.attributes
     found = SubscribeReply()
@@ -174,7 +174,7 @@ def make_subscribe_reply(made: SubscribeResult) -> SubscribeReply:
 
 
 def options_of(subscription: Subscription) -> int:
-    """The MQSO options that tell what a subscription is."""
+    """Return the MQSO options that describe a subscription."""
     options = MQSO_ANY_USERID if subscription.is_for_any_user else MQSO_FIXED_USERID
     options |= MQSO_WILDCARD_CHAR if subscription.is_character_scheme else MQSO_WILDCARD_TOPIC
     if subscription.is_durable:

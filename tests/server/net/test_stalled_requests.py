@@ -27,7 +27,7 @@ class NoRoomServer(Server):
 
 
 class Full:
-    """A queue manager whose log is full: one application has an old unit of work, another's put is parked."""
+    """A queue manager whose log is full: one application has an old unit of work, another's put is stalled."""
 
     def __init__(self, root: Path) -> None:
         section = LogSection(primary_files=2, secondary_files=1, file_pages=64)
@@ -40,10 +40,10 @@ class Full:
         self.old = self.bench.peer("Q")
         assert self.old.ask(wire.PUT, put(2, b"oldest", MQPMO_SYNCPOINT, True)).completion == MQCC_OK
         self.filler = self.bench.peer("Q")
-        self.parked = self._fill()
+        self.stalled = self._fill()
 
     def _fill(self) -> int:
-        """Put until a put is parked; its number."""
+        """Put until a put is stalled; its number."""
         for number in range(1, 1_000):
             self.filler.send(wire.frame(wire.PUT, 1, number, put(2, BODY, persistent=True)))
             self.bench.turn(2)
@@ -74,7 +74,7 @@ def answers_of(peer: Peer) -> dict[int, int]:
 
 
 def test_a_put_waits_for_room_and_what_comes_behind_it_keeps_its_place(full: Full) -> None:
-    put_before = full.parked - 1
+    put_before = full.stalled - 1
     behind = [wire.frame(wire.GET, 1, BEHIND + number, get(2)) for number in range(3)]
     behind.append(wire.frame(wire.PUT, 1, BEHIND + 3, put(2, b"last", persistent=True)))
     full.filler.send(*behind)
@@ -82,7 +82,7 @@ def test_a_put_waits_for_room_and_what_comes_behind_it_keeps_its_place(full: Ful
     assert full.depth() == put_before + 1
     full.make_room()
     found = answers_of(full.filler)
-    assert found == {full.parked: 0, **{BEHIND + number: 0 for number in range(4)}}
+    assert found == {full.stalled: 0, **{BEHIND + number: 0 for number in range(4)}}
     # The oldest unit of work had to go: its message, too.
     assert full.old.ask(wire.COMMIT).reason == MQRC_BACKED_OUT
     assert full.depth() == put_before + 1 - 3 + 1
@@ -99,7 +99,7 @@ def test_others_go_on_meanwhile(full: Full) -> None:
     assert full.bench.reactor.counters.stalled == 2
     full.make_room()
     assert answers_of(other) == {9: 0}
-    assert answers_of(full.filler) == {full.parked: 0}
+    assert answers_of(full.filler) == {full.stalled: 0}
 
 
 def test_what_was_read_together_with_a_put_that_waits(full: Full) -> None:
@@ -117,15 +117,15 @@ def test_room_that_never_comes_is_told_after_some_tries(full: Full) -> None:
         full.make_room(really=False)
         assert answers_of(full.filler) == {}
     full.make_room(really=False)
-    assert answers_of(full.filler) == {full.parked: MQRC_RESOURCE_PROBLEM, BEHIND: 0}
+    assert answers_of(full.filler) == {full.stalled: MQRC_RESOURCE_PROBLEM, BEHIND: 0}
     # The next one gets its own tries.
-    full.filler.send(wire.frame(wire.PUT, 1, full.parked, put(2, BODY, persistent=True)))
+    full.filler.send(wire.frame(wire.PUT, 1, full.stalled, put(2, BODY, persistent=True)))
     assert answers_of(full.filler) == {}
     full.make_room()
-    assert answers_of(full.filler) == {full.parked: 0}
+    assert answers_of(full.filler) == {full.stalled: 0}
 
 
-def test_a_link_that_breaks_while_its_request_is_parked(full: Full) -> None:
+def test_a_link_that_breaks_while_its_request_is_stalled(full: Full) -> None:
     before = full.depth()
     full.filler.close()
     full.bench.turn(2)
@@ -137,7 +137,7 @@ def test_a_link_that_breaks_while_its_request_is_parked(full: Full) -> None:
     full.bench.check_nothing_left()
 
 
-def test_a_link_that_is_told_farewell_while_its_request_is_parked(full: Full) -> None:
+def test_a_link_that_is_sent_farewell_while_its_request_is_stalled(full: Full) -> None:
     before = full.depth()
     (link,) = [link for link in full.bench.reactor.links.values() if link.is_deferred]
     with full.bench.manager.lock:
@@ -147,14 +147,14 @@ def test_a_link_that_is_told_farewell_while_its_request_is_parked(full: Full) ->
     assert full.depth() == before - 1
 
 
-def test_a_queue_that_is_closed_by_another_thread_while_a_put_is_parked(full: Full) -> None:
+def test_a_queue_that_is_closed_by_another_thread_while_a_put_is_stalled(full: Full) -> None:
     """The connection is broken by the end of the queue manager: the put is answered, and puts nothing."""
     before = full.depth()
     with full.bench.manager.lock:
         for connection in full.bench.manager.engine.connections.values():
             connection.broken = 2009
     full.make_room()
-    assert answers_of(full.filler) == {full.parked: 2009}
+    assert answers_of(full.filler) == {full.stalled: 2009}
     assert full.depth() == before - 1
 
 
@@ -179,9 +179,9 @@ def test_room_is_made_by_a_thread_of_its_own(tmp_path: Path) -> None:
 
 def test_a_get_waits_for_room_when_the_reserve_of_the_log_is_used_up(full: Full) -> None:
     other = full.bench.peer("Q")
-    parked_before = full.bench.reactor.counters.stalled
+    stalled_before = full.bench.reactor.counters.stalled
     number = 0
-    while full.bench.reactor.counters.stalled == parked_before:
+    while full.bench.reactor.counters.stalled == stalled_before:
         number += 1
         other.send(wire.frame(wire.GET, 1, number, get(2)))
         found = answers_of(other)
@@ -190,8 +190,8 @@ def test_a_get_waits_for_room_when_the_reserve_of_the_log_is_used_up(full: Full)
     depth = full.depth()
     full.make_room()
     assert answers_of(other) == {number: 0}
-    # The put that was parked before is done, too, and the message of the oldest unit of work is gone.
-    assert answers_of(full.filler) == {full.parked: 0}
+    # The put that was stalled before is done, too, and the message of the oldest unit of work is gone.
+    assert answers_of(full.filler) == {full.stalled: 0}
     assert full.depth() == depth - 1 + 1 - 1
 
 
