@@ -13,7 +13,7 @@ from ostler.client.locate import registry
 from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.locate.embedded import application_name, queue_manager_for, user_name
 from ostler.client.locate.endpoints import endpoints
-from ostler.client.mqi.connection_state import ConnectionState, remember
+from ostler.client.mqi.connection_state import ConnectionState, register_state
 from ostler.client.mqi.put_get import bind, bound_connection
 from ostler.client.mqi.remote.connect import Destination, connect_remote
 from ostler.client.mqi.remote.reconnect import Reconnector
@@ -78,7 +78,7 @@ def _in_process(name: str, parameters: ConnectParameters) -> QueueManager | None
 def _bind(manager: QueueManager, parameters: ConnectParameters) -> int:
     hconn = bind(manager, parameters.user or user_name(), parameters.application or application_name())
     thread = None if parameters.is_shared else threading.current_thread()
-    remember(ConnectionState(hconn, bound_connection(hconn), thread))
+    register_state(ConnectionState(hconn, bound_connection(hconn), thread))
     return hconn
 
 

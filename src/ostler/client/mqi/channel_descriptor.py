@@ -1,7 +1,7 @@
-"""The structures of a client's channel: MQCD says how to reach a queue manager, MQSCO how to secure the way.
+"""The structures of a client channel: MQCD (channel definition) and MQSCO (TLS configuration).
 
-Only the fields that mean something here are named. The size of a version is the end of its last field: who packs
-structures without a compiler adds no padding at the end. Strings inside them stand at addresses of this process.
+Only the fields that are used have names. The size of a version is the end of its last field, as programs that pack
+structures without a compiler add no trailing padding. Strings are at addresses of this process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _RECONNECT: Final[tuple[Reconnect, ...]] = ("no", "yes", "qmgr", "disabled")
 _PEER_NAME_LENGTH_MAX: Final = 1024
 _KEY_PASSWORD_LENGTH_MAX: Final = 1024
 
-# A channel descriptor has no identifier; its version is its only mark.
+# A channel descriptor has no structure identifier, only a version.
 MQCD: Final = Layout(
     "MQCD",
     b"",
@@ -88,7 +88,7 @@ MQSCO: Final = Layout(
 
 
 class ChannelDescriptor:
-    """The fields of an MQCD that say how to reach a queue manager. Fields of later versions have their first values."""
+    """The fields of an MQCD. Fields of later versions than that of the structure have their default values."""
 
     def __init__(self, cd: bytes) -> None:
         size = MQCD.sizes.get(MQCD.read_int(cd, "Version")) if len(cd) >= MQCD.sizes[1] else None
@@ -129,7 +129,7 @@ class ChannelDescriptor:
 
 
 def tls_of_channel(channel: ChannelDescriptor | None, sco: bytes) -> TlsSettings | None:
-    """How a connection is secured: by the channel's cipher or, without a descriptor, by one that a CCDT will name."""
+    """Return the TLS settings: with the CipherSpec of the channel or, without a descriptor, of a CCDT."""
     repository = label = password = ""
     if sco:
         version = MQSCO.validate_header(sco)
@@ -159,7 +159,7 @@ def text_of(layout: Layout, structure: bytes | bytearray, field: str) -> str:
 
 
 def text_at(pointer: int, length: int, length_max: int, reason: int) -> str:
-    """The text at an address of this process; empty when there is none. MQError when it cannot be so long."""
+    """Return the text at an address of this process; empty when there is none. Raises MQError when it is too long."""
     if not pointer or not length:
         return ""
     if not 0 < length <= length_max:

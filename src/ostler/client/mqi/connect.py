@@ -1,4 +1,4 @@
-"""Connecting to a queue manager of this process and leaving it: MQCONN, MQCONNX, MQDISC; and MQBEGIN, MQSTAT."""
+"""MQCONN, MQCONNX and MQDISC on queue managers of this process; and MQBEGIN, MQSTAT."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ostler.client.mqi import put_get as mqi
 from ostler.client.mqi.connection_state import (
     ConnectionState,
     all_states,
-    forget,
     locked_engine,
-    remember,
+    register_state,
     state_of,
-    usable,
+    unregister_state,
+    usable_connection,
 )
-from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, failed, unbind
+from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, error_result, unbind
 from ostler.client.mqi.variable_strings import write_end
 from ostler.engine.connection import AsyncStatus
 from ostler.model.constants import (
@@ -83,7 +83,7 @@ Connected = tuple[int, int, int]
 
 _SHARED: Final = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK
 LOCAL_BINDINGS: Final = MQCNO_LOCAL_BINDING | MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING
-# Of each of these at most one may be given.
+# Groups of options of which at most one may be given.
 EXCLUSIVE_OPTIONS: Final = (
     _SHARED | MQCNO_HANDLE_SHARE_NONE,
     MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING | MQCNO_CLIENT_BINDING,
@@ -115,7 +115,7 @@ def MQCONN(name: str | bytes) -> Connected:
 
 
 def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
-    """Connect, with options. An MQCNO of version 5 or later gets the connection id filled in."""
+    """Connect with options. An MQCNO of version 5 or later returns the connection id."""
     try:
         version = MQCNO.validate_header(cno) if cno is not None else 0
         options = MQCNO.read_int(cno, "Options") if cno is not None else 0
@@ -123,7 +123,7 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
         user = _user(cno, version)
         application = _application(cno, version)
         manager = registry.find(manager_name(name))
-        _drop_dead_threads()
+        _disconnect_ended_threads()
         is_shared = bool(options & _SHARED)
         if not is_shared:
             existing = _own_handle()
@@ -133,9 +133,9 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
                 return existing.hconn, MQCC_WARNING, MQRC_ALREADY_CONNECTED
         hconn = bind(manager, user, application, options=options & ACCOUNTING_OPTIONS)
     except MQError as error:
-        return MQHC_UNUSABLE_HCONN, *failed(error)
+        return MQHC_UNUSABLE_HCONN, *error_result(error)
     bound = bound_connection(hconn)
-    remember(ConnectionState(hconn, bound, None if is_shared else threading.current_thread()))
+    register_state(ConnectionState(hconn, bound, None if is_shared else threading.current_thread()))
     if cno is not None:
         _fill_in(cno, version, options, bound)
     return hconn, MQCC_OK, MQRC_NONE
@@ -153,7 +153,7 @@ def _check_options(options: int) -> None:
 
 
 def manager_name(name: str | bytes) -> str:
-    """The name of a queue manager as programs give it, without padding. MQError when it is too long."""
+    """Return a queue manager name without padding. Raises MQError when it is too long."""
     text = name.encode("utf-8", "replace") if isinstance(name, str) else bytes(name)
     text = trim(text)
     if len(text) > _NAME_LENGTH:
@@ -162,7 +162,7 @@ def manager_name(name: str | bytes) -> str:
 
 
 def _user(cno: bytearray | None, version: int) -> str:
-    """The user id of the MQCSP, or that of the process. This process is trusted: a password is not looked at."""
+    """Return the user id of the MQCSP, or of the process. This process is trusted: a password is not checked."""
     if cno is not None and version >= _CONNECTION_ID_VERSION:
         pointer = MQCNO.read_int(cno, "SecurityParmsPtr")
         offset = MQCNO.read_int(cno, "SecurityParmsOffset")
@@ -179,7 +179,7 @@ def _user(cno: bytearray | None, version: int) -> str:
 
 
 def _csp_at(cno: bytearray, pointer: int, offset: int) -> bytes:
-    """The MQCSP, and what stands behind it when it is part of the caller's buffer."""
+    """Return the MQCSP, with the rest of the caller's buffer if it is at an offset."""
     if offset:
         if not 0 < offset < len(cno):
             raise MQError(MQRC_CSP_ERROR, "The offset of the security parameters lies outside the structure.")
@@ -187,7 +187,7 @@ def _csp_at(cno: bytearray, pointer: int, offset: int) -> bytes:
     head = ctypes.string_at(pointer, _STRUCTURE_HEAD_BYTES)
     size = MQCSP.sizes.get(int.from_bytes(head[4:], "little"))
     if head[:4] != MQCSP.identifier or size is None:
-        raise MQError(MQRC_CSP_ERROR, "The security parameters are no MQCSP.")
+        raise MQError(MQRC_CSP_ERROR, "The security parameters are not an MQCSP.")
     return ctypes.string_at(pointer, size)
 
 
@@ -197,12 +197,17 @@ def _csp_user(csp: bytes) -> str:
     if kind == MQCSP_AUTH_NONE:
         return ""
     if kind == MQCSP_AUTH_ID_TOKEN:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, "Connections within the process take no authentication tokens.")
+        raise MQError(
+            MQRC_FUNCTION_NOT_SUPPORTED, "Connections within the process do not support authentication tokens."
+        )
     pointer = MQCSP.read_int(csp, "CSPUserIdPtr")
     offset = MQCSP.read_int(csp, "CSPUserIdOffset")
     length = MQCSP.read_int(csp, "CSPUserIdLength")
     if kind != MQCSP_AUTH_USER_ID_AND_PWD or not 0 <= length <= MQ_CLIENT_USER_ID_LENGTH or (pointer and offset):
-        raise MQError(MQRC_CSP_ERROR, "The user id of the security parameters is not given as it should be.")
+        raise MQError(
+            MQRC_CSP_ERROR,
+            "The user id of the security parameters is not valid: check type, pointer, offset and length.",
+        )
     if length == 0:
         return ""
     if pointer:
@@ -223,21 +228,21 @@ def _application(cno: bytearray | None, version: int) -> str:
 
 
 def _own_handle() -> ConnectionState | None:
-    """The handle this thread has and shares with nobody, or the one whose callback it is in."""
+    """Return the unshared handle of this thread, or the handle whose callback it is in."""
     thread = threading.current_thread()
     for state in all_states():
         if state.bound.connection.broken:
             continue
-        if state.thread is thread or (state.consuming is not None and state.consuming.is_inside()):
+        if state.thread is thread or (state.callbacks is not None and state.callbacks.is_inside()):
             return state
     return None
 
 
-def _drop_dead_threads() -> None:
-    """A handle that is not shared ends with its thread; what it did not commit is backed out."""
+def _disconnect_ended_threads() -> None:
+    """Disconnect unshared handles whose threads have ended. Their units of work are backed out."""
     for state in all_states():
         if state.thread is not None and not state.thread.is_alive():
-            forget(state.hconn)
+            unregister_state(state.hconn)
             unbind(state.hconn)
             state.bound.manager.disconnect(state.bound.connection, False)
 
@@ -251,23 +256,23 @@ def _fill_in(cno: bytearray, version: int, options: int, bound: Bound) -> None:
 
 
 def MQDISC(hconn: int) -> Connected:
-    """Leave the queue manager: commit what is open, close all handles. The handle that comes back is unusable.
+    """Disconnect: commit the unit of work and close all handles. Returns the unusable handle.
 
-    From a callback of the connection it is done as soon as the callback returns.
+    Inside a callback of the connection, the disconnection is done when the callback returns.
     """
     try:
         state = state_of(hconn)
-        if state.consuming is not None and not state.consuming.disconnect(lambda: _leave(state)):
+        if state.callbacks is not None and not state.callbacks.disconnect(lambda: _finish_disconnect(state)):
             return MQHC_UNUSABLE_HCONN, MQCC_OK, MQRC_NONE
-        return MQHC_UNUSABLE_HCONN, *_leave(state)
+        return MQHC_UNUSABLE_HCONN, *_finish_disconnect(state)
     except MQError as error:
-        return hconn, *failed(error)
+        return hconn, *error_result(error)
 
 
-def _leave(state: ConnectionState) -> Result:
-    """Give the handle up. A connection that broke is gone all the same, so its handle is not kept either."""
+def _finish_disconnect(state: ConnectionState) -> Result:
+    """Release the handle, also that of a broken connection, and disconnect."""
     broken = state.bound.connection.broken
-    forget(state.hconn)
+    unregister_state(state.hconn)
     unbind(state.hconn)
     message_handles.delete_all(state.bound.connection.message_handles)
     if broken:
@@ -277,9 +282,9 @@ def _leave(state: ConnectionState) -> Result:
 
 
 def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
-    """Begin a unit of work. No other resource managers take part here, so the best answer is a warning."""
+    """Begin a unit of work. There are no other resource managers, so success is MQRC_NO_EXTERNAL_PARTICIPANTS."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         if state_of(hconn).is_shared:
             raise MQError(MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
         if bo is not None:
@@ -291,24 +296,24 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
                 raise MQError(MQRC_UOW_IN_PROGRESS)
             engine.unit_of_work_of(bound.connection)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS
 
 
 def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
-    """What became of asynchronous puts since the last MQSTAT. Asking starts the count anew."""
+    """Return the status of asynchronous puts since the last MQSTAT, and reset it."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
             raise MQError(MQRC_ENVIRONMENT_ERROR, "Only client connections reconnect.")
         if type != MQSTAT_TYPE_ASYNC_ERROR:
-            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is none of the types of status.")
+            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
         MQSTS.validate_header(sts)
         with locked_engine(bound):
             status = bound.connection.async_status
             bound.connection.async_status = AsyncStatus()
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     for field, value in (
         ("CompCode", status.first_completion),
         ("Reason", status.first_reason),
@@ -327,11 +332,11 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
 
 
 def describe_topic(sts: bytearray, topic: str) -> None:
-    """Which topic a publication failed on, where the structure has a place for it."""
+    """Return the topic that a publication failed on, if the structure has a field for it."""
     if MQSTS.read_int(sts, "Version") > 1:
         write_end(sts, MQSTS.offset("ObjectString"), topic)
 
 
 def has_connection() -> bool:
-    """Whether anything in this process is connected at all: message handles of no connection ask for that."""
+    """Return whether this process has any connection, which message handles of no connection require."""
     return bool(mqi._bound)

@@ -1,7 +1,7 @@
-"""MQCONN and MQCONNX for every binding: what the structures of a program ask for, as the parameters of a connection.
+"""MQCONN and MQCONNX for every binding: the structures of a program become connection parameters.
 
-MQCNO leads to an MQCD (channel), MQSCO (TLS) and MQCSP (user and password), each at an address of this process or at
-an offset behind the MQCNO.
+MQCNO refers to an MQCD (channel), MQSCO (TLS) and MQCSP (user and password), each at an address of this process or at
+an offset from the MQCNO.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ostler.client.locate.connect_parameters import SHARING_CONVERSATIONS, Bindi
 from ostler.client.mqi import connect as mqi_connect
 from ostler.client.mqi.channel_descriptor import MQCD, MQSCO, ChannelDescriptor, text_of, tls_of_channel
 from ostler.client.mqi.connect import Connected
-from ostler.client.mqi.put_get import failed
+from ostler.client.mqi.put_get import error_result
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, remote_connection
 from ostler.model.constants import (
     MQ_CLIENT_USER_ID_LENGTH,
@@ -64,12 +64,12 @@ _APPLICATION_NAME_VERSION: Final = 7
 
 
 def MQCONN(name: str | bytes) -> Connected:
-    """Connect to a queue manager, wherever it is; a blank name means the default one."""
+    """Connect to a queue manager over any binding; a blank name means the default one."""
     return MQCONNX(name, None)
 
 
 def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
-    """Connect, with options. An MQCNO of version 5 or later gets the connection id filled in."""
+    """Connect with options. An MQCNO of version 5 or later returns the connection id."""
     try:
         version = MQCNO.validate_header(cno) if cno is not None else 0
         options = MQCNO.read_int(cno, "Options") if cno is not None else 0
@@ -85,18 +85,18 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
             except MQError as unknown:
                 hconn = _connect_elsewhere(parameters, unknown)
     except MQError as error:
-        return MQHC_UNUSABLE_HCONN, *failed(error)
+        return MQHC_UNUSABLE_HCONN, *error_result(error)
     if cno is not None:
         _fill_in(cno, version, options, hconn)
     return hconn, MQCC_OK, MQRC_NONE
 
 
 def _connect_elsewhere(parameters: ConnectParameters, unknown: MQError) -> int:
-    """Connect to a queue manager that is not in this process, which is `unknown` here."""
+    """Connect to a queue manager that is not in this process. `unknown` is the error of the search in this process."""
     try:
         return connect_handle(parameters)
     except MQError as error:
-        # Nothing else is known of such a queue manager: then what this process knows is the better answer.
+        # If no binding knows the name either, the error of this process says more.
         raise unknown if error.reason == MQRC_Q_MGR_NAME_ERROR else error from None
 
 
@@ -110,7 +110,7 @@ def check_options(options: int) -> None:
 
 
 def connect_parameters(name: str, cno: bytearray | None, version: int, options: int) -> ConnectParameters:
-    """What the structures ask for."""
+    """Convert the structures of MQCONNX to connection parameters."""
     cd = _structure(cno, version, 2, "ClientConn", MQCD)
     channel = ChannelDescriptor(cd) if cd and not options & MQCNO_CD_FOR_OUTPUT_ONLY else None
     sco = _structure(cno, version, 4, "SSLConfig", MQSCO)
@@ -133,7 +133,7 @@ def connect_parameters(name: str, cno: bytearray | None, version: int, options: 
 
 
 def _over(channel: ChannelDescriptor, parameters: ConnectParameters, options: int) -> ConnectParameters:
-    """The parameters of a connection over a channel that the program describes."""
+    """Add the fields of the program's channel descriptor (MQCD) to the parameters."""
     is_client = parameters.binding == "client"
     return replace(
         parameters,
@@ -148,7 +148,7 @@ def _over(channel: ChannelDescriptor, parameters: ConnectParameters, options: in
 
 
 def _binding(options: int, channel: ChannelDescriptor | None) -> Binding:
-    """A channel descriptor with an address is meant for the network, unless the options say otherwise."""
+    """Return the binding. A channel descriptor with an address means client, unless the options select local."""
     if options & MQCNO_CLIENT_BINDING:
         return "client"
     if options & _LOCAL_OPTIONS:
@@ -162,7 +162,7 @@ def _binding(options: int, channel: ChannelDescriptor | None) -> Binding:
 
 
 def _structure(cno: bytearray | None, version: int, since: int, field: str, layout: Layout) -> bytes:
-    """A structure that the MQCNO leads to, with what stands behind it; empty when there is none."""
+    """Return a structure that the MQCNO refers to, with the rest of the caller's buffer; empty when there is none."""
     if cno is None or version < since:
         return b""
     pointer = MQCNO.read_int(cno, f"{field}Ptr")
@@ -177,16 +177,16 @@ def _structure(cno: bytearray | None, version: int, since: int, field: str, layo
 
 
 def _size_at(pointer: int, layout: Layout) -> int:
-    """How long the structure at an address is, by its version: no more may be read."""
+    """Return the length of the structure at an address, by its version: no more may be read."""
     head = ctypes.string_at(pointer, layout.offset("Version") + 4)
     size = layout.sizes.get(layout.read_int(head, "Version")) if head.startswith(layout.identifier) else None
     if size is None:
-        raise MQError(layout.reason, f"What the connect options point to is no {layout.name}.")
+        raise MQError(layout.reason, f"The connect options point to something that is not an {layout.name}.")
     return size
 
 
 def _credentials(csp: bytes) -> tuple[str | None, str | None]:
-    """User and password of an MQCSP; None where it has none."""
+    """Return user and password of an MQCSP; None where it has none."""
     if not csp:
         return None, None
     MQCSP.validate_header(csp)
@@ -194,21 +194,21 @@ def _credentials(csp: bytes) -> tuple[str | None, str | None]:
     if kind == MQCSP_AUTH_NONE:
         return None, None
     if kind == MQCSP_AUTH_ID_TOKEN:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, "Authentication tokens are not taken.")
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, "Authentication tokens are not supported.")
     if kind != MQCSP_AUTH_USER_ID_AND_PWD:
-        raise MQError(MQRC_CSP_ERROR, f"{kind} is no type of authentication.")
+        raise MQError(MQRC_CSP_ERROR, f"{kind} is not an authentication type.")
     user = _string(csp, MQCSP, "CSPUserId", MQ_CLIENT_USER_ID_LENGTH).rstrip()
     return user or None, _string(csp, MQCSP, "CSPPassword", MQ_CSP_PASSWORD_LENGTH) or None
 
 
 def _string(structure: bytes | bytearray, layout: Layout, field: str, length_max: int) -> str:
-    """The text that a field names by address, or by its offset in the caller's buffer; empty when it has no length."""
+    """Return the text that a field refers to by address or by offset; empty when its length is 0."""
     pointer, offset, length = (layout.read_int(structure, field + end) for end in ("Ptr", "Offset", "Length"))
     if length == 0:
         return ""
     is_inside = 0 < offset <= len(structure) - length
     if not 0 < length <= length_max or bool(pointer) == bool(offset) or not (pointer or is_inside):
-        raise MQError(layout.reason, f"{field} of {layout.name} is not given as it should be.")
+        raise MQError(layout.reason, f"{field} of {layout.name} is not valid: check pointer, offset and length.")
     data = ctypes.string_at(pointer, length) if pointer else bytes(structure[offset : offset + length])
     return data.decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""What the raw verbs keep for each connection handle, and how they take their turn at the engine.
+"""The state of each connection handle of the raw verbs, and their access to the engine.
 
 The engine knows nothing of threads and callbacks; a `ConnectionState` does.
 """
@@ -21,42 +21,42 @@ T = TypeVar("T")
 _ROOM_TRIES: Final = 3
 
 
-class Consuming(ABC):
-    """The callbacks of a connection, as the other verbs see them."""
+class ConnectionCallbacks(ABC):
+    """The callbacks of a connection, as other verbs use them."""
 
     @abstractmethod
     def is_inside(self) -> bool:
-        """Whether the calling thread is in a callback of this connection."""
+        """Return whether the calling thread is in a callback of this connection."""
 
     @abstractmethod
     def is_started(self) -> bool:
-        """Whether the connection belongs to the callbacks."""
+        """Return whether callbacks are started: other threads cannot use the connection then."""
 
     @abstractmethod
-    def handle_closed(self, hobj: int) -> None:
-        """An object handle was closed: its callback is no longer registered."""
+    def on_handle_closed(self, hobj: int) -> None:
+        """Deregister the callback of an object handle that was closed."""
 
     @abstractmethod
-    def event(self, reason: int) -> None:
-        """Tell the event handler something of the connection as a whole."""
+    def report_event(self, reason: int) -> None:
+        """Report an event of the whole connection to the event handler."""
 
     @abstractmethod
     def disconnect(self, finish: Callable[[], object]) -> bool:
-        """Stop, and deregister all callbacks, for MQDISC.
+        """Stop and deregister all callbacks, for MQDISC.
 
-        False: this is a callback, so `finish` runs when it has returned.
+        Returns False inside a callback: `finish` runs when the callback has returned.
         """
 
 
 class ConnectionState:
-    """One connection handle: whether other threads may use it, and its callbacks."""
+    """One connection handle: the thread that owns it, and its callbacks."""
 
     def __init__(self, hconn: int, bound: Bound, thread: threading.Thread | None) -> None:
         self.hconn = hconn
         self.bound = bound
-        # A handle that is not shared belongs to the thread that made it, and goes with it.
+        # A handle that is not shared belongs to the thread that made it, and ends with it.
         self.thread = thread
-        self.consuming: Consuming | None = None
+        self.callbacks: ConnectionCallbacks | None = None
 
     @property
     def is_shared(self) -> bool:
@@ -67,12 +67,12 @@ _states: Final[dict[int, ConnectionState]] = {}
 _lock: Final = threading.Lock()
 
 
-def remember(state: ConnectionState) -> None:
+def register_state(state: ConnectionState) -> None:
     with _lock:
         _states[state.hconn] = state
 
 
-def forget(hconn: int) -> None:
+def unregister_state(hconn: int) -> None:
     with _lock:
         _states.pop(hconn, None)
 
@@ -83,25 +83,25 @@ def all_states() -> list[ConnectionState]:
 
 
 def state_of(hconn: int) -> ConnectionState:
-    """The state behind a connection handle, whoever uses it now; MQError when the handle is wrong."""
+    """Return the state of a connection handle. Raises MQError when the handle is unknown."""
     state = _states.get(hconn)
     if state is None:
         state = ConnectionState(hconn, bound_connection(hconn), None)
-        remember(state)
+        register_state(state)
     return state
 
 
-def usable(hconn: int) -> Bound:
-    """The connection for a verb of this thread: it is there, not broken, and not in the hands of callbacks."""
+def usable_connection(hconn: int) -> Bound:
+    """Return the connection for a verb of this thread. Raises MQError if it is broken or its callbacks are started."""
     state = _states.get(hconn)
-    consuming = state.consuming if state is not None else None
-    if consuming is not None and consuming.is_started() and not consuming.is_inside():
+    callbacks = state.callbacks if state is not None else None
+    if callbacks is not None and callbacks.is_started() and not callbacks.is_inside():
         raise MQError(MQRC_HCONN_ASYNC_ACTIVE, "Callbacks are started on this connection; stop them first.")
     return bound_connection(hconn)
 
 
-def working(state: ConnectionState) -> Bound:
-    """The connection of a state, or MQError when it is broken."""
+def check_working(state: ConnectionState) -> Bound:
+    """Return the connection of a state. Raises MQError when it is broken."""
     connection = state.bound.connection
     if connection.broken:
         raise MQError(connection.broken)
@@ -110,9 +110,9 @@ def working(state: ConnectionState) -> Bound:
 
 @contextmanager
 def locked_engine(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine]:
-    """The engine, for one verb: nobody else calls it meanwhile, and those it answered are woken.
+    """Lock the engine for one verb. Gets that the verb satisfies are woken at the end.
 
-    MQError when the connection broke before its turn came.
+    Raises MQError when the connection broke before the lock was acquired.
     """
     bound.lock.acquire()
     try:
@@ -127,7 +127,7 @@ def locked_engine(bound: Bound, even_if_broken: bool = False) -> Iterator[Engine
 
 
 def retry_when_log_full(bound: Bound, verb: Callable[[Engine], T]) -> T:
-    """Run a verb that journals. When the log is full, room is made and the verb gets further tries."""
+    """Run a verb that writes to the log. When the log is full, make room and try again."""
     tries = 0
     while True:
         with locked_engine(bound) as engine:

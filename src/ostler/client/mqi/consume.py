@@ -1,8 +1,8 @@
-"""Messages brought by callback: MQCB registers callbacks, MQCTL starts and stops their calls.
+"""Asynchronous consumption: MQCB registers callbacks, MQCTL starts and stops their calls.
 
 A callback is `function(hconn, md, gmo, buffer, cbc)`: the connection handle, the descriptor and the get options of the
-message as bytearrays, its data, and the MQCBC that says why the function was called. Inside a callback all verbs may be
-used on its connection. From elsewhere a started connection takes only MQCTL to stop or suspend it, and MQDISC.
+message as bytearrays, its data, and the MQCBC with the reason of the call. Inside a callback all verbs may be used on
+its connection. Outside, a started connection accepts only MQCTL to stop or suspend it, and MQDISC.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import importlib
 from typing import Final
 
-from ostler.client.mqi.connection_state import ConnectionState, state_of, usable, working
+from ostler.client.mqi.connection_state import ConnectionState, check_working, state_of, usable_connection
 from ostler.client.mqi.consumer_port import ConsumerPort
-from ostler.client.mqi.consumer_waits import EnginePort
-from ostler.client.mqi.consumers import FULL_LENGTH, Callback, Consumer
+from ostler.client.mqi.consumers import FULL_LENGTH, Callback, CallbackConsumer
 from ostler.client.mqi.dispatcher import STARTED, STOPPED, SUSPENDED, Dispatcher
-from ostler.client.mqi.put_get import Result, failed
+from ostler.client.mqi.engine_consumer_port import EngineConsumerPort
+from ostler.client.mqi.put_get import Result, error_result
 from ostler.client.mqi.remote.connect import RemoteState, remote_state
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, usable_remote
-from ostler.client.mqi.remote.consume import LinkPort
+from ostler.client.mqi.remote.consume import LinkConsumerPort
 from ostler.model.constants import (
     MQCBD_FULL_MSG_LENGTH,
     MQCBDO_DEREGISTER_CALL,
@@ -98,7 +98,7 @@ _CALLBACK_OPTIONS: Final = (
     | MQCBDO_EVENT_CALL
     | MQCBDO_MC_EVENT_CALL
 )
-# What a get by callback cannot ask for: it has no cursor of its own before it is called.
+# Get options that consumers cannot use: there is no cursor position before the first call.
 _NOT_BY_CALLBACK: Final = (
     MQGMO_SET_SIGNAL | MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR | MQGMO_LOCK | MQGMO_UNLOCK
 )
@@ -127,11 +127,11 @@ def MQCB(
     """
     try:
         if hconn < FIRST_REMOTE:
-            usable(hconn)
+            usable_connection(hconn)
         else:
             usable_remote(hconn)
         if operation not in _OPERATIONS:
-            raise MQError(MQRC_OPERATION_ERROR, f"{operation} is no operation of MQCB.")
+            raise MQError(MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCB.")
         dispatcher = _dispatcher(_state(hconn))
         if operation & MQOP_REGISTER:
             _register(dispatcher, operation, cbd, hobj, md, gmo, function)
@@ -144,7 +144,7 @@ def MQCB(
                 consumer.retry_at = 0.0
                 consumer.fault = 0
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return MQCC_OK, MQRC_NONE
 
 
@@ -153,10 +153,12 @@ def _state(hconn: int) -> ConnectionState | RemoteState:
 
 
 def _dispatcher(state: ConnectionState | RemoteState) -> Dispatcher:
-    if state.consuming is None:
-        state.consuming = Dispatcher(LinkPort(state.remote) if isinstance(state, RemoteState) else EnginePort(state))
-    assert isinstance(state.consuming, Dispatcher)
-    return state.consuming
+    if state.callbacks is None:
+        state.callbacks = Dispatcher(
+            LinkConsumerPort(state.remote) if isinstance(state, RemoteState) else EngineConsumerPort(state)
+        )
+    assert isinstance(state.callbacks, Dispatcher)
+    return state.callbacks
 
 
 def _callback_type(cbd: bytearray | None) -> int:
@@ -165,11 +167,11 @@ def _callback_type(cbd: bytearray | None) -> int:
     MQCBD.validate_header(cbd)
     kind = MQCBD.read_int(cbd, "CallbackType")
     if kind not in (MQCBT_MESSAGE_CONSUMER, MQCBT_EVENT_HANDLER):
-        raise MQError(MQRC_CALLBACK_TYPE_ERROR, f"{kind} is no type of callback.")
+        raise MQError(MQRC_CALLBACK_TYPE_ERROR, f"{kind} is not a callback type.")
     return kind
 
 
-def _registered(dispatcher: Dispatcher, cbd: bytearray | None, hobj: int) -> Consumer:
+def _registered(dispatcher: Dispatcher, cbd: bytearray | None, hobj: int) -> CallbackConsumer:
     if _callback_type(cbd) == MQCBT_EVENT_HANDLER:
         consumer = dispatcher.event_handler
     else:
@@ -199,7 +201,7 @@ def _register(
         if not consumer.is_event_handler:
             _describe_gets(dispatcher.port, consumer, md, gmo)
     except MQError:
-        # One that cannot be replaced is not left as it was either.
+        # When the replacement fails, the old callback is deregistered all the same.
         if before is not None:
             dispatcher.deregister(before, before.hobj)
         raise
@@ -209,18 +211,18 @@ def _register(
     dispatcher.register(consumer)
 
 
-def _new_consumer(port: ConsumerPort, cbd: bytearray, hobj: int, function: Callback | None) -> Consumer:
+def _new_consumer(port: ConsumerPort, cbd: bytearray, hobj: int, function: Callback | None) -> CallbackConsumer:
     options = MQCBD.read_int(cbd, "Options")
     if options & ~_CALLBACK_OPTIONS:
         raise MQError(MQRC_CBD_OPTIONS_ERROR, "MQCBD has options that do not exist.")
     length = MQCBD.read_int(cbd, "MaxMsgLength")
     if length < MQCBD_FULL_MSG_LENGTH:
-        raise MQError(MQRC_MAX_MSG_LENGTH_ERROR, f"{length} is no length of a message.")
+        raise MQError(MQRC_MAX_MSG_LENGTH_ERROR, f"{length} is not a valid message length.")
     port.check_quiescing(bool(options & MQCBDO_FAIL_IF_QUIESCING))
     is_consumer = MQCBD.read_int(cbd, "CallbackType") == MQCBT_MESSAGE_CONSUMER
     if is_consumer and not port.has_handle(hobj):
         raise MQError(MQRC_HOBJ_ERROR)
-    consumer = Consumer(
+    consumer = CallbackConsumer(
         hobj if is_consumer else MQHO_NONE, _function(cbd, function), options, MQCBD.read_int(cbd, "CallbackArea")
     )
     consumer.bytes_max = FULL_LENGTH if length == MQCBD_FULL_MSG_LENGTH else length
@@ -246,8 +248,8 @@ def _function(cbd: bytearray, function: Callback | None) -> Callback:
     return loaded
 
 
-def _describe_gets(port: ConsumerPort, consumer: Consumer, md: bytearray | None, gmo: bytearray | None) -> None:
-    """Take over what the consumer wants to get, refusing what no get of it could do."""
+def _describe_gets(port: ConsumerPort, consumer: CallbackConsumer, md: bytearray | None, gmo: bytearray | None) -> None:
+    """Set the structures of the consumer's gets. Raises MQError when no get could use them."""
     if md is None:
         raise MQError(MQRC_MD_ERROR)
     if gmo is None:
@@ -272,9 +274,9 @@ def MQCTL(hconn: int, operation: int, ctlo: bytearray | None) -> Result:
             if state.remote.broken:
                 raise MQError(state.remote.broken, state.remote.broken_text)
         else:
-            working(state)
+            check_working(state)
         if operation not in (MQOP_START, MQOP_START_WAIT, MQOP_STOP, MQOP_SUSPEND, MQOP_RESUME):
-            raise MQError(MQRC_OPERATION_ERROR, f"{operation} is no operation of MQCTL.")
+            raise MQError(MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCTL.")
         dispatcher = _dispatcher(state)
         area = _control_options(dispatcher.port, ctlo)
         if operation in (MQOP_STOP, MQOP_SUSPEND):
@@ -283,7 +285,7 @@ def MQCTL(hconn: int, operation: int, ctlo: bytearray | None) -> Result:
             return _inside(dispatcher, operation)
         return _begin(dispatcher, operation, area)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
 
 
 def _control_options(port: ConsumerPort, ctlo: bytearray | None) -> int:
@@ -305,7 +307,7 @@ def _halt(dispatcher: Dispatcher, operation: int) -> Result:
 
 
 def _inside(dispatcher: Dispatcher, operation: int) -> Result:
-    """In a callback, starting means to cancel a stop that it has asked for."""
+    """MQOP_START or MQOP_RESUME inside a callback: withdraw a stop that a callback requested."""
     if operation == MQOP_START_WAIT:
         raise MQError(MQRC_ENVIRONMENT_ERROR, "A callback cannot wait for callbacks.")
     dispatcher.cancel()

@@ -1,13 +1,13 @@
-"""A connection as the dispatcher of its callbacks sees it, whether its queue manager is in this process or not."""
+"""The port between the dispatcher of callbacks and a connection, for every binding."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from ostler.client.mqi.consumers import Consumer, Delivery
+from ostler.client.mqi.consumers import CallbackConsumer, Delivery
 
-Answers = list[tuple[Consumer, Delivery]]
+Answers = list[tuple[CallbackConsumer, Delivery]]
 
 
 class ConsumerPort(ABC):
@@ -18,31 +18,34 @@ class ConsumerPort(ABC):
 
     @abstractmethod
     def open(self, is_inside: Callable[[], bool]) -> None:
-        """Callbacks are about to be registered. `is_inside` tells whether the calling thread is in one of them."""
+        """Prepare for callbacks. `is_inside` returns whether the calling thread is in one of them."""
 
     @abstractmethod
     def close(self) -> None:
-        """There are none any more."""
+        """Release the connection: no callback is registered any more."""
 
     @abstractmethod
     def set_consuming(self, is_consuming: bool) -> None:
-        """Whether the connection belongs to the callbacks: other threads cannot use it then."""
+        """Set whether callbacks own the connection. Other threads cannot use it then."""
 
     @abstractmethod
     def broken(self) -> int:
-        """The reason why nothing will be delivered any more, or 0."""
+        """Return the reason of a broken connection, or 0."""
 
     @abstractmethod
     def is_quiescing(self) -> bool: ...
 
     @abstractmethod
-    def next(self, active: list[Consumer], seconds: float | None) -> Answers:
-        """Wait for something for one of the consumers, the first one first. Nothing comes back when it was rung, or
-        the time was up. Consumers whose own wait is over are told that there is no message."""
+    def next(self, active: list[CallbackConsumer], seconds: float | None) -> Answers:
+        """Wait for a message for one of the consumers; the first has precedence.
+
+        The result is empty when the wait was interrupted or the time is up. Consumers whose own wait is over get
+        MQRC_NO_MSG_AVAILABLE.
+        """
 
     @abstractmethod
-    def ring(self) -> None:
-        """Have `next` return. From any thread; never blocks."""
+    def wake(self) -> None:
+        """Interrupt `next`. May be called from any thread; never blocks."""
 
     # -- for MQCB and MQCTL -------------------------------------------------------------------------------------------
 
@@ -50,12 +53,12 @@ class ConsumerPort(ABC):
     def has_handle(self, hobj: int) -> bool: ...
 
     @abstractmethod
-    def check_gets(self, consumer: Consumer) -> None:
-        """MQError when no get of this consumer could succeed, by its structures, its options or its handle."""
+    def check_gets(self, consumer: CallbackConsumer) -> None:
+        """Raise MQError when structures, options or handle of this consumer rule out every get."""
 
     @abstractmethod
     def check_quiescing(self, fail_if_quiescing: bool) -> None:
-        """MQError when the queue manager ends, or (if that matters) is about to."""
+        """Raise MQError when the queue manager is stopping, or, with `fail_if_quiescing`, quiescing."""
 
     @abstractmethod
     def has_unit_of_work(self) -> bool: ...

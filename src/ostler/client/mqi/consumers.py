@@ -1,4 +1,4 @@
-"""A registered callback: what it wants to be called for, and what it is given."""
+"""Registered callbacks: their options, and the arguments of their calls."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BLANK_CONTEXT: Final = bytes(MQCBC.default())
 
 
 class Delivery(NamedTuple):
-    """What a get for a consumer came to: a message, or (with an empty descriptor) why there is none."""
+    """The result of a get for a consumer: a message, or (with an empty descriptor) the reason why there is none."""
 
     reason: int
     md: bytes = b""
@@ -50,7 +50,7 @@ class Delivery(NamedTuple):
     data_bytes: int = 0
 
 
-class Consumer:
+class CallbackConsumer:
     """A message consumer, or (with the handle MQHO_NONE) the event handler of a connection."""
 
     def __init__(self, hobj: int, function: Callback, options: int, area: int) -> None:
@@ -62,11 +62,11 @@ class Consumer:
         self.gmo = b""
         self.bytes_max = FULL_LENGTH
         self.suspended = False
-        self.started = False  # it had its start call, or would have had it
-        self.fault = 0  # the last failure it was told
-        self.retry_at = 0.0  # after a passing failure: when to try again
-        self.waits_until = 0.0  # when to tell it that nothing came
-        self.told_empty = False
+        self.started = False  # its start call is done, or was not wanted
+        self.fault = 0  # the last failure that was reported to it
+        self.retry_at = 0.0  # time of the next try after a temporary failure
+        self.waits_until = 0.0  # time to report MQRC_NO_MSG_AVAILABLE
+        self.is_empty_reported = False
         self.has_browsed = False
 
     @property
@@ -75,7 +75,7 @@ class Consumer:
 
     @property
     def get_options(self) -> int:
-        """The get options of this moment: "first and next" begins with first and goes on with next."""
+        """The get options of the next get: MQGMO_BROWSE_FIRST with MQGMO_BROWSE_NEXT becomes one of the two."""
         options = int.from_bytes(self.gmo[GMO_OPTIONS : GMO_OPTIONS + 4], "little", signed=True)
         if options & BROWSE == BROWSE:
             options &= ~(MQGMO_BROWSE_FIRST if self.has_browsed else MQGMO_BROWSE_NEXT)
@@ -91,23 +91,23 @@ class Consumer:
 
     @property
     def wait_seconds(self) -> float | None:
-        """How long it waits before it is told that nothing came; None when it wants no such call."""
+        """The wait interval until MQRC_NO_MSG_AVAILABLE is reported; None when it is not to be reported."""
         if not self.get_options & MQGMO_WAIT:
             return None
         interval = int.from_bytes(self.gmo[GMO_WAIT_INTERVAL : GMO_WAIT_INTERVAL + 4], "little", signed=True)
         return None if interval < 0 else interval / 1000
 
     def begin_wait(self, now: float) -> bool:
-        """Whether it waits for a limited time only; its end is then in `waits_until`."""
+        """Return whether it waits for a limited time, and set the end of the wait in `waits_until`."""
         seconds = self.wait_seconds
-        if seconds is None or (seconds == 0 and self.told_empty):
+        if seconds is None or (seconds == 0 and self.is_empty_reported):
             return False
         if self.waits_until == 0:
             self.waits_until = now + seconds
         return True
 
-    def delivered(self, delivery: Delivery) -> tuple[bytearray, bytearray, int]:
-        """The descriptor and options of a delivered message, and the type of the call."""
+    def prepare_call(self, delivery: Delivery) -> tuple[bytearray, bytearray, int]:
+        """Return descriptor, get options and call type for a delivered message."""
         self.has_browsed = True
         md = bytearray(self.md)
         return_descriptor(md, delivery.md)
@@ -115,8 +115,8 @@ class Consumer:
         return md, bytearray(delivery.gmo), MQCBCT_MSG_REMOVED if is_removed else MQCBCT_MSG_NOT_REMOVED
 
 
-def state_after(reason: int) -> int:
-    """What a failed get leaves its consumer in: to be tried again, in need of the callback's help, or suspended."""
+def consumer_state_after(reason: int) -> int:
+    """Return the state (MQCS) of a consumer after a failed get."""
     if reason == MQRC_GET_INHIBITED:
         return MQCS_SUSPENDED_TEMPORARY
     if reason in (MQRC_BACKED_OUT, MQRC_SYNCPOINT_LIMIT_REACHED):
@@ -125,7 +125,7 @@ def state_after(reason: int) -> int:
 
 
 def new_context(
-    consumer: Consumer,
+    consumer: CallbackConsumer,
     area: int,
     call_type: int,
     hobj: int,
@@ -134,7 +134,7 @@ def new_context(
     data_bytes: int = 0,
     buffer_bytes: int = 0,
 ) -> bytearray:
-    """The MQCBC that says why a callback is called, made in one go: there is one for each message."""
+    """Return the MQCBC of a call. It is packed in one step, as there is one for each message."""
     cbc = bytearray(_BLANK_CONTEXT)
     code = MQCC_OK if reason == MQRC_RECONNECTED else completion(reason)
     _CONTEXT.pack_into(

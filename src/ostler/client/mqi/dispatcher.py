@@ -1,8 +1,8 @@
 """The dispatcher of a connection's callbacks: it waits on the queues and calls one consumer at a time.
 
-A connection is stopped, started or suspended. While it is started it belongs to the dispatcher, on a thread of its own
-or (MQOP_START_WAIT) on the thread that called. How messages come is a matter of the connection's port. What a callback
-does to the callbacks themselves is noted, and done when it has returned.
+A connection is stopped, started or suspended. While it is started the dispatcher owns it, on a thread of its own or
+(MQOP_START_WAIT) on the caller's thread. The connection's port delivers the messages. Changes that a callback makes to
+callbacks take effect when it has returned.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from ostler.client.mqi.connection_state import Consuming
+from ostler.client.mqi.connection_state import ConnectionCallbacks
 from ostler.client.mqi.consumer_port import ConsumerPort
-from ostler.client.mqi.consumers import Consumer, Delivery, new_context, state_after
+from ostler.client.mqi.consumers import CallbackConsumer, Delivery, consumer_state_after, new_context
 from ostler.client.mqi.put_get import Result
 from ostler.model.constants import (
     MQCBCT_DEREGISTER_CALL,
@@ -56,32 +56,32 @@ STOPPED: Final = "stopped"
 STARTED: Final = "started"
 SUSPENDED: Final = "suspended"
 
-# A passing failure, such as a queue that is inhibited for a while, is looked at again after this time.
+# The time until the next try after a temporary failure, such as MQRC_GET_INHIBITED.
 _RETRY_SECONDS: Final = 1.0
 _STOPPED_AT_ONCE: Final[Result] = (MQCC_FAILED, MQRC_CONNECTION_STOPPED)
 _ENDING: Final = frozenset({MQRC_Q_MGR_STOPPING, MQRC_CONNECTION_STOPPING, MQRC_CONNECTION_BROKEN})
 
 
-class Dispatcher(Consuming):
+class Dispatcher(ConnectionCallbacks):
     def __init__(self, port: ConsumerPort) -> None:
         self.port = port
         self.phase = STOPPED
-        self.consumers: dict[int, Consumer] = {}
-        self.event_handler: Consumer | None = None
-        self.area = 0  # ConnectionArea, the program's own
+        self.consumers: dict[int, CallbackConsumer] = {}
+        self.event_handler: CallbackConsumer | None = None
+        self.area = 0  # ConnectionArea of MQCTLO, for the program's own use
         self._condition = threading.Condition()
-        self._wanted = STARTED  # what the dispatcher shall come to next
-        self._wanted_inside = False  # and whether a callback said so, who may take it back
+        self._requested_phase = STARTED  # the phase that was requested last
+        self._is_requested_inside = False  # by a callback, which may withdraw it
         self._on_caller = False  # started with MQOP_START_WAIT
         self._thread = 0
         self._ready: Result | None = None
-        self._calls: deque[tuple[Consumer, int, int, int]] = deque()
+        self._calls: deque[tuple[CallbackConsumer, int, int, int]] = deque()
         self._finish: Callable[[], object] | None = None
         self._turn = 0
-        self._told_quiescing = False
+        self._has_reported_quiescing = False
         port.open(self.is_inside)
 
-    # -- as the verbs see it ------------------------------------------------------------------------------------------
+    # -- for the verbs ------------------------------------------------------------------------------------------------
 
     def is_inside(self) -> bool:
         return self._thread == threading.get_ident()
@@ -93,16 +93,16 @@ class Dispatcher(Consuming):
         """MQOP_START and MQOP_START_WAIT."""
         self.area = area
         self._on_caller = on_caller
-        return self._go()
+        return self._start_run()
 
     def resume(self) -> Result:
-        """MQOP_RESUME after MQOP_SUSPEND, on the kind of thread it was started on."""
-        return self._go()
+        """MQOP_RESUME after MQOP_SUSPEND, on the same kind of thread as before."""
+        return self._start_run()
 
-    def _go(self) -> Result:
+    def _start_run(self) -> Result:
         with self._condition:
             self.phase = STARTED
-            self._wanted = STARTED
+            self._requested_phase = STARTED
             self._ready = None
             self.port.set_consuming(True)
         if self._on_caller:
@@ -115,18 +115,18 @@ class Dispatcher(Consuming):
         return self._ready
 
     def cancel(self) -> None:
-        """MQOP_START or MQOP_RESUME in a callback: forget a stop or suspension that a callback asked for."""
+        """MQOP_START or MQOP_RESUME inside a callback: withdraw a stop or suspension that a callback requested."""
         with self._condition:
-            if self._wanted_inside:
-                self._wanted = STARTED
+            if self._is_requested_inside:
+                self._requested_phase = STARTED
 
     def halt(self, phase: str) -> None:
-        """MQOP_STOP and MQOP_SUSPEND. Outside of callbacks this returns when the last one has ended."""
+        """MQOP_STOP and MQOP_SUSPEND. Outside callbacks this returns when the last callback has ended."""
         with self._condition:
             if self.phase == STARTED:
-                self._wanted = phase
-                self._wanted_inside = self.is_inside()
-                self.port.ring()
+                self._requested_phase = phase
+                self._is_requested_inside = self.is_inside()
+                self.port.wake()
                 if not self.is_inside():
                     self._condition.wait_for(lambda: self.phase != STARTED)
                 return
@@ -135,8 +135,8 @@ class Dispatcher(Consuming):
         if was_suspended:
             self._stop_calls(MQRC_NONE)
 
-    def register(self, consumer: Consumer) -> None:
-        """Take a callback in, in place of one that its handle may have had already."""
+    def register(self, consumer: CallbackConsumer) -> None:
+        """Register a callback. It replaces the callback that its handle may have."""
         is_new = True
         if consumer.is_event_handler:
             is_new = self.event_handler is None
@@ -149,24 +149,24 @@ class Dispatcher(Consuming):
         if not is_new:
             return
         if consumer.options & MQCBDO_REGISTER_CALL:
-            self._note(consumer, MQCBCT_REGISTER_CALL, consumer.hobj)
+            self._control_call(consumer, MQCBCT_REGISTER_CALL, consumer.hobj)
         if self.phase == STARTED and not consumer.is_event_handler:
             consumer.started = True
             if consumer.options & MQCBDO_START_CALL:
-                self._note(consumer, MQCBCT_START_CALL, consumer.hobj)
+                self._control_call(consumer, MQCBCT_START_CALL, consumer.hobj)
 
-    def deregister(self, consumer: Consumer, hobj: int) -> None:
-        """Let a callback go. `hobj` is what its last call is told: a closed handle is unusable."""
+    def deregister(self, consumer: CallbackConsumer, hobj: int) -> None:
+        """Deregister a callback. `hobj` is the handle for its last call: a closed handle is unusable."""
         if consumer.is_event_handler:
             self.event_handler = None
         else:
             self.consumers.pop(consumer.hobj, None)
         if consumer.started and consumer.options & MQCBDO_STOP_CALL:
-            self._note(consumer, MQCBCT_STOP_CALL, hobj)
+            self._control_call(consumer, MQCBCT_STOP_CALL, hobj)
         if consumer.options & MQCBDO_DEREGISTER_CALL:
-            self._note(consumer, MQCBCT_DEREGISTER_CALL, hobj)
+            self._control_call(consumer, MQCBCT_DEREGISTER_CALL, hobj)
 
-    def handle_closed(self, hobj: int) -> None:
+    def on_handle_closed(self, hobj: int) -> None:
         consumer = self.consumers.get(hobj)
         if consumer is not None:
             self.deregister(consumer, MQHO_UNUSABLE_HOBJ)
@@ -194,30 +194,30 @@ class Dispatcher(Consuming):
         outcome: Result = (MQCC_FAILED, MQRC_UNEXPECTED_ERROR)
         try:
             self._start_calls()
-            is_halted = self._wanted != STARTED
-            self._tell_starter(_STOPPED_AT_ONCE if is_halted else (MQCC_OK, MQRC_NONE))
+            is_halted = self._requested_phase != STARTED
+            self._notify_starter(_STOPPED_AT_ONCE if is_halted else (MQCC_OK, MQRC_NONE))
             outcome = self._loop()
-            if self._wanted != SUSPENDED:
+            if self._requested_phase != SUSPENDED:
                 self._stop_calls(outcome[1])
             if self._finish is not None:
                 self._deregister_all()
             self._run_calls()
         finally:
-            self._ended()
+            self._finish_run()
         return outcome
 
-    def _tell_starter(self, result: Result) -> None:
+    def _notify_starter(self, result: Result) -> None:
         with self._condition:
             self._ready = result
             self._condition.notify_all()
 
-    def _ended(self) -> None:
+    def _finish_run(self) -> None:
         finish = self._finish
         self._finish = None
         self._thread = 0
         self.port.set_consuming(False)
         with self._condition:
-            self.phase = SUSPENDED if self._wanted == SUSPENDED else STOPPED
+            self.phase = SUSPENDED if self._requested_phase == SUSPENDED else STOPPED
             self._ready = self._ready or _STOPPED_AT_ONCE
             self._condition.notify_all()
         if finish is not None:
@@ -228,28 +228,28 @@ class Dispatcher(Consuming):
             self._run_calls()
             reason = self.port.broken()
             if reason:
-                self._wanted = STOPPED
-                self._event(reason, MQCS_STOPPED)
+                self._requested_phase = STOPPED
+                self._report_event(reason, MQCS_STOPPED)
                 return MQCC_FAILED, reason
-            if self._wanted == SUSPENDED:
+            if self._requested_phase == SUSPENDED:
                 return MQCC_WARNING, MQRC_CONNECTION_SUSPENDED
-            if self._wanted == STOPPED:
+            if self._requested_phase == STOPPED:
                 return MQCC_OK, MQRC_NONE
-            self._tell_quiescing()
+            self._report_quiescing()
             active = self._active()
             if not active and self._on_caller and not self._has_retries():
-                self._wanted = STOPPED
+                self._requested_phase = STOPPED
                 return MQCC_FAILED, MQRC_NO_CALLBACKS_ACTIVE
             for consumer, delivery in self.port.next(active, self._timeout(active)):
                 self._deliver(consumer, delivery)
 
-    def _tell_quiescing(self) -> None:
-        if self.port.is_quiescing() and not self._told_quiescing:
-            self._told_quiescing = True
-            self._event(MQRC_Q_MGR_QUIESCING, MQCS_NONE)
+    def _report_quiescing(self) -> None:
+        if self.port.is_quiescing() and not self._has_reported_quiescing:
+            self._has_reported_quiescing = True
+            self._report_event(MQRC_Q_MGR_QUIESCING, MQCS_NONE)
 
-    def _active(self) -> list[Consumer]:
-        """The consumers that may be called now, the one whose turn it is first."""
+    def _active(self) -> list[CallbackConsumer]:
+        """Return the consumers that may be called now, in round-robin order."""
         now = time.monotonic()
         ready = [each for each in self.consumers.values() if not each.suspended and each.retry_at <= now]
         if not ready:
@@ -261,50 +261,50 @@ class Dispatcher(Consuming):
     def _has_retries(self) -> bool:
         return any(each.retry_at and not each.suspended for each in self.consumers.values())
 
-    def _timeout(self, active: list[Consumer]) -> float | None:
+    def _timeout(self, active: list[CallbackConsumer]) -> float | None:
         now = time.monotonic()
         moments = [each.retry_at for each in self.consumers.values() if each.retry_at > now and not each.suspended]
         moments += [each.waits_until for each in active if each.begin_wait(now)]
         if not active and self.event_handler is not None:
-            # With nobody waiting on a queue, only looking tells that the queue manager is quiescing.
+            # Without a waiting get, quiescing of the queue manager is found by polling.
             moments.append(now + _RETRY_SECONDS)
         return max(0.0, min(moments) - now) if moments else None
 
     # -- calling ------------------------------------------------------------------------------------------------------
 
-    def _deliver(self, consumer: Consumer, delivery: Delivery) -> None:
+    def _deliver(self, consumer: CallbackConsumer, delivery: Delivery) -> None:
         reason = delivery.reason
         consumer.waits_until = 0.0
         if self.consumers.get(consumer.hobj) is not consumer:
-            return  # it was deregistered meanwhile, and what it browsed concerns nobody else
+            return  # it was deregistered meanwhile; the message was only browsed
         if not delivery.md:
-            self._failed(consumer, reason)
+            self._on_get_failed(consumer, reason)
             return
-        consumer.told_empty = False
+        consumer.is_empty_reported = False
         consumer.fault = 0
         consumer.retry_at = 0.0
-        md, gmo, call_type = consumer.delivered(delivery)
+        md, gmo, call_type = consumer.prepare_call(delivery)
         state = MQCS_NONE
         if reason == MQRC_TRUNCATED_MSG_FAILED:
-            # Called again and again with the same message, the callback would never get a chance to act.
+            # Suspended, so that the same message is not delivered again and again before the program can act.
             consumer.suspended = True
             state = MQCS_SUSPENDED_USER_ACTION
         body = delivery.body
         cbc = new_context(consumer, self.area, call_type, consumer.hobj, reason, state, delivery.data_bytes, len(body))
         self._call(consumer, md, gmo, body, cbc)
 
-    def _failed(self, consumer: Consumer, reason: int) -> None:
-        """A get of a consumer failed: tell it what state that leaves it in."""
+    def _on_get_failed(self, consumer: CallbackConsumer, reason: int) -> None:
+        """Report a failed get to its consumer, with the state that the consumer is in then."""
         if reason == MQRC_NO_MSG_AVAILABLE:
-            consumer.told_empty = True
+            consumer.is_empty_reported = True
             self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, MQCS_NONE)
             return
         if reason in _ENDING or (reason == MQRC_Q_MGR_QUIESCING and not consumer.fails_if_quiescing):
-            # Whoever is concerned by the end hears of it when the connection breaks.
+            # The end of the queue manager is reported when the connection breaks.
             if reason in _ENDING:
                 consumer.retry_at = time.monotonic() + _RETRY_SECONDS
             return
-        state = state_after(reason)
+        state = consumer_state_after(reason)
         if state == MQCS_SUSPENDED_TEMPORARY:
             consumer.retry_at = time.monotonic() + _RETRY_SECONDS
             if consumer.fault == reason:
@@ -314,12 +314,12 @@ class Dispatcher(Consuming):
         consumer.fault = reason
         self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
 
-    def event(self, reason: int) -> None:
-        """The connection says something of itself, on the thread that found it out."""
-        self._event(reason, MQCS_NONE)
+    def report_event(self, reason: int) -> None:
+        """Report an event of the connection, on the calling thread."""
+        self._report_event(reason, MQCS_NONE)
 
-    def _event(self, reason: int, state: int) -> None:
-        """Something that concerns the whole connection: for the event handler, and for others who want to hear it."""
+    def _report_event(self, reason: int, state: int) -> None:
+        """Report an event of the connection to the event handler and to consumers with MQCBDO_EVENT_CALL."""
         handler = self.event_handler
         if handler is not None and not handler.suspended:
             self._control(handler, MQCBCT_EVENT_CALL, handler.hobj, reason, state)
@@ -342,8 +342,8 @@ class Dispatcher(Consuming):
                     state = MQCS_STOPPED if reason else MQCS_NONE
                     self._control(consumer, MQCBCT_STOP_CALL, consumer.hobj, reason, state)
 
-    def _note(self, consumer: Consumer, call_type: int, hobj: int) -> None:
-        """A control call: now, or when the callback under way has returned."""
+    def _control_call(self, consumer: CallbackConsumer, call_type: int, hobj: int) -> None:
+        """Make a control call now, or after the running callback has returned."""
         if self.is_inside():
             self._calls.append((consumer, call_type, hobj, MQRC_NONE))
         else:
@@ -354,19 +354,19 @@ class Dispatcher(Consuming):
             consumer, call_type, hobj, reason = self._calls.popleft()
             self._control(consumer, call_type, hobj, reason, MQCS_NONE)
 
-    def _control(self, consumer: Consumer, call_type: int, hobj: int, reason: int, state: int) -> None:
+    def _control(self, consumer: CallbackConsumer, call_type: int, hobj: int, reason: int, state: int) -> None:
         cbc = new_context(consumer, self.area, call_type, hobj, reason, state)
         self._call(consumer, bytearray(consumer.md), bytearray(consumer.gmo), b"", cbc)
 
-    def _call(self, consumer: Consumer, md: bytearray, gmo: bytearray, buffer: bytes, cbc: bytearray) -> None:
-        """Call a callback. One that raises is suspended, and the event handler is told."""
+    def _call(self, consumer: CallbackConsumer, md: bytearray, gmo: bytearray, buffer: bytes, cbc: bytearray) -> None:
+        """Call a callback. One that raises is suspended, and the event handler is called."""
         try:
             consumer.function(self.port.hconn, md, gmo, buffer, cbc)
         except Exception:
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             consumer.suspended = True
             if not consumer.is_event_handler:
-                self._event(MQRC_UNEXPECTED_ERROR, MQCS_SUSPENDED)
+                self._report_event(MQRC_UNEXPECTED_ERROR, MQCS_SUSPENDED)
             return
         consumer.area = MQCBC.read_int(cbc, "CallbackArea")
         self.area = MQCBC.read_int(cbc, "ConnectionArea")

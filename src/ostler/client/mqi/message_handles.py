@@ -1,8 +1,8 @@
-"""Message handles, and what they do for MQPUT, MQPUT1 and MQGET.
+"""Message handles, and their use in MQPUT, MQPUT1 and MQGET.
 
-A handle belongs to a connection, or to none: then any connection of the process may use it. Numbers are never given
-twice, so a handle used with the wrong connection is found out. What a connection is does not matter here: it is known
-by its handles, and None stands for those of no connection.
+A handle belongs to a connection, or to none (MQHC_UNASSOCIATED_HCONN): then any connection of the process may use it.
+Numbers are never reused, so the use of a handle with the wrong connection is detected. A connection is represented by
+the table of its handles; None is the table of those of no connection.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from ostler.model.structures.pmo import PMO_OPTIONS, PMO_ORIGINAL_MSG_HANDLE
 Handles = dict[int, PropertySet]
 """The message handles of one connection."""
 
-# Handles of no connection are never deleted by themselves; a program that forgets to has an end all the same.
+# Handles of no connection live until they are deleted; the limit stops a program that leaks them.
 UNASSOCIATED_MAX: Final = 100_000
 
 _HANDLES: Final = struct.Struct("<qqi")  # OriginalMsgHandle, NewMsgHandle and Action of MQPMO
 _numbers: Final = itertools.count(1)
 _unassociated: Final[dict[int, PropertySet]] = {}
 _lock: Final = threading.Lock()
-# The name that each handle was last inquired with: with another one, "next" begins at the front.
+# The name of the last inquiry of each handle: with another name, MQIMPO_INQ_NEXT begins at the first property.
 _inquired: Final[dict[int, str]] = {}
 
 
 def create(own: Handles | None, object_handles: int, handles_max: int, validate: bool) -> int:
-    """A new message handle without properties. `object_handles` are open besides, and count against the limit."""
+    """Create a message handle without properties. `object_handles` are open, too, and count against the limit."""
     with _lock:
         owner = _unassociated if own is None else own
         if len(owner) + object_handles >= handles_max:
@@ -49,38 +49,38 @@ def create(own: Handles | None, object_handles: int, handles_max: int, validate:
         return number
 
 
-def owned(own: Handles | None, hmsg: int) -> PropertySet:
-    """The properties behind a handle that was created for this connection, or for none."""
+def find_owned(own: Handles | None, hmsg: int) -> PropertySet:
+    """Return the properties of a handle that was created for this connection, or for none."""
     properties = (_unassociated if own is None else own).get(hmsg)
     if properties is None:
-        raise MQError(MQRC_HMSG_ERROR, f"{hmsg} is no message handle of this connection.")
+        raise MQError(MQRC_HMSG_ERROR, f"{hmsg} is not a message handle of this connection.")
     return properties
 
 
 def delete(own: Handles | None, hmsg: int) -> None:
-    owned(own, hmsg)
+    find_owned(own, hmsg)
     with _lock:
         (_unassociated if own is None else own).pop(hmsg, None)
         _inquired.pop(hmsg, None)
 
 
 def delete_all(own: Handles) -> None:
-    """The connection ends, and its message handles with it."""
+    """Delete all message handles of a connection that ends."""
     for hmsg in list(own):
         delete(own, hmsg)
 
 
 def changes_name(hmsg: int, name: str) -> bool:
-    """Whether a handle is inquired with another name than the last time."""
+    """Record the name of an inquiry. Returns whether it differs from the last one of the handle."""
     before = _inquired.get(hmsg)
     _inquired[hmsg] = name
     return before != name
 
 
 def find(own: Handles, hmsg: int) -> PropertySet:
-    """The properties behind a handle that a message is put or got with: the connection's own, or nobody's."""
+    """Return the properties of a handle for a put or get: one of the connection, or of no connection."""
     properties = own.get(hmsg)
-    return properties if properties is not None else owned(None, hmsg)
+    return properties if properties is not None else find_owned(None, hmsg)
 
 
 def _of_pmo(own: Handles, pmo: bytes) -> tuple[PropertySet | None, PropertySet | None, int]:
@@ -93,15 +93,15 @@ def _of_pmo(own: Handles, pmo: bytes) -> tuple[PropertySet | None, PropertySet |
 
 
 def put_properties(own: Handles, pmo: bytes, md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
-    """What an MQPMO of version 3 makes of a put: the descriptor (version 2) to use, and the property block to store."""
+    """Return the descriptor (version 2) and the property block of a put with an MQPMO of version 3."""
     original, new, action = _of_pmo(own, pmo)
     if int.from_bytes(pmo[PMO_OPTIONS : PMO_OPTIONS + 4], "little") & MQPMO_MD_FOR_OUTPUT_ONLY:
         md = descriptor_for_put(original, new, action)
     return md, properties_on_put(md, buffer, original, new, action)
 
 
-def put_done(own: Handles, pmo: bytes, stored_md: bytes) -> None:
-    """After a successful put: NewMsgHandle shows the message as it was put."""
+def complete_put(own: Handles, pmo: bytes, stored_md: bytes) -> None:
+    """Update NewMsgHandle after a put: it describes the message as it was put."""
     original, new, action = _of_pmo(own, pmo)
     if new is None:
         return
@@ -113,7 +113,7 @@ def put_done(own: Handles, pmo: bytes, stored_md: bytes) -> None:
 
 
 def check_get(own: Handles, gmo: bytes) -> bool:
-    """Whether an MQGMO brings a message handle; MQError when it is none that can be used."""
+    """Return whether an MQGMO has a message handle. Raises MQError when the handle cannot be used."""
     hmsg = _of_gmo(gmo)
     if hmsg == MQHM_NONE:
         return False
@@ -122,7 +122,7 @@ def check_get(own: Handles, gmo: bytes) -> bool:
 
 
 def fill_handle(own: Handles, found: list[Property], md: bytes, gmo: bytes) -> None:
-    """After a get: the properties of the message go into the handle of the MQGMO, in place of what it held."""
+    """Replace the properties of the handle of an MQGMO with those of the message, after a get."""
     hmsg = _of_gmo(gmo)
     if hmsg == MQHM_NONE:
         return

@@ -1,11 +1,11 @@
-"""The structures of the verbs on objects, read and filled in: the same for every binding."""
+"""Reading and updating MQOD and MQPMO for the verbs on objects, for every binding."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ostler.client.mqi.put_get import completion, return_descriptor
-from ostler.client.mqi.variable_strings import check_place, read_string, write_end
+from ostler.client.mqi.variable_strings import check_buffer, read_string, write_end
 from ostler.model.constants import (
     MQ_SELECTOR_LENGTH,
     MQOO_BROWSE,
@@ -38,7 +38,7 @@ OBJECT_STRING_BYTES_MAX: Final = 10240
 
 
 def open_arguments(od: bytearray, options: int) -> OpenArguments:
-    """What an object descriptor asks for."""
+    """Convert an object descriptor to the arguments of MQOPEN."""
     version = MQOD.validate_header(od)
     if version > 1 and MQOD.read_int(od, "RecsPresent"):
         raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
@@ -48,7 +48,7 @@ def open_arguments(od: bytearray, options: int) -> OpenArguments:
     asked.alternate_user = _text(od, "AlternateUserId")
     if version >= 4:
         asked.object_string = read_string(od, OD_OBJECT_STRING, OBJECT_STRING_BYTES_MAX, MQRC_OBJECT_STRING_ERROR)
-        check_place(od, OD_RES_OBJECT_STRING, MQRC_RES_OBJECT_STRING_ERROR)
+        check_buffer(od, OD_RES_OBJECT_STRING, MQRC_RES_OBJECT_STRING_ERROR)
         asked.selection = read_string(od, OD_SELECTION_STRING, MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
     return asked
 
@@ -58,7 +58,7 @@ def _text(od: bytearray, field: str) -> str:
 
 
 def describe_opened(od: bytearray, asked: OpenArguments, found: OpenReply, queue_manager: str) -> None:
-    """Fill in what an object descriptor says when the object is open."""
+    """Update an object descriptor after MQOPEN."""
     version = MQOD.read_int(od, "Version")
     is_queue = bool(found.flags & IS_QUEUE)
     is_elsewhere = bool(found.flags & REMOTE)
@@ -84,7 +84,7 @@ def describe_opened(od: bytearray, asked: OpenArguments, found: OpenReply, queue
 
 
 def describe_put(od: bytearray, md: bytearray, pmo: bytearray, stored: bytes, names: bytes) -> None:
-    """Fill in what the structures of MQPUT1 say when the message is put."""
+    """Update the structures of MQPUT1 after the put."""
     return_descriptor(md, stored)
     MQPMO.patch(pmo, "ResolvedQName", names[:48])
     MQPMO.patch(pmo, "ResolvedQMgrName", names[48:])
@@ -97,7 +97,7 @@ def describe_put(od: bytearray, md: bytearray, pmo: bytearray, stored: bytes, na
 
 
 def check_put1(pmo: bytearray, buffer: bytes) -> int:
-    """The version of the put options, when MQPUT1 can do with them."""
+    """Return the version of the put options. Raises MQError when MQPUT1 cannot use them."""
     version = MQPMO.validate_header(pmo)
     if version > 1 and MQPMO.read_int(pmo, "RecsPresent"):
         raise MQError(MQRC_RECS_PRESENT_ERROR, "Distribution lists are not supported.")
@@ -107,22 +107,22 @@ def check_put1(pmo: bytearray, buffer: bytes) -> int:
 
 
 def check_counts(int_count: int, char_length: int) -> None:
-    """What MQINQ has room for cannot be less than nothing."""
+    """Raise MQError for negative sizes of MQINQ."""
     if int_count < 0:
         raise MQError(MQRC_INT_ATTR_COUNT_ERROR)
     if char_length < 0:
         raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR)
 
 
-def fitting(
+def fit_attributes(
     integers: list[int], texts: list[bytes], reason: int, int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
-    """As much of an inquiry's answer as there is room for."""
+    """Return as much of an inquiry's answer as there is room for, with completion and reason."""
     if len(integers) > int_count:
         reason = MQRC_INT_ATTR_COUNT_TOO_SMALL
     characters = b""
     for text in texts:
-        # Whole attributes only; when one does not fit, those behind it are left out too.
+        # Whole attributes only; when one does not fit, the following ones are left out, too.
         if len(characters) + len(text) > char_length:
             reason = MQRC_CHAR_ATTRS_TOO_SHORT
             break

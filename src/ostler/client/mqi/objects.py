@@ -1,18 +1,24 @@
-"""The verbs on objects beside MQPUT and MQGET: MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET."""
+"""MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET on queue managers of this process."""
 
 from __future__ import annotations
 
 from ostler.client.mqi import message_handles
-from ostler.client.mqi.connection_state import locked_engine, retry_when_log_full, state_of, usable, wait_durable
+from ostler.client.mqi.connection_state import (
+    locked_engine,
+    retry_when_log_full,
+    state_of,
+    usable_connection,
+    wait_durable,
+)
 from ostler.client.mqi.object_structures import (
     check_counts,
     check_put1,
     describe_opened,
     describe_put,
-    fitting,
+    fit_attributes,
     open_arguments,
 )
-from ostler.client.mqi.put_get import Bound, Result, completion, failed, publish_level, put_parts
+from ostler.client.mqi.put_get import Bound, Result, completion, error_result, publish_level, put_parts
 from ostler.engine import inquire as attributes
 from ostler.engine import put as putting
 from ostler.engine import statistics
@@ -35,47 +41,46 @@ from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.pmo import MQPMO
 from ostler.server.verbs.objects import make_open_reply, make_open_request
-from ostler.wire.object_frames import OpenArguments
-from ostler.wire.object_frames import OpenReply as Description
+from ostler.wire.object_frames import OpenArguments, OpenReply
 
-OpenReply = tuple[int, int, int]
+OpenedHandle = tuple[int, int, int]
 """An object handle, completion and reason."""
 
 
-def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenReply:
-    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
+    """Open an object. `od` returns the resolved names, and the name of a dynamic queue."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         asked = open_arguments(od, options)
         request = make_open_request(bound.engine, asked)
         found, lsn = retry_when_log_full(bound, lambda engine: _open(engine, bound, asked, request))
         wait_durable(bound, lsn)
     except MQError as error:
-        return MQHO_UNUSABLE_HOBJ, *failed(error)
+        return MQHO_UNUSABLE_HOBJ, *error_result(error)
     describe_opened(od, asked, found, bound.engine.name)
     return found.hobj, MQCC_OK, MQRC_NONE
 
 
-def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[Description, int]:
-    """Open, and say when it may be told: a permanent dynamic queue must survive from now on."""
+def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[OpenReply, int]:
+    """Open an object. Returns the reply and the LSN to wait for: a permanent dynamic queue must survive a restart."""
     handle = open_object(engine, bound.connection, request)
     made = handle.queue if handle.created_dynamic else None
     lsn = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
     return make_open_reply(engine, handle, asked), lsn
 
 
-def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenReply:
-    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
+    """Close an object, and delete a dynamic queue if the options ask for it. Returns the unusable handle."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
         reason, lsn = retry_when_log_full(bound, lambda engine: _close(engine, bound, handle, options))
         wait_durable(bound, lsn)
     except MQError as error:
-        return hobj, *failed(error)
-    consuming = state_of(hconn).consuming
-    if consuming is not None:
-        consuming.handle_closed(hobj)
+        return hobj, *error_result(error)
+    callbacks = state_of(hconn).callbacks
+    if callbacks is not None:
+        callbacks.on_handle_closed(hobj)
     return MQHO_UNUSABLE_HOBJ, completion(reason), reason
 
 
@@ -95,18 +100,18 @@ def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[
 def open_handle(bound: Bound, hobj: int) -> Handle:
     handle = bound.connection.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is not the handle of an open object of this connection.")
     return handle
 
 
 def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
-    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` are updated."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         reason = _put1(bound, od, md, pmo, buffer)
     except MQError as error:
-        return failed(error)
-    # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+        return error_result(error)
+    # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
     return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
 
 
@@ -143,7 +148,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
         return reason
     describe_put(od, md, pmo, stored, connection.put_resolved_names)
     if version > 2:
-        message_handles.put_done(connection.message_handles, bytes(pmo), stored)
+        message_handles.complete_put(connection.message_handles, bytes(pmo), stored)
     wait_durable(bound, lsn)
     return reason
 
@@ -151,16 +156,16 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
 def MQINQ(
     hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
-    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    """Return the attributes of the selectors: at most `int_count` integers, and `char_length` bytes of text."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
         check_counts(int_count, char_length)
         with locked_engine(bound) as engine:
             integers, texts, reason = _inquire(engine, bound, handle, list(selectors))
     except MQError as error:
-        return [], b"", *failed(error)
-    return fitting(integers, texts, reason, int_count, char_length)
+        return [], b"", *error_result(error)
+    return fit_attributes(integers, texts, reason, int_count, char_length)
 
 
 def _inquire(engine: Engine, bound: Bound, handle: Handle, selectors: list[int]) -> tuple[list[int], list[bytes], int]:
@@ -184,9 +189,9 @@ def _set(engine: Engine, bound: Bound, handle: Handle, selectors: list[int], int
 
 
 def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> Result:
-    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    """Set attributes of a queue: all of them, or none. The change is durable on return."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         handle = open_handle(bound, hobj)
         lsn = retry_when_log_full(
             bound,
@@ -194,5 +199,5 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: b
         )
         wait_durable(bound, lsn)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return MQCC_OK, MQRC_NONE

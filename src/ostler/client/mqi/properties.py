@@ -1,6 +1,6 @@
 """Message properties: MQCRTMH, MQDLTMH, MQSETMP, MQINQMP, MQDLTMP, MQBUFMH and MQMHBUF.
 
-A property name is an MQCHARV, or simply a string. Values are the bytes that C would have in its buffer.
+A property name is an MQCHARV or a Python string. Values are the bytes of C's buffer.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from typing import Final, NamedTuple
 
 from ostler.client.mqi import message_handles
 from ostler.client.mqi.connect import has_connection
-from ostler.client.mqi.connection_state import usable
+from ostler.client.mqi.connection_state import usable_connection
 from ostler.client.mqi.message_handles import UNASSOCIATED_MAX, Handles
-from ostler.client.mqi.put_get import Result, completion, failed, put_descriptor
+from ostler.client.mqi.put_get import Result, completion, error_result, put_descriptor
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, all_remotes, usable_remote
 from ostler.client.mqi.variable_strings import (
     UTF_8,
     VariableString,
     application_ccsid,
-    decoded,
+    decode_text,
     read_string,
     write_string,
 )
@@ -72,7 +72,7 @@ from ostler.model.structures.md import MD_ENCODING, MD_PRIORITY
 from ostler.model.structures.properties import MQBMHO, MQCMHO, MQDMHO, MQDMPO, MQIMPO, MQMHBO, MQPD, MQSMPO
 
 Name = str | bytes | bytearray
-"""A property name: a string, or an MQCHARV with what it points to."""
+"""A property name: a string, or an MQCHARV with the string that it refers to."""
 
 _RETURNED_NAME_AT: Final = 32
 _BYTES_PER_CHARACTER_MAX: Final = 4
@@ -80,7 +80,7 @@ _TYPE_TEXT_BYTES: Final = 8
 
 
 class _Owner(NamedTuple):
-    """Whom message handles belong to: the handles (None: to no connection), how many others are open, and may be."""
+    """The owner of message handles: its handles (None: those of no connection), its object handles and the limit."""
 
     handles: Handles | None
     object_handles: int
@@ -88,21 +88,21 @@ class _Owner(NamedTuple):
 
 
 def _owner(hconn: int, reason: int) -> _Owner:
-    """The owner of the handles of a connection, or of those of none, which need that there is any at all."""
+    """Return the owner of the handles of a connection, or of no connection, which needs any connection at all."""
     if hconn == MQHC_UNASSOCIATED_HCONN:
         if not has_connection() and not all_remotes():
-            raise MQError(reason, "Nothing in this process is connected to a queue manager.")
+            raise MQError(reason, "This process has no connection to a queue manager.")
         return _Owner(None, 0, UNASSOCIATED_MAX)
     if hconn >= FIRST_REMOTE:
         remote = usable_remote(hconn)
         return _Owner(remote.message_handles, len(remote.handles), remote.handles_max)
-    bound = usable(hconn)
+    bound = usable_connection(hconn)
     connection = bound.connection
     return _Owner(connection.message_handles, len(connection.handles), bound.engine.handles_max)
 
 
 def _properties(hconn: int, hmsg: int) -> PropertySet:
-    return message_handles.owned(_owner(hconn, MQRC_CONNECTION_BROKEN).handles, hmsg)
+    return message_handles.find_owned(_owner(hconn, MQRC_CONNECTION_BROKEN).handles, hmsg)
 
 
 def _options(layout: Layout, structure: bytearray | None) -> int:
@@ -113,7 +113,7 @@ def _options(layout: Layout, structure: bytearray | None) -> int:
 
 
 def property_name(name: Name) -> str:
-    """The text of a name. One that is too long to be read is refused; the rest is checked where it is used."""
+    """Return the text of a name. Only its length is checked here."""
     if isinstance(name, str):
         return name
     if len(name) < CHARV_BYTES:
@@ -125,12 +125,12 @@ def property_name(name: Name) -> str:
 def _is_big_endian(encoding: int, reason: int) -> bool:
     order = encoding & MQENC_INTEGER_MASK
     if order not in (MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED):
-        raise MQError(reason, f"The encoding {encoding} does not say in which order the bytes of a number stand.")
+        raise MQError(reason, f"The encoding {encoding} has no byte order for integers.")
     return order == MQENC_INTEGER_NORMAL
 
 
 def MQCRTMH(hconn: int, cmho: bytearray | None) -> tuple[int, int, int]:
-    """A new message handle, for one connection or (MQHC_UNASSOCIATED_HCONN) for all of them."""
+    """Create a message handle, for one connection or (MQHC_UNASSOCIATED_HCONN) for all of them."""
     try:
         owner = _owner(hconn, MQRC_HCONN_ERROR)
         options = _options(MQCMHO, cmho)
@@ -139,20 +139,20 @@ def MQCRTMH(hconn: int, cmho: bytearray | None) -> tuple[int, int, int]:
         validate = options != MQCMHO_NO_VALIDATION
         hmsg = message_handles.create(owner.handles, owner.object_handles, owner.handles_max, validate)
     except MQError as error:
-        return MQHM_UNUSABLE_HMSG, *failed(error)
+        return MQHM_UNUSABLE_HMSG, *error_result(error)
     return hmsg, MQCC_OK, MQRC_NONE
 
 
 def MQDLTMH(hconn: int, hmsg: int, dmho: bytearray | None) -> tuple[int, int, int]:
-    """Delete a message handle. The handle that comes back is unusable."""
+    """Delete a message handle. Returns the unusable handle."""
     try:
         own = _owner(hconn, MQRC_CONNECTION_BROKEN).handles
-        message_handles.owned(own, hmsg)
+        message_handles.find_owned(own, hmsg)
         if _options(MQDMHO, dmho):
             raise MQError(MQRC_OPTIONS_ERROR, "MQDMHO has no options.")
         message_handles.delete(own, hmsg)
     except MQError as error:
-        return hmsg, *failed(error)
+        return hmsg, *error_result(error)
     return MQHM_UNUSABLE_HMSG, MQCC_OK, MQRC_NONE
 
 
@@ -170,11 +170,11 @@ def MQSETMP(
         encoding = MQSMPO.read_int(options, "ValueEncoding")
         if type == MQTYPE_STRING:
             ccsid = MQSMPO.read_int(options, "ValueCCSID")
-            value = decoded(bytes(value), ccsid, encoding, MQRC_BUFFER_ERROR).encode("utf-8", "surrogatepass")
+            value = decode_text(bytes(value), ccsid, encoding, MQRC_BUFFER_ERROR).encode("utf-8", "surrogatepass")
         given = unpack_value(type, bytes(value), _is_big_endian(encoding, MQRC_SMPO_ERROR))
         properties.set(text, type, given, MQSMPO.read_int(options, "Options"), support, context, copy_options)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return MQCC_OK, MQRC_NONE
 
 
@@ -190,9 +190,9 @@ def _descriptor(pd: bytearray | None) -> tuple[int, int, int]:
 def MQINQMP(
     hconn: int, hmsg: int, impo: bytearray | None, name: Name, pd: bytearray | None, type: int, length: int
 ) -> tuple[int, bytes, int, int, int]:
-    """The type, the value (at most `length` bytes) and the whole length of a property; completion and reason.
+    """Return type, value (at most `length` bytes) and full length of a property, completion and reason.
 
-    The property's own name comes back through ReturnedName of `impo`, its descriptor in `pd`.
+    ReturnedName of `impo` returns the name of the property, `pd` its descriptor.
     """
     try:
         properties = _properties(hconn, hmsg)
@@ -214,7 +214,7 @@ def MQINQMP(
             MQPD.patch(pd, "CopyOptions", inquiry.copy_options)
         reason = _return_name(structure, inquiry.name) or reason
     except MQError as error:
-        return MQTYPE_AS_SET, b"", 0, *failed(error)
+        return MQTYPE_AS_SET, b"", 0, *error_result(error)
     if options & MQIMPO_QUERY_LENGTH:
         return inquiry.type, b"", len(value), MQCC_OK, MQRC_NONE
     if len(value) > length:
@@ -223,7 +223,7 @@ def MQINQMP(
 
 
 def _answer(impo: bytearray, inquiry: PropertyInquiry, options: int) -> tuple[bytes, int]:
-    """The value as bytes, converted when that was asked for; the warning when it could not be."""
+    """Return the value as bytes, converted if asked for, and the reason of the warning if it could not be."""
     encoding, ccsid = MQENC_NATIVE, UTF_8
     wanted_ccsid = application_ccsid(MQIMPO.read_int(impo, "RequestedCCSID"))
     reason = inquiry.reason
@@ -243,7 +243,7 @@ def _answer(impo: bytearray, inquiry: PropertyInquiry, options: int) -> tuple[by
 
 
 def _return_name(impo: bytearray, name: str) -> int:
-    """Give the name back where there is a place for it; the warning when it could not be converted."""
+    """Return the name in ReturnedName. Returns the reason of the warning if it could not be converted."""
     ccsid = application_ccsid(VariableString(impo, _RETURNED_NAME_AT).ccsid)
     reason = MQRC_NONE
     try:
@@ -256,7 +256,7 @@ def _return_name(impo: bytearray, name: str) -> int:
 
 
 def MQDLTMP(hconn: int, hmsg: int, dmpo: bytearray | None, name: Name) -> Result:
-    """Delete a property. A field of the message descriptor gets its first value back."""
+    """Delete a property. A field of the message descriptor is reset to its default."""
     try:
         properties = _properties(hconn, hmsg)
         options = _options(MQDMPO, dmpo)
@@ -266,7 +266,7 @@ def MQDLTMP(hconn: int, hmsg: int, dmpo: bytearray | None, name: Name) -> Result
         else:
             properties.delete(text, options)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return MQCC_OK, MQRC_NONE
 
 
@@ -280,9 +280,9 @@ def _reset_field(properties: PropertySet, name: str) -> None:
 
 
 def MQBUFMH(hconn: int, hmsg: int, bmho: bytearray | None, md: bytearray, buffer: bytearray) -> tuple[int, int, int]:
-    """Take the properties in the MQRFH2 headers of a buffer into a handle; the length of the data that is left.
+    """Move the properties of the MQRFH2 headers of a buffer into a handle. Returns the length of the remaining data.
 
-    What is left stands at the start of `buffer`, and `md` describes it.
+    The remaining data is at the start of `buffer`, and `md` describes it.
     """
     try:
         properties = _properties(hconn, hmsg)
@@ -291,7 +291,7 @@ def MQBUFMH(hconn: int, hmsg: int, bmho: bytearray | None, md: bytearray, buffer
             raise MQError(MQRC_BUFFER_ERROR, "The buffer must be a bytearray: it is changed.")
         view = buffer_to_properties(properties, put_descriptor(bytes(md)), bytes(buffer), options)
     except MQError as error:
-        return 0, *failed(error)
+        return 0, *error_result(error)
     buffer[: len(view.body)] = view.body
     md[MD_ENCODING:MD_PRIORITY] = view.md[MD_ENCODING:MD_PRIORITY]
     return len(view.body), MQCC_OK, MQRC_NONE
@@ -300,7 +300,7 @@ def MQBUFMH(hconn: int, hmsg: int, bmho: bytearray | None, md: bytearray, buffer
 def MQMHBUF(
     hconn: int, hmsg: int, mhbo: bytearray | None, name: Name, md: bytearray, length: int
 ) -> tuple[bytes, int, int, int]:
-    """The properties that a name means, as an MQRFH2 of at most `length` bytes; its length; `md` describes it."""
+    """Return the properties of a name as an MQRFH2 of at most `length` bytes, and its length. `md` describes it."""
     try:
         properties = _properties(hconn, hmsg)
         options = _options(MQMHBO, mhbo)
@@ -315,6 +315,6 @@ def MQMHBUF(
             for each in properties.matching(text):
                 properties.remove(each)
     except MQError as error:
-        return b"", 0, *failed(error)
+        return b"", 0, *error_result(error)
     md[MD_ENCODING:MD_PRIORITY] = view.md[MD_ENCODING:MD_PRIORITY]
     return view.body, len(view.body), MQCC_OK, MQRC_NONE

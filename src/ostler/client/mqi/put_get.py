@@ -1,8 +1,8 @@
-"""The Message Queue Interface in this process: the raw verbs, as C programs know them.
+"""MQPUT, MQGET, MQCMIT and MQBACK on queue managers of this process.
 
-Structures are bytearrays in their standard packed layouts, patched in place as the MQI does. Each verb returns what
-C would return through pointers, completion and reason code last. Handles are numbers. Every verb may be called from
-any thread; one connection is used by one verb at a time.
+Structures are bytearrays in their standard packed layouts, patched in place. Each verb returns the values that C
+returns through pointers, completion and reason code last. Handles are numbers. Every verb may be called from any
+thread; one connection is used by one verb at a time.
 
     hconn, cc, rc = MQCONN("QM1")
     hobj, cc, rc = MQOPEN(hconn, od, MQOO_OUTPUT)
@@ -67,7 +67,7 @@ _PMO_ID: Final = 0x204F4D50  # "PMO "
 _GMO_ID: Final = 0x204F4D47  # "GMO "
 _GMO_BYTES: Final = vec[i64]([0, 72, 80, 100, 112])
 _PMO_BYTES: Final = vec[i64]([0, 128, 160, 184])
-# Ways to write into a bytearray without the copy that a slice assignment makes.
+# These write into a bytearray without the copy that a slice assignment makes.
 _patch_descriptor: Final = Struct("364s").pack_into
 _patch_version_1: Final = Struct("324s").pack_into
 _patch_names: Final = Struct("96s").pack_into
@@ -79,7 +79,7 @@ _MILLISECONDS: Final = 1000.0
 
 @final
 class Bound:
-    """A connection as this process holds it: the engine's side, and what blocks and wakes the application."""
+    """A connection of this process: the engine's connection, and the lock that waiting gets block on."""
 
     def __init__(self, manager: QueueManager, connection: Connection) -> None:
         self.manager = manager
@@ -91,7 +91,7 @@ class Bound:
         self.waker = threading.Lock()
         self.waker.acquire()
         self.wake: Callable[[], None] = self.waker.release
-        # While callbacks are started the connection is theirs: other threads get MQRC_HCONN_ASYNC_ACTIVE.
+        # While callbacks are started, other threads get MQRC_HCONN_ASYNC_ACTIVE.
         self.is_inside_callback: Callable[[], bool] | None = None
         self.waiting = False  # a get on this connection waits: other verbs get MQRC_CALL_IN_PROGRESS
 
@@ -102,7 +102,7 @@ _registry_lock: Final = threading.Lock()
 
 
 def bind(manager: QueueManager, user: str, application: str, application_type: int = 6, options: int = 0) -> int:
-    """Connect to a queue manager object; the connection handle."""
+    """Connect to a queue manager object and return the connection handle."""
     bound = Bound(manager, manager.connect(user, application, application_type, options))
     with _registry_lock:
         _numbers[0] += 1
@@ -112,7 +112,7 @@ def bind(manager: QueueManager, user: str, application: str, application_type: i
 
 
 def bound_connection(hconn: int) -> Bound:
-    """What is behind a connection handle; raises MQError when there is nothing, or it is broken."""
+    """Return the connection of a handle. Raises MQError when it is unknown, broken, or in a waiting get."""
     bound = _bound.get(hconn)
     if bound is None:
         raise MQError(MQRC_HCONN_ERROR)
@@ -124,7 +124,7 @@ def bound_connection(hconn: int) -> Bound:
 
 
 def _usable(hconn: int) -> Bound:
-    """The connection for a verb of this thread."""
+    """Return the connection for a verb of this thread. Raises MQError when it cannot be used."""
     bound = bound_connection(hconn)
     if bound.connection.consuming:
         is_inside = bound.is_inside_callback
@@ -144,12 +144,12 @@ def completion(reason: int) -> int:
     return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
 
 
-def failed(error: MQError) -> Result:
+def error_result(error: MQError) -> Result:
     return error.completion, error.reason
 
 
 def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
-    """Put a message on an open queue. `md` and `pmo` come back filled in."""
+    """Put a message on an open queue. `md` and `pmo` are updated."""
     stored, filled, code, reason = put_message(hconn, hobj, bytes(md), bytes(pmo), buffer)
     if code != MQCC_FAILED:
         return_descriptor(md, stored)
@@ -158,7 +158,7 @@ def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -
 
 
 def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
-    """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
+    """MQPUT on values instead of buffers. Returns the updated descriptor and options, completion and reason."""
     try:
         bound = _usable(hconn)
         handle = bound.connection.handles.get(hobj)
@@ -175,11 +175,11 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
     except MQError as error:
         return md, pmo, error.completion, error.reason
     if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
-        # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+        # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
         count_put_failed(bound.engine, bound.connection, handle)
         return md, pmo, MQCC_FAILED, reason
     if has_handles:
-        message_handles.put_done(bound.connection.message_handles, pmo, bound.connection.put_md)
+        message_handles.complete_put(bound.connection.message_handles, pmo, bound.connection.put_md)
     if pmo is not handle.put_options_given:
         handle.put_options_given = pmo
         handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
@@ -239,7 +239,7 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
 
 
 def publish_level(pmo: bytes) -> i64:
-    """The level of a publication, from options of version 3."""
+    """Return the publication level of put options of version 3."""
     level: i64 = i64(read_i32_le(pmo, 180))
     if level < 0 or level > PUBLISH_LEVEL_HIGHEST:
         raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {PUBLISH_LEVEL_HIGHEST}.")
@@ -247,7 +247,7 @@ def publish_level(pmo: bytes) -> i64:
 
 
 def return_descriptor(md: bytearray, stored: bytes) -> None:
-    """Give an application's descriptor the values of a stored one, in the version it has."""
+    """Copy a stored descriptor to the application's, in the version of the latter."""
     if len(md) == MD_BYTES and md[4] == _VERSION_2:
         _patch_descriptor(md, 0, stored)
     else:
@@ -256,14 +256,14 @@ def return_descriptor(md: bytearray, stored: bytes) -> None:
 
 
 def put_parts(md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
-    """The descriptor of a message to put, as version 2, and its data: an extension becomes part of the descriptor."""
+    """Return the descriptor of a message to put, as version 2, and its data. An MQMDE is merged into the descriptor."""
     if len(md) >= 324 and md[4] == 1 and i64(read_i32_le(md, 0)) == _MD_ID:
         return without_extension(md, buffer)
     return put_descriptor(md), buffer
 
 
 def put_descriptor(md: bytes) -> bytes:
-    """A descriptor as version 2."""
+    """Return a descriptor as version 2."""
     length: i64 = len(md)
     if length < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
         raise MQError(MQRC_MD_ERROR)
@@ -276,7 +276,7 @@ def put_descriptor(md: bytes) -> bytes:
 
 
 def check_structure(structure: bytes, identifier: i64, reason: int) -> i64:
-    """The version of a structure that has the right identifier; its length is for the caller to check."""
+    """Return the version of a structure after checking its identifier. The caller checks its length."""
     if len(structure) < 72 or i64(read_i32_le(structure, 0)) != identifier:
         raise MQError(reason)
     version: i64 = i64(read_i32_le(structure, 4))
@@ -286,7 +286,7 @@ def check_structure(structure: bytes, identifier: i64, reason: int) -> i64:
 
 
 def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> tuple[bytes, int, int, int]:
-    """Get or browse a message of up to `length` bytes: the data, the message's whole length, completion and reason."""
+    """Get or browse a message of up to `length` bytes. Returns data, full message length, completion and reason."""
     data, returned, filled, data_bytes, code, reason = get_message(hconn, hobj, bytes(md), bytes(gmo), length)
     if returned is not None:
         return_descriptor(md, returned)
@@ -297,9 +297,9 @@ def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> 
 def get_message(
     hconn: int, hobj: int, md: bytes, gmo: bytes, length: int
 ) -> tuple[bytes, bytes | None, bytes, int, int, int]:
-    """MQGET with values instead of buffers.
+    """MQGET on values instead of buffers.
 
-    Data, descriptor (None: no message), options, the message's whole length, completion and reason.
+    Returns data, descriptor (None: no message), options, full message length, completion and reason.
     """
     try:
         bound = _usable(hconn)
@@ -324,7 +324,7 @@ def get_message(
 
 
 def returned_options(request: GetRequest, gmo: bytes) -> bytes:
-    """The get options with what the queue manager fills in: the queue's name, group and segment status, the token."""
+    """Return the get options with the fields of the queue manager: queue name, group and segment status, token."""
     handle = request.handle
     if gmo is not handle.get_options_given:
         handle.get_options_given = gmo
@@ -346,7 +346,7 @@ def returned_options(request: GetRequest, gmo: bytes) -> bytes:
 
 
 def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> GetRequest:
-    """What an application's structures ask for."""
+    """Convert the application's structures to a request of the engine."""
     connection = bound.connection
     handle = connection.handles.get(hobj)
     if handle is None:
@@ -391,7 +391,7 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
 
 
 def run_get(bound: Bound, request: GetRequest) -> None:
-    """Answer a request, waiting as long as it says. When the log's reserve is used up, room is made first."""
+    """Run a get, waiting as long as it asks for. When the log's reserve is used up, make room and try again."""
     tries: i64 = 0
     while True:
         _try_get(bound, request)
@@ -426,7 +426,7 @@ def _try_get(bound: Bound, request: GetRequest) -> None:
 
 
 def wait_for(bound: Bound, request: GetRequest) -> None:
-    """Sleep until the request is answered or its time is up. One that does not wait is answered when it has looked."""
+    """Sleep until the request is answered or its time is up. Without MQGMO_WAIT, the end of the search answers it."""
     waits: bool = request.options & MQGMO_WAIT != 0 and request.wait_ms > 0
     left = float(request.wait_ms) / _MILLISECONDS if waits else -1.0
     try:
@@ -445,7 +445,7 @@ def wait_for(bound: Bound, request: GetRequest) -> None:
 
 
 def _give_up(bound: Bound, request: GetRequest) -> None:
-    """Wait no longer. An answer that came in the last moment counts, and its wake-up is taken."""
+    """End the wait. If the request has been answered meanwhile, the answer counts, and its wake-up is consumed."""
     bound.lock.acquire()
     try:
         if not request.done:
@@ -475,7 +475,7 @@ def MQCMIT(hconn: int) -> Result:
         if lsn > bound.writer.log.durable_lsn():
             bound.writer.wait_durable_throttled(lsn)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return completion(reason), reason
 
 
@@ -494,11 +494,11 @@ def MQBACK(hconn: int) -> Result:
                 bound.manager.wake()
         finally:
             bound.lock.release()
-        # A back-out promises next to nothing, but who makes many of them must let the log keep up.
+        # A backout need not be durable, but a program that makes many of them must let the log keep up.
         if bound.writer.log.needs_checkpoint():
             bound.writer.wait_durable_throttled(bound.writer.log.end_lsn())
         elif lsn > bound.writer.log.durable_lsn():
             bound.writer.wait_durable_throttled(lsn)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return completion(reason), reason

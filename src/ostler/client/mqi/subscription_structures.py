@@ -1,4 +1,4 @@
-"""The structures of MQSUB and MQSUBRQ, read and filled in: the same for every binding."""
+"""Reading and updating MQSD and MQSRO, for every binding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 from typing import Final
 
 from ostler.client.mqi.object_structures import OBJECT_STRING_BYTES_MAX
-from ostler.client.mqi.variable_strings import VariableString, check_place, read_string, write_end, write_string
+from ostler.client.mqi.variable_strings import VariableString, check_buffer, read_string, write_end, write_string
 from ostler.model.constants import (
     MQ_SELECTOR_LENGTH,
     MQRC_OBJECT_STRING_ERROR,
@@ -33,9 +33,9 @@ from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply
 
 _UTF_8: Final = 1208
 _TEXTS_MAX: Final = OBJECT_STRING_BYTES_MAX
-# What to do with a subscription; not told of one that was there before.
+# Options that are actions; they are not returned for an existing subscription.
 _ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER | MQSO_NEW_PUBLICATIONS_ONLY
-# What a subscription is.
+# Options that are attributes of a subscription.
 _KINDS: Final = (
     MQSO_DURABLE
     | MQSO_MANAGED
@@ -49,7 +49,7 @@ _KINDS: Final = (
 
 
 def subscribe_arguments(sd: bytearray, destination: int) -> SubscribeArguments:
-    """What a subscription descriptor asks for. `destination` is the handle as the queue manager knows it."""
+    """Convert a subscription descriptor to the arguments of MQSUB. `destination` is the queue manager's handle."""
     MQSD.validate_header(sd)
     asked = SubscribeArguments(MQSD.read_int(sd, "Options"))
     asked.destination = max(destination, 0)
@@ -65,7 +65,7 @@ def subscribe_arguments(sd: bytearray, destination: int) -> SubscribeArguments:
     asked.name = _string(sd, "SubName", _TEXTS_MAX, MQRC_SUB_NAME_ERROR)
     asked.user_data = _string(sd, "SubUserData", _TEXTS_MAX, MQRC_SUB_USER_DATA_ERROR)
     asked.selection = _string(sd, "SelectionString", MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
-    check_place(sd, MQSD.offset("ResObjectString"), MQRC_RES_OBJECT_STRING_ERROR)
+    check_buffer(sd, MQSD.offset("ResObjectString"), MQRC_RES_OBJECT_STRING_ERROR)
     return asked
 
 
@@ -78,9 +78,9 @@ def _string(sd: bytearray, field: str, bytes_max: int, reason: int) -> str:
 
 
 def describe_subscribed(sd: bytearray, found: SubscribeReply) -> None:
-    """Fill in what a subscription descriptor says when the subscription is there.
+    """Update a subscription descriptor after MQSUB.
 
-    The options are changed for one that was there before, so that they tell what it is.
+    For an existing subscription the options are replaced with its attributes.
     """
     if found.options & MQSO_RESUME:
         options = MQSD.read_int(sd, "Options") & ~(_ACTIONS | _KINDS)
@@ -98,14 +98,14 @@ def describe_subscribed(sd: bytearray, found: SubscribeReply) -> None:
 
 
 def _give_back(sd: bytearray, field: str, text: str) -> None:
-    """Into the buffer of a string, where there is one."""
+    """Return a string in its buffer, if it has one."""
     at = MQSD.offset(field)
     if VariableString(sd, at).buffer_bytes > 0:
         write_string(sd, at, text.encode("utf-8", "replace"), _UTF_8)
 
 
 def request_options(sro: bytearray | None) -> int:
-    """The options of MQSUBRQ."""
+    """Return the options of MQSUBRQ."""
     if sro is None:
         return 0
     MQSRO.validate_header(sro)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ostler.client.mqi.connection_state import retry_when_log_full, usable, wait_durable
+from ostler.client.mqi.connection_state import retry_when_log_full, usable_connection, wait_durable
 from ostler.client.mqi.objects import open_handle
-from ostler.client.mqi.put_get import Result, completion, failed
+from ostler.client.mqi.put_get import Result, completion, error_result
 from ostler.client.mqi.subscription_structures import (
     describe_request,
     describe_subscribed,
@@ -23,9 +23,9 @@ Subscription = tuple[int, int, int, int]
 
 
 def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
-    """Subscribe. `sd` comes back filled in; with MQSO_MANAGED the object handle is that of the managed queue."""
+    """Subscribe. `sd` is updated; with MQSO_MANAGED the object handle is that of the managed queue."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         connection = bound.connection
         asked = subscribe_arguments(sd, hobj)
 
@@ -36,15 +36,15 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         found, reason, lsn = retry_when_log_full(bound, verb)
         wait_durable(bound, lsn)
     except MQError as error:
-        return hobj, MQHO_UNUSABLE_HOBJ, *failed(error)
+        return hobj, MQHO_UNUSABLE_HOBJ, *error_result(error)
     describe_subscribed(sd, found)
     return found.destination.hobj or hobj, found.hsub, completion(reason), reason
 
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result:
-    """Have the retained publications of a subscription sent. How many there were comes back in `sro`."""
+    """Request the retained publications of a subscription. `sro` returns their number."""
     try:
-        bound = usable(hconn)
+        bound = usable_connection(hconn)
         handle = open_handle(bound, hsub)
         options = request_options(sro)
 
@@ -55,6 +55,6 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
         count, lsn = retry_when_log_full(bound, verb)
         wait_durable(bound, lsn)
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     describe_request(sro, count)
     return MQCC_OK, MQRC_NONE

@@ -1,7 +1,7 @@
-"""MQCHARV: strings of any length that a structure points to, read and written through their pointers.
+"""MQCHARV: variable-length strings, read and written through their pointers.
 
-A string stands at an address of this process, or at an offset behind the structure that names it. Lengths and offsets
-are checked before anything is read; an address cannot be.
+A string is at an address of this process, or at an offset from the start of its structure. Lengths and offsets are
+checked before anything is read; an address cannot be.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class VariableString:
         self.pointer, self.offset, self.buffer_bytes, self.length, self.ccsid = _FIELDS.unpack_from(structure, at)
 
     @property
-    def is_named(self) -> bool:
-        """Whether there is a place for a string at all."""
+    def is_present(self) -> bool:
+        """True when it has a pointer or an offset."""
         return bool(self.pointer or self.offset)
 
 
 def read_string(structure: bytes | bytearray, at: int, bytes_max: int, reason: int, length_reason: int = 0) -> str:
-    """The text of the MQCHARV at `at` in a structure; empty when its length is zero.
+    """Return the text of the MQCHARV at `at` in a structure; empty when its length is zero.
 
     Raises MQError with `reason` when the fields do not fit together, and `length_reason` when the string is too long.
     """
@@ -50,11 +50,11 @@ def read_string(structure: bytes | bytearray, at: int, bytes_max: int, reason: i
         return ""
     if string.length < MQVS_NULL_TERMINATED or string.length > bytes_max:
         raise MQError(length_reason, f"A length of {string.length} is not between 0 and {bytes_max}.")
-    if not string.is_named or (string.pointer and string.offset):
+    if not string.is_present or (string.pointer and string.offset):
         raise MQError(reason, "A variable string needs a pointer or an offset, and not both.")
     ccsid = application_ccsid(string.ccsid)
     data = _data(structure, string, bytes_max, 2 if code_pages.depends_on_encoding(ccsid) else 1, reason, length_reason)
-    return decoded(data, ccsid, MQENC_NATIVE, reason)
+    return decode_text(data, ccsid, MQENC_NATIVE, reason)
 
 
 def _data(
@@ -82,26 +82,26 @@ def _data(
 
 
 def application_ccsid(ccsid: int) -> int:
-    """The code page behind a CCSID: that of the program and that of the queue manager are UTF-8 here."""
+    """Return the code page of a CCSID. MQCCSI_APPL and MQCCSI_DEFAULT are UTF-8."""
     return UTF_8 if ccsid in (MQCCSI_APPL, MQCCSI_DEFAULT) else ccsid
 
 
-def decoded(data: bytes, ccsid: int, encoding: int, malformed_reason: int) -> str:
+def decode_text(data: bytes, ccsid: int, encoding: int, malformed_reason: int) -> str:
     try:
         return code_pages.decode(data, application_ccsid(ccsid), encoding)
     except UnknownCodePageError as error:
-        raise MQError(MQRC_SOURCE_CCSID_ERROR, f"The coded character set {error.ccsid} is not known.") from None
+        raise MQError(MQRC_SOURCE_CCSID_ERROR, f"The coded character set {error.ccsid} is not supported.") from None
     except MalformedTextError as error:
         raise MQError(malformed_reason, str(error)) from None
 
 
 def write_string(structure: bytearray, at: int, data: bytes, ccsid: int) -> bool:
-    """Give a string back through an MQCHARV. False: there is a place for it, and it is too small.
+    """Return a string through an MQCHARV. Returns False when its buffer is too small.
 
-    Length and code page are told in any case where there is a place.
+    Length and code page are set even then. An MQCHARV without a buffer is left alone.
     """
     string = VariableString(structure, at)
-    if not string.is_named:
+    if not string.is_present:
         return True
     struct.pack_into("<i", structure, at + CHARV_LENGTH, len(data))
     struct.pack_into("<i", structure, at + CHARV_CCSID, ccsid)
@@ -117,28 +117,28 @@ def write_string(structure: bytearray, at: int, data: bytes, ccsid: int) -> bool
     return True
 
 
-def check_place(structure: bytes | bytearray, at: int, reason: int) -> None:
-    """Raise MQError with `reason` when an MQCHARV that a string is to come back in does not say where to, and how."""
+def check_buffer(structure: bytes | bytearray, at: int, reason: int) -> None:
+    """Raise MQError with `reason` when an MQCHARV for output has no valid buffer and size."""
     string = VariableString(structure, at)
     if (
         (string.pointer and string.offset)
         or string.buffer_bytes < 0
-        or string.is_named != (string.buffer_bytes > 0)
+        or string.is_present != (string.buffer_bytes > 0)
         or (string.offset and not at + CHARV_BYTES <= string.offset <= len(structure) - string.buffer_bytes)
     ):
-        raise MQError(reason, "There is no place for the string, or its size is not told.")
+        raise MQError(reason, "The variable string has no valid buffer: check pointer, offset and buffer size.")
 
 
 def write_end(structure: bytearray, at: int, text: str) -> None:
-    """Give a string back; where it is too long for its place, as many of its last characters as fit.
+    """Return a string through an MQCHARV; when its buffer is too small, as many of the last characters as fit.
 
-    The length that is told is that of the whole string.
+    The returned length is that of the whole string.
     """
     data = text.encode("utf-8", "replace")
     string = VariableString(structure, at)
     struct.pack_into("<i", structure, at + CHARV_LENGTH, len(data))
     struct.pack_into("<i", structure, at + CHARV_CCSID, UTF_8)
-    if string.buffer_bytes <= 0 or not string.is_named:
+    if string.buffer_bytes <= 0 or not string.is_present:
         return
     first = max(0, len(data) - string.buffer_bytes)
     while first < len(data) and data[first] & 0xC0 == 0x80:

@@ -19,7 +19,7 @@ from librt.strings import read_i32_le
 from ostler.client.link.waiters import LinkBroken, PayloadStream
 from ostler.client.mqi.put_get import check_structure
 from ostler.client.mqi.remote.connections import Got, ReadAhead, RemoteConnection, RemoteHandle
-from ostler.client.mqi.remote.put_get import answered, get_now, request_payload
+from ostler.client.mqi.remote.put_get import decode_get_reply, get_now, request_payload
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_WARNING,
@@ -102,7 +102,7 @@ class MessagesAhead(ReadAhead):
                 return b"", None, gmo, 0, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE
             except LinkBroken as broken:
                 self._stream = None
-                remote.lost(generation, broken)
+                remote.handle_broken_link(generation, broken)
 
     def _is_plain(self, options: int, version: int, gmo: bytes) -> bool:
         has_message_handle = version > 3 and any(gmo[104:112])
@@ -165,7 +165,7 @@ class MessagesAhead(ReadAhead):
             return None
         return self._deliver(remote, stream, gmo, options, length)
 
-    def ring(self, remote: RemoteConnection) -> None:
+    def interrupt(self, remote: RemoteConnection) -> None:
         """Interrupt the wait of `consume`."""
         stream = self._stream
         if stream is not None:
@@ -244,7 +244,7 @@ class MessagesAhead(ReadAhead):
     def _deliver(self, remote: RemoteConnection, stream: PayloadStream, gmo: bytes, options: int, length: int) -> Got:
         payload = stream.first()
         if len(payload) < REPLY_FIXED_BYTES:
-            raise remote.nonsense("a message that is none")
+            raise remote.protocol_error("a message that is none")
         if int(read_i32_le(payload, 0)) == MQCC_FAILED:
             # The error ends the stream: a later get begins another one.
             remote.conversation.link.close_stream(stream)
@@ -252,7 +252,9 @@ class MessagesAhead(ReadAhead):
             self._is_sending = False
             self._is_ending = False
             return b"", None, gmo, 0, MQCC_FAILED, int(read_i32_le(payload, 4))
-        body, md, filled, data_bytes, code, reason = answered(remote, self._handle, gmo, payload, 0, len(payload))
+        body, md, filled, data_bytes, code, reason = decode_get_reply(
+            remote, self._handle, gmo, payload, 0, len(payload)
+        )
         if len(body) > length and reason == MQRC_NONE:
             code, reason = MQCC_WARNING, MQRC_TRUNCATED_MSG_ACCEPTED
             body = body[:length]

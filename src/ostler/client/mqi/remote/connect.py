@@ -1,4 +1,4 @@
-"""Connecting over sockets and leaving again: MQCONN's work for local and client bindings; MQDISC, MQBEGIN, MQSTAT."""
+"""Connection and disconnection of the raw verbs over links: local and client bindings; MQDISC, MQBEGIN, MQSTAT."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ostler.client.locate.connect_parameters import ConnectParameters, Endpoint,
 from ostler.client.locate.endpoints import endpoints, tls_settings
 from ostler.client.mqi import message_handles
 from ostler.client.mqi.connect import describe_topic
-from ostler.client.mqi.connection_state import Consuming
-from ostler.client.mqi.put_get import Result, completion, failed
+from ostler.client.mqi.connection_state import ConnectionCallbacks
+from ostler.client.mqi.put_get import Result, completion, error_result
 from ostler.client.mqi.remote.connections import (
     RemoteConnection,
     register,
@@ -59,7 +59,7 @@ from ostler.wire.replies import ReplyHead, decode_reply
 
 ALLOW_PLAIN_PASSWORD: Final = "OSTLER_ALLOW_PLAIN_PASSWORD"
 _APPLICATION_TYPE: Final = 6  # MQAT_UNIX
-# What the next address of a list would say, too.
+# Errors that the next endpoint of a list would return, too.
 FINAL_REASONS: Final = frozenset(
     {
         MQRC_NOT_AUTHORIZED,
@@ -71,30 +71,30 @@ FINAL_REASONS: Final = frozenset(
 )
 
 
-class Made(NamedTuple):
-    """A conversation that has become a connection, and what its channel's definition says of reconnecting."""
+class ConnectedConversation(NamedTuple):
+    """A connected conversation, and the default reconnection of its channel definition."""
 
     conversation: ClientConversation
-    told: ConnectReply
+    reply: ConnectReply
     default_reconnect: Reconnect
 
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a connection leads, and how it is made there: the first time, and whenever its link has broken.
+    """The destination of a connection, for the first connection and for each reconnection.
 
-    `directory` is set for the local binding. The environment is looked at each time: an address in it may have changed.
+    `directory` is set for the local binding. The environment is read each time, as an address in it may have changed.
     """
 
     parameters: ConnectParameters
     environment: Mapping[str, str]
     directory: QueueManagerDirectory | None = None
 
-    def connect(self) -> Made:
-        """Connect to the first address that will have it. MQError of the last one when none will."""
+    def connect(self) -> ConnectedConversation:
+        """Connect to the first endpoint that accepts. Raises the MQError of the last one when none does."""
         if self.directory is not None:
             reach = partial(local_conversation, self.directory, self._shares)
-            return Made(*self._join(reach, self.directory.name), "no")
+            return ConnectedConversation(*self._join(reach, self.directory.name), "no")
         refused: MQError | None = None
         for endpoint in endpoints(self.parameters, self.environment):
             try:
@@ -110,7 +110,7 @@ class Destination:
     def _shares(self) -> bool:
         return self.parameters.sharing_conversations > 1
 
-    def _connect_to(self, endpoint: Endpoint) -> Made:
+    def _connect_to(self, endpoint: Endpoint) -> ConnectedConversation:
         tls = tls_settings(self.parameters, endpoint, self.environment)
         is_private = tls is not None or endpoint.is_this_machine
         if self.parameters.password and not is_private and self.environment.get(ALLOW_PLAIN_PASSWORD) != "1":
@@ -120,25 +120,25 @@ class Destination:
                 f"channel with a CipherSpec, or set {ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
         reach = partial(client_conversation, endpoint, tls, self._shares)
-        return Made(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
+        return ConnectedConversation(*self._join(reach, endpoint.queue_manager), endpoint.reconnect)
 
     def _join(
         self, reach: Callable[[], NewConversation], queue_manager: str
     ) -> tuple[ClientConversation, ConnectReply]:
-        """Become a connection on a link that others use already, or else on one of its own.
+        """Connect on a shared link, or else on a new one.
 
-        Nobody may have noticed yet that a link in use is dead. What comes of a fresh one is the truth.
+        A shared link can be broken without being noticed yet; then a new link is tried.
         """
         while True:
             conversation, is_shared = reach()
             try:
-                return conversation, self._introduce(conversation, queue_manager)
+                return conversation, self._connect_conversation(conversation, queue_manager)
             except LinkBroken as broken:
                 if not is_shared:
                     raise MQError(broken.reason, broken.text) from None
 
-    def _introduce(self, conversation: ClientConversation, queue_manager: str) -> ConnectReply:
-        """CONNECT: say who wants to be connected to whom. Raises LinkBroken."""
+    def _connect_conversation(self, conversation: ClientConversation, queue_manager: str) -> ConnectReply:
+        """Send CONNECT with user, application and queue manager name. Raises LinkBroken."""
         asked = ConnectArguments()
         asked.options = self.parameters.accounting
         asked.application_type = _APPLICATION_TYPE
@@ -147,13 +147,13 @@ class Destination:
         asked.user = self.parameters.user or _user_name()
         asked.password = self.parameters.password or ""
         try:
-            return _answer_to_connect(conversation, asked)
+            return _exchange_connect(conversation, asked)
         except BaseException:
             conversation.abandon()
             raise
 
 
-def _answer_to_connect(conversation: ClientConversation, asked: ConnectArguments) -> ConnectReply:
+def _exchange_connect(conversation: ClientConversation, asked: ConnectArguments) -> ConnectReply:
     link = conversation.link
     try:
         waiter = conversation.send_request(CONNECT, asked.encode())
@@ -166,21 +166,21 @@ def _answer_to_connect(conversation: ClientConversation, asked: ConnectArguments
             raise refusal(answer)
         return decode_connect_reply(answer.reader)
     except MalformedFrame as error:
-        text = f"{link.peer} answered nonsense: {error}."
+        text = f"{link.peer} violated the protocol: {error}."
         link.fail_link(MQRC_CONNECTION_BROKEN, text)
         raise MQError(MQRC_CONNECTION_BROKEN, text) from None
 
 
 class RemoteState:
-    """What is kept for a connection handle beside the connection: whose it is, its callbacks, its destination."""
+    """The state of a connection handle beside the connection: its owner, its callbacks, its destination."""
 
     def __init__(self, remote: RemoteConnection, destination: Destination, thread: threading.Thread | None) -> None:
         self.remote = remote
         self.destination = destination
-        # A handle that is not shared belongs to the thread that made it, and goes with it.
+        # A handle that is not shared belongs to the thread that made it, and ends with it.
         self.thread = thread
-        self.consuming: Consuming | None = None
-        self.default_reconnect: Reconnect = "no"  # what the channel's definition says
+        self.callbacks: ConnectionCallbacks | None = None
+        self.default_reconnect: Reconnect = "no"  # of the channel definition
 
 
 _states: Final[dict[int, RemoteState]] = {}
@@ -188,11 +188,11 @@ _lock: Final = threading.Lock()
 
 
 def connect_remote(destination: Destination) -> RemoteState:
-    """Connect, and give the connection a handle. MQError when it cannot be."""
-    _drop_dead_threads()
+    """Connect and assign a handle. Raises MQError when the connection fails."""
+    _disconnect_ended_threads()
     made = destination.connect()
     remote = register(made.conversation)
-    take_over(remote, made)
+    use_conversation(remote, made)
     thread = None if destination.parameters.is_shared else threading.current_thread()
     state = RemoteState(remote, destination, thread)
     state.default_reconnect = made.default_reconnect
@@ -201,17 +201,17 @@ def connect_remote(destination: Destination) -> RemoteState:
     return state
 
 
-def take_over(remote: RemoteConnection, made: Made) -> None:
-    """The connection is this conversation from now on."""
-    remote.queue_manager = made.told.queue_manager
-    remote.connection_id = made.told.connection_id
-    remote.handles_max = made.told.handles_max
-    remote.user = made.told.user
+def use_conversation(remote: RemoteConnection, made: ConnectedConversation) -> None:
+    """Use a new conversation for the connection."""
+    remote.queue_manager = made.reply.queue_manager
+    remote.connection_id = made.reply.connection_id
+    remote.handles_max = made.reply.handles_max
+    remote.user = made.reply.user
     remote.conversation = made.conversation
 
 
 def remote_state(hconn: int) -> RemoteState:
-    """The state behind a connection handle; MQError when the handle is wrong."""
+    """Return the state of a connection handle. Raises MQError when the handle is unknown."""
     remote_connection(hconn)
     state = _states.get(hconn)
     if state is None:
@@ -225,8 +225,8 @@ def _forget(state: RemoteState) -> None:
     unregister(state.remote)
 
 
-def _drop_dead_threads() -> None:
-    """A handle that is not shared ends with its thread; what it did not commit is backed out."""
+def _disconnect_ended_threads() -> None:
+    """Disconnect unshared handles whose threads have ended. Their units of work are backed out."""
     with _lock:
         left = [each for each in _states.values() if each.thread is not None and not each.thread.is_alive()]
     for state in left:
@@ -249,7 +249,7 @@ def _user_name() -> str:
 
 
 def refusal(answer: ReplyHead) -> MQError:
-    """A failure reply as the exception it stands for."""
+    """Return the exception for a failure reply."""
     text = answer.reader.rest().decode("utf-8", "replace")
     return MQError(answer.reason, text, answer.completion)
 
@@ -260,35 +260,35 @@ def exchange(remote: RemoteConnection, kind: int, payload: bytes) -> ReplyWaiter
 
 
 def request(remote: RemoteConnection, kind: int, payload: bytes) -> ReplyHead:
-    """Send a request that can be sent again when the connection had to be made anew. MQError when it is refused."""
+    """Send a repeatable request, again after each reconnection. Raises MQError when reconnection fails."""
     while True:
         generation = remote.generation
         try:
             waiter = exchange(remote, kind, payload)
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
 
 
 # -- verbs -------------------------------------------------------------------------------------------------------------
 
 
 def MQDISC(hconn: int) -> tuple[int, int, int]:
-    """Leave the queue manager: commit what is open, close all handles. The handle that comes back is unusable.
+    """Disconnect: commit the unit of work and close all handles. Returns the unusable handle.
 
-    From a callback of the connection it is done as soon as the callback returns.
+    Inside a callback of the connection, the disconnection is done when the callback returns.
     """
     try:
         state = remote_state(hconn)
-        if state.consuming is not None and not state.consuming.disconnect(lambda: _leave(state)):
+        if state.callbacks is not None and not state.callbacks.disconnect(lambda: _finish_disconnect(state)):
             return MQHC_UNUSABLE_HCONN, MQCC_OK, MQRC_NONE
-        return MQHC_UNUSABLE_HCONN, *_leave(state)
+        return MQHC_UNUSABLE_HCONN, *_finish_disconnect(state)
     except MQError as error:
-        return hconn, *failed(error)
+        return hconn, *error_result(error)
 
 
-def _leave(state: RemoteState) -> Result:
-    """Give the handle up. A connection that broke is gone all the same, so its handle is not kept either."""
+def _finish_disconnect(state: RemoteState) -> Result:
+    """Release the handle, also that of a broken connection, and disconnect."""
     remote = state.remote
     _forget(state)
     if remote.recovery is not None:
@@ -304,7 +304,7 @@ def _leave(state: RemoteState) -> Result:
 
 
 def _disconnect(remote: RemoteConnection, commits: bool) -> int:
-    """Tell the queue manager, and leave the link; 0 or the reason."""
+    """Send DISCONNECT and leave the link. Returns 0 or the reason."""
     conversation = remote.conversation
     try:
         waiter = exchange(remote, DISCONNECT, numbers_payload([1 if commits else 0]))
@@ -312,7 +312,7 @@ def _disconnect(remote: RemoteConnection, commits: bool) -> int:
     except LinkBroken:
         reason = MQRC_CONNECTION_BROKEN
     except BaseException:
-        # Perhaps it was not even sent.
+        # The request may not have been sent.
         remote.broken = MQRC_CONNECTION_BROKEN
         conversation.abandon()
         raise
@@ -322,7 +322,7 @@ def _disconnect(remote: RemoteConnection, commits: bool) -> int:
 
 
 def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
-    """Begin a unit of work. No other resource managers take part here, so the best answer is a warning."""
+    """Begin a unit of work. There are no other resource managers, so success is MQRC_NO_EXTERNAL_PARTICIPANTS."""
     try:
         remote = usable_remote(hconn)
         if remote_state(hconn).thread is None:
@@ -336,17 +336,17 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
             remote.in_unit = True
         return answer.completion, answer.reason
     except MQError as error:
-        return failed(error)
+        return error_result(error)
 
 
 def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
-    """What became of asynchronous puts since the last MQSTAT, or of the last attempt to reconnect."""
+    """Return the status of asynchronous puts since the last MQSTAT, or of the last reconnection."""
     try:
         if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
             return _reconnection_status(remote_connection(hconn), type, sts)
         remote = usable_remote(hconn)
         if type != MQSTAT_TYPE_ASYNC_ERROR:
-            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is none of the types of status.")
+            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
         MQSTS.validate_header(sts)
         answer = request(remote, STATUS, numbers_payload([type]))
         if answer.completion == MQCC_FAILED:
@@ -354,9 +354,9 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
         try:
             status = decode_status_reply(answer.reader, remote.conversation.link.version)
         except MalformedFrame as error:
-            raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+            raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     manager = remote.queue_manager if status.object_name else ""
     for field, value in (
         ("CompCode", status.completion),

@@ -1,7 +1,7 @@
-"""Connections over links, as this process holds them, and their object handles.
+"""Connections of the raw verbs over links, and their object handles.
 
-A connection behind a link is a conversation. Its handles are numbered here, so that a program keeps its numbers when
-the connection is made anew.
+Such a connection is a conversation of a link. Its object handles have numbers of their own, so that they stay the same
+after reconnection.
 """
 
 from __future__ import annotations
@@ -28,50 +28,50 @@ from ostler.wire.object_frames import OpenArguments
 from ostler.wire.subscribe_frames import SubscribeArguments
 
 FIRST_REMOTE: Final = 1 << 24
-"""Connection handles from here on are those of links; smaller ones are of queue managers in this process."""
+"""The first connection handle over a link; smaller ones are of queue managers in this process."""
 
 Got = tuple[bytes, bytes | None, bytes, int, int, int]
-"""Data, descriptor (None: no message), options, the message's whole length, completion and reason."""
+"""Data, descriptor (None: no message), options, full message length, completion and reason."""
 
 _FIRST_HANDLE: Final = 2
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Recovery(metaclass=ABCMeta):
-    """What a connection does when its link has broken."""
+    """The recovery of a connection whose link has broken."""
 
     @abstractmethod
     def recover(self, remote: RemoteConnection, generation: int, broken: LinkBroken) -> None:
-        """Have the connection work again, unless somebody else has done it since that generation. Raises MQError."""
+        """Reconnect, unless another thread has done so since that generation. Raises MQError when it fails."""
 
     @abstractmethod
     def stop(self) -> None:
-        """The program leaves: do not try any longer."""
+        """End all attempts: the program disconnects."""
 
     @abstractmethod
     def only_same_manager(self) -> bool:
-        """Whether the connection is made anew to the same queue manager only."""
+        """Return whether reconnection is limited to the same queue manager (MQCNO_RECONNECT_Q_MGR)."""
 
     @abstractmethod
     def status(self, type: int) -> tuple[int, int, str]:
-        """For MQSTAT: completion and reason of the last reconnection, and the object that it failed on."""
+        """Return completion and reason of the last reconnection for MQSTAT, and the object that it failed on."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ReadAhead(metaclass=ABCMeta):
-    """Messages of one handle that are here before they are asked for."""
+    """The read-ahead buffer of one handle."""
 
     @abstractmethod
     def get(self, remote: RemoteConnection, md: bytes, gmo: bytes, length: int) -> Got:
-        """MQGET: from what is here, or from the queue manager."""
+        """MQGET: from the buffer, or from the queue manager."""
 
     @abstractmethod
     def count(self) -> int:
-        """How many messages are here."""
+        """Return the number of buffered messages."""
 
     @abstractmethod
     def discard(self, remote: RemoteConnection) -> None:
-        """The handle is closed: what was sent ahead is gone. Raises LinkBroken."""
+        """End the stream and drop buffered messages: the handle is closed. Raises LinkBroken."""
 
 
 @final
@@ -79,8 +79,8 @@ class RemoteHandle:
     """An open object of a connection over a link."""
 
     def __init__(self, number: i64, asked: OpenArguments, hobj: i64) -> None:
-        self.number: i64 = number  # as the program knows it
-        self.hobj: i64 = hobj  # as the queue manager knows it
+        self.number: i64 = number  # the program's handle
+        self.hobj: i64 = hobj  # the queue manager's handle
         self.asked = asked
         self.options: i64 = asked.options
         self.flags: i64 = 0
@@ -94,21 +94,21 @@ class RemoteHandle:
         self.get_options_returned: bytes = b""
         self.read_ahead: ReadAhead | None = None
         self.is_topic = False
-        # Of a subscription: what it was made of, whether it outlives its connection, and its managed queue's handle.
+        # Of a subscription: its arguments, whether it is durable, and the handle of its managed queue.
         self.subscribed: SubscribeArguments | None = None
         self.is_durable = False
         self.destination: i64 = 0
-        self.subscription: i64 = 0  # of a managed queue: the handle that it came with
+        self.subscription: i64 = 0  # of a managed queue: the handle of its subscription
 
 
 @final
 class RemoteConnection:
-    """A connection over a link, as this process holds it."""
+    """A connection of the raw verbs over a link."""
 
     def __init__(self, hconn: int, conversation: ClientConversation) -> None:
         self.hconn = hconn
         self.conversation = conversation
-        self.generation: i64 = 0  # how often it has been made anew
+        self.generation: i64 = 0  # the number of reconnections
         self.handles: dict[int, RemoteHandle] = {}
         self.last_handle: i64 = _FIRST_HANDLE - 1
         self.message_handles: dict[int, PropertySet] = {}
@@ -121,14 +121,14 @@ class RemoteConnection:
         self.consuming = False
         self.is_inside_callback: Callable[[], bool] | None = None
         self.waiting = False  # a get waits: other verbs get MQRC_CALL_IN_PROGRESS
-        self.in_unit = False  # something may have been put or got under syncpoint
-        self.unit_lost = False  # a link broke, and the unit of work with it
+        self.in_unit = False  # a unit of work may be in progress
+        self.unit_lost = False  # the link broke, and the unit of work was backed out
         self.recovery: Recovery | None = None
         self.identifier_prefix: bytes = b"AMQ@" + os.urandom(16)
         self.identifiers: i64 = 0
 
-    def usable_for_verb(self) -> None:
-        """MQError when a verb of this thread cannot use it now."""
+    def check_usable(self) -> None:
+        """Raise MQError when a verb of this thread cannot use the connection now."""
         if self.broken:
             raise MQError(self.broken, self.broken_text)
         if self.waiting:
@@ -138,8 +138,8 @@ class RemoteConnection:
             if is_inside is None or not is_inside():
                 raise MQError(MQRC_HCONN_ASYNC_ACTIVE, "Callbacks are started on this connection; stop them first.")
 
-    def lost(self, generation: i64, broken: LinkBroken) -> None:
-        """The link broke. Returns when the connection works again; MQError when it never will."""
+    def handle_broken_link(self, generation: i64, broken: LinkBroken) -> None:
+        """Reconnect after the link broke. Raises MQError when the connection does not reconnect or that fails."""
         recovery = self.recovery
         if recovery is None:
             self.broken_text = broken.text
@@ -147,16 +147,16 @@ class RemoteConnection:
             raise MQError(MQRC_CONNECTION_BROKEN, broken.text)
         recovery.recover(self, generation, broken)
 
-    def revive(self) -> None:
-        """Have the connection made anew if its link broke before: then nothing that follows is in doubt."""
+    def reconnect_if_broken(self) -> None:
+        """Reconnect now if the link is broken already: the next request is not in doubt then."""
         link = self.conversation.link
         if link.broken and self.recovery is not None:
-            self.lost(self.generation, LinkBroken(link.broken, link.broken_text))
+            self.handle_broken_link(self.generation, LinkBroken(link.broken, link.broken_text))
 
-    def nonsense(self, text: str) -> LinkBroken:
-        """The queue manager's answer makes no sense: the link is of no use any more."""
+    def protocol_error(self, text: str) -> LinkBroken:
+        """Break the link because of a malformed reply, and return the exception to raise."""
         link = self.conversation.link
-        link.fail_link(MQRC_CONNECTION_BROKEN, f"{link.peer} answered nonsense: {text}.")
+        link.fail_link(MQRC_CONNECTION_BROKEN, f"{link.peer} violated the protocol: {text}.")
         return LinkBroken(MQRC_CONNECTION_BROKEN, link.broken_text)
 
 
@@ -166,7 +166,7 @@ _registry_lock: Final = threading.Lock()
 
 
 def register(conversation: ClientConversation) -> RemoteConnection:
-    """A connection handle for a conversation."""
+    """Assign a connection handle to a conversation."""
     with _registry_lock:
         _last_hconn[0] += 1
         remote = RemoteConnection(_last_hconn[0], conversation)
@@ -185,7 +185,7 @@ def all_remotes() -> list[RemoteConnection]:
 
 
 def remote_connection(hconn: int) -> RemoteConnection:
-    """What is behind a connection handle, whoever uses it; MQError when there is nothing."""
+    """Return the connection of a handle. Raises MQError when the handle is unknown."""
     remote = _remotes.get(hconn)
     if remote is None:
         raise MQError(MQRC_HCONN_ERROR)
@@ -193,17 +193,17 @@ def remote_connection(hconn: int) -> RemoteConnection:
 
 
 def usable_remote(hconn: int) -> RemoteConnection:
-    """The connection for a verb of this thread."""
+    """Return the connection for a verb of this thread. Raises MQError when it cannot be used."""
     remote = _remotes.get(hconn)
     if remote is None:
         raise MQError(MQRC_HCONN_ERROR)
     if remote.broken or remote.waiting or remote.consuming:
-        remote.usable_for_verb()
+        remote.check_usable()
     return remote
 
 
 def forget_all() -> None:
-    """This is a forked child: connections stay with the parent."""
+    """Forget all connections in a forked child: they stay with the parent."""
     _remotes.clear()
     _registry_lock.release()
 

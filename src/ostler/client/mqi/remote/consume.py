@@ -1,10 +1,10 @@
-"""The callbacks of a connection over a link: the queue manager looks for messages for all consumers together (GET_ANY).
+"""The consumer port over a link: one request, GET_ANY, gets a message for any of the consumers.
 
-A GET_ANY waits at the queue manager. When something else happens it is cancelled, and answered all the same, so a
-message that was taken in the last moment is delivered and not lost.
+A GET_ANY waits at the queue manager. An interruption cancels it, and it is answered all the same, so a message that was
+got meanwhile is delivered and not lost.
 
-A consumer that is alone, and whose handle reads ahead, is sent messages before they are asked for. Whenever it is not
-alone any more, or not called any more, no more are sent; those that have come are kept for it.
+A single consumer whose handle reads ahead gets messages from read-ahead. When it is not the only one any more, or is
+suspended, the stream is stopped; buffered messages are kept for it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from librt.strings import read_i32_le
 
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.mqi.consumer_port import Answers, ConsumerPort
-from ostler.client.mqi.consumers import BROWSE, Consumer, Delivery
+from ostler.client.mqi.consumers import BROWSE, CallbackConsumer, Delivery
 from ostler.client.mqi.remote.connections import Got, RemoteConnection, RemoteHandle
-from ostler.client.mqi.remote.put_get import answered, request_payload
+from ostler.client.mqi.remote.put_get import decode_get_reply, request_payload
 from ostler.client.session.read_ahead import MessagesAhead
 from ostler.engine.get import check_get_options
 from ostler.model.constants import (
@@ -56,17 +56,17 @@ _WAIT_MS_MAX: Final = 0x7FFFFFFF
 _INDEX_BYTES: Final = 4
 
 
-class LinkPort(ConsumerPort):
+class LinkConsumerPort(ConsumerPort):
     def __init__(self, remote: RemoteConnection) -> None:
         super().__init__(remote.hconn)
         self._remote = remote
-        self._bell = threading.Event()
-        self._look: ReplyWaiter | None = None
-        self._ahead: MessagesAhead | None = None  # what the queue manager sends to before it is asked
+        self._wakeup = threading.Event()
+        self._pending: ReplyWaiter | None = None
+        self._ahead: MessagesAhead | None = None  # the read-ahead in use
 
     def open(self, is_inside: Callable[[], bool]) -> None:
         self._remote.is_inside_callback = is_inside
-        self._remote.conversation.on_notice = self.ring
+        self._remote.conversation.on_notice = self.wake
 
     def close(self) -> None:
         self._remote.conversation.on_notice = None
@@ -85,27 +85,27 @@ class LinkPort(ConsumerPort):
     def is_quiescing(self) -> bool:
         return self._remote.conversation.notice in _QUIESCING
 
-    def ring(self) -> None:
-        self._bell.set()
-        look = self._look
-        if look is not None:
-            self._remote.conversation.post(CANCEL, numbers_payload([look.request()]))
+    def wake(self) -> None:
+        self._wakeup.set()
+        pending = self._pending
+        if pending is not None:
+            self._remote.conversation.post(CANCEL, numbers_payload([pending.request()]))
         ahead = self._ahead
         if ahead is not None:
-            ahead.ring(self._remote)
+            ahead.interrupt(self._remote)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
-    def next(self, active: list[Consumer], seconds: float | None) -> Answers:
+    def next(self, active: list[CallbackConsumer], seconds: float | None) -> Answers:
         remote = self._remote
         generation = remote.generation
-        remote.conversation.on_notice = self.ring
+        remote.conversation.on_notice = self.wake
         try:
             if not active:
                 self._pause()
-                self._idle(seconds)
+                self._wait_idle(seconds)
                 return []
-            answers = self._alone(active[0], seconds) if len(active) == 1 else self._kept(active)
+            answers = self._get_for_single(active[0], seconds) if len(active) == 1 else self._get_buffered(active)
             if answers is not None:
                 return answers
             gets: list[bytes] = []
@@ -114,67 +114,67 @@ class LinkPort(ConsumerPort):
                     gets.append(self._get(consumer))
                 except MQError as error:
                     return [(consumer, Delivery(error.reason))]
-            return self._take(active, self._ask(gets, seconds))
+            return self._decode_reply(active, self._get_any(gets, seconds))
         except LinkBroken as broken:
             try:
-                remote.lost(generation, broken)
+                remote.handle_broken_link(generation, broken)
             except MQError as error:
                 remote.broken = remote.broken or error.reason
             return []
 
-    def _idle(self, seconds: float | None) -> None:
-        """Nobody is to be called: wait until something else happens."""
+    def _wait_idle(self, seconds: float | None) -> None:
+        """Wait without consumers until the wait is interrupted or the time is up."""
         link = self._remote.conversation.link
         if link.broken:
             raise LinkBroken(link.broken, link.broken_text)
-        self._bell.wait(seconds)
-        self._bell.clear()
+        self._wakeup.wait(seconds)
+        self._wakeup.clear()
 
-    def _get(self, consumer: Consumer) -> bytes:
+    def _get(self, consumer: CallbackConsumer) -> bytes:
         handle = self._handle(consumer)
         options = consumer.get_options & ~MQGMO_WAIT
         return request_payload(self._remote, handle, consumer.md, consumer.gmo, consumer.bytes_max, options, 0)
 
-    def _handle(self, consumer: Consumer) -> RemoteHandle:
+    def _handle(self, consumer: CallbackConsumer) -> RemoteHandle:
         handle = self._remote.handles.get(consumer.hobj)
         if handle is None:
             raise MQError(MQRC_HOBJ_ERROR)
         return handle
 
-    def _ask(self, gets: list[bytes], seconds: float | None) -> ReplyWaiter:
-        """Have the queue manager look; the answer. Rung meanwhile, or before, it is asked to come to an end."""
+    def _get_any(self, gets: list[bytes], seconds: float | None) -> ReplyWaiter:
+        """Have the queue manager pending; the answer. Rung meanwhile, or before, it is asked to come to an end."""
         conversation = self._remote.conversation
         wait_ms = -1 if seconds is None else min(math.ceil(seconds * 1000), _WAIT_MS_MAX)
-        if self._bell.is_set():
+        if self._wakeup.is_set():
             wait_ms = 0
-        look = conversation.send_request(GET_ANY, get_any_payload(wait_ms, gets))
-        self._look = look
-        if self._bell.is_set():
-            conversation.post(CANCEL, numbers_payload([look.request()]))
+        pending = conversation.send_request(GET_ANY, get_any_payload(wait_ms, gets))
+        self._pending = pending
+        if self._wakeup.is_set():
+            conversation.post(CANCEL, numbers_payload([pending.request()]))
         try:
-            conversation.link.finish(look)
+            conversation.link.finish(pending)
         except LinkBroken:
             raise
         except BaseException:
-            conversation.post(CANCEL, numbers_payload([look.request()]))
+            conversation.post(CANCEL, numbers_payload([pending.request()]))
             raise
         finally:
-            self._look = None
-            self._bell.clear()
-        return look
+            self._pending = None
+            self._wakeup.clear()
+        return pending
 
-    def _take(self, active: list[Consumer], look: ReplyWaiter) -> Answers:
-        buffer, start, end = look.buffer, look.start, look.end
+    def _decode_reply(self, active: list[CallbackConsumer], pending: ReplyWaiter) -> Answers:
+        buffer, start, end = pending.buffer, pending.start, pending.end
         code = int(read_i32_le(buffer, start))
         reason = int(read_i32_le(buffer, start + 4))
         if end - start < REPLY_FIXED_BYTES + _INDEX_BYTES:
-            return self._nobody(active, reason)
+            return self._no_message(active, reason)
         index = int(read_i32_le(buffer, start + REPLY_FIXED_BYTES))
         if not 0 <= index < len(active):
             if code == MQCC_FAILED:
-                # A failure with a text instead of an index concerns them all.
-                return self._nobody(active, reason)
-            raise self._remote.nonsense("a reply to GET_ANY for nobody")
+                # A failure with a text instead of an index is one of all consumers.
+                return self._no_message(active, reason)
+            raise self._remote.protocol_error("a reply to GET_ANY with a wrong index")
         consumer = active[index]
         if code == MQCC_FAILED:
             return [(consumer, Delivery(reason))]
@@ -182,14 +182,14 @@ class LinkPort(ConsumerPort):
             self._remote.in_unit = True
         got = buffer[start : start + REPLY_FIXED_BYTES] + buffer[start + REPLY_FIXED_BYTES + _INDEX_BYTES : end]
         try:
-            taken = answered(self._remote, self._handle(consumer), consumer.gmo, got, 0, len(got))
+            taken = decode_get_reply(self._remote, self._handle(consumer), consumer.gmo, got, 0, len(got))
         except MQError as error:
             return [(consumer, Delivery(error.reason))]
         return [(consumer, _delivery(taken))]
 
     # -- messages that are sent ahead ---------------------------------------------------------------------------------
 
-    def _ahead_of(self, consumer: Consumer) -> MessagesAhead | None:
+    def _ahead_of(self, consumer: CallbackConsumer) -> MessagesAhead | None:
         handle = self._remote.handles.get(consumer.hobj)
         if handle is None or not handle.flags & READS_AHEAD:
             return None
@@ -197,48 +197,48 @@ class LinkPort(ConsumerPort):
         return ahead if isinstance(ahead, MessagesAhead) else None
 
     def _pause(self) -> None:
-        """Have nothing more sent ahead. What has come is kept with its handle."""
+        """Stop read-ahead. Buffered messages stay with their handle."""
         ahead = self._ahead
         if ahead is not None:
             ahead.pause(self._remote)
             self._ahead = None
 
-    def _alone(self, consumer: Consumer, seconds: float | None) -> Answers | None:
-        """For the only consumer: what is sent ahead to it. None when it does not read ahead."""
+    def _get_for_single(self, consumer: CallbackConsumer, seconds: float | None) -> Answers | None:
+        """Get a message for the only consumer from read-ahead. Returns None when it does not read ahead."""
         ahead = self._ahead_of(consumer)
         if ahead is not self._ahead:
             self._pause()
         if ahead is None:
             return None
         self._ahead = ahead
-        return self._served(ahead, consumer, seconds)
+        return self._get_ahead(ahead, consumer, seconds)
 
-    def _kept(self, active: list[Consumer]) -> Answers | None:
-        """With several consumers nothing is sent ahead; what has come before goes first. None when there is nothing."""
+    def _get_buffered(self, active: list[CallbackConsumer]) -> Answers | None:
+        """Stop read-ahead for several consumers, and get a buffered message first. Returns None when there is none."""
         self._pause()
         for consumer in active:
             ahead = self._ahead_of(consumer)
             if ahead is not None and ahead.has_begun():
                 ahead.pause(self._remote)
                 if ahead.count():
-                    return self._served(ahead, consumer, 0.0)
+                    return self._get_ahead(ahead, consumer, 0.0)
         return None
 
-    def _served(self, ahead: MessagesAhead, consumer: Consumer, seconds: float | None) -> Answers | None:
-        """A message that was sent ahead, or none in time. None when the consumer cannot be served so."""
+    def _get_ahead(self, ahead: MessagesAhead, consumer: CallbackConsumer, seconds: float | None) -> Answers | None:
+        """Get a message from read-ahead. Returns None when the consumer cannot use read-ahead."""
         options = consumer.get_options
         try:
             if not ahead.serves(self._remote, consumer.md, consumer.gmo, options):
                 return None
-            got = ahead.consume(self._remote, consumer.gmo, options, consumer.bytes_max, seconds, self._bell.is_set)
+            got = ahead.consume(self._remote, consumer.gmo, options, consumer.bytes_max, seconds, self._wakeup.is_set)
         except MQError as error:
             return [(consumer, Delivery(error.reason))]
         # Whatever it was rung for is looked at when this has returned.
-        self._bell.clear()
-        return self._nobody([consumer], MQRC_NO_MSG_AVAILABLE) if got is None else [(consumer, _delivery(got))]
+        self._wakeup.clear()
+        return self._no_message([consumer], MQRC_NO_MSG_AVAILABLE) if got is None else [(consumer, _delivery(got))]
 
-    def _nobody(self, active: list[Consumer], reason: int) -> Answers:
-        """Nothing came, or something went wrong for all of them."""
+    def _no_message(self, active: list[CallbackConsumer], reason: int) -> Answers:
+        """Return the answers without a message: an error for all, or no message for those whose time is up."""
         if reason != MQRC_NO_MSG_AVAILABLE:
             return [(consumer, Delivery(reason)) for consumer in active]
         now = time.monotonic()
@@ -251,7 +251,7 @@ class LinkPort(ConsumerPort):
     def has_handle(self, hobj: int) -> bool:
         return hobj in self._remote.handles
 
-    def check_gets(self, consumer: Consumer) -> None:
+    def check_gets(self, consumer: CallbackConsumer) -> None:
         handle = self._handle(consumer)
         options = consumer.get_options
         request_payload(self._remote, handle, consumer.md, consumer.gmo, consumer.bytes_max, options, 0)

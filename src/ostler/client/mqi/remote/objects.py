@@ -1,4 +1,4 @@
-"""The verbs on objects beside MQPUT and MQGET, over a link: MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET."""
+"""MQOPEN, MQCLOSE, MQPUT1, MQINQ and MQSET over a link."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ostler.client.mqi.object_structures import (
     check_put1,
     describe_opened,
     describe_put,
-    fitting,
+    fit_attributes,
     open_arguments,
 )
-from ostler.client.mqi.put_get import Result, completion, failed, publish_level, put_parts
+from ostler.client.mqi.put_get import Result, completion, error_result, publish_level, put_parts
 from ostler.client.mqi.remote.connect import refusal, remote_state, request
 from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle, usable_remote
 from ostler.client.mqi.remote.put_get import check_version
@@ -68,42 +68,42 @@ _numbering: Final = threading.Lock()
 
 
 def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
-    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+    """Open an object. `od` returns the resolved names, and the name of a dynamic queue."""
     try:
         remote = usable_remote(hconn)
         asked = open_arguments(od, options)
-        found = opened(remote, request(remote, OPEN, asked.encode()))
+        found = check_open_reply(remote, request(remote, OPEN, asked.encode()))
     except MQError as error:
-        return MQHO_UNUSABLE_HOBJ, *failed(error)
+        return MQHO_UNUSABLE_HOBJ, *error_result(error)
     handle = new_handle(remote, asked, found)
     describe_opened(od, asked, found, remote.queue_manager)
     return handle.number, MQCC_OK, MQRC_NONE
 
 
 def new_handle(remote: RemoteConnection, asked: OpenArguments, found: OpenReply) -> RemoteHandle:
-    """A handle for what the queue manager has opened."""
+    """Return a new handle for an object that the queue manager has opened."""
     with _numbering:
         remote.last_handle += 1
         number = remote.last_handle
     handle = RemoteHandle(number, asked, found.hobj)
-    describe(handle, found)
+    update_handle(handle, found)
     if found.flags & READS_AHEAD:
         handle.read_ahead = MessagesAhead(handle)
     remote.handles[handle.number] = handle
     return handle
 
 
-def opened(remote: RemoteConnection, answer: ReplyHead) -> OpenReply:
+def check_open_reply(remote: RemoteConnection, answer: ReplyHead) -> OpenReply:
     if answer.completion == MQCC_FAILED:
         raise refusal(answer)
     try:
         return decode_open_reply(answer.reader, remote.conversation.link.version)
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
 
 
-def describe(handle: RemoteHandle, found: OpenReply) -> None:
-    """Take over what the queue manager says of an object."""
+def update_handle(handle: RemoteHandle, found: OpenReply) -> None:
+    """Update a handle from the queue manager's reply."""
     handle.hobj = found.hobj
     handle.flags = found.flags
     handle.name = found.name
@@ -111,7 +111,7 @@ def describe(handle: RemoteHandle, found: OpenReply) -> None:
     handle.default_persistence = found.default_persistence
     handle.default_priority = found.default_priority
     handle.is_topic = found.object_type == MQOT_TOPIC
-    # Options that came back before may have had other names in them.
+    # The cached options contain the old resolved names.
     handle.put_options_given = b""
     handle.get_options_given = b""
 
@@ -119,28 +119,28 @@ def describe(handle: RemoteHandle, found: OpenReply) -> None:
 def open_handle(remote: RemoteConnection, hobj: int) -> RemoteHandle:
     handle = remote.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is no open object of this connection.")
+        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is not the handle of an open object of this connection.")
     return handle
 
 
 def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
-    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+    """Close an object, and delete a dynamic queue if the options ask for it. Returns the unusable handle."""
     try:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hobj)
         ahead = handle.read_ahead
         if ahead is not None and options & MQCO_QUIESCE and ahead.count():
-            # The handle closes when the program has got what was sent ahead, and closes it again.
+            # The handle stays open until the program has got the buffered messages and closes it again.
             return hobj, MQCC_WARNING, MQRC_READ_AHEAD_MSGS
         answer = _close(remote, handle, options)
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
     except MQError as error:
-        return hobj, *failed(error)
+        return hobj, *error_result(error)
     remote.handles.pop(hobj, None)
-    consuming = remote_state(hconn).consuming
-    if consuming is not None:
-        consuming.handle_closed(hobj)
+    callbacks = remote_state(hconn).callbacks
+    if callbacks is not None:
+        callbacks.on_handle_closed(hobj)
     return MQHO_UNUSABLE_HOBJ, answer.completion, answer.reason
 
 
@@ -153,17 +153,17 @@ def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> Repl
             waiter = remote.conversation.exchange(CLOSE, numbers_payload([handle.hobj, options]))
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
 
 
 def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
-    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` are updated."""
     try:
         remote = usable_remote(hconn)
         reason = _put1(remote, od, md, pmo, buffer)
     except MQError as error:
-        return failed(error)
-    # A unit of work that the queue manager backed out is a warning for MQCMIT, but nothing was put here.
+        return error_result(error)
+    # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
     return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
 
 
@@ -195,21 +195,21 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
         names = answer.reader.fixed(len(BLANK_NAMES))
         answer.reader.check_end()
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     describe_put(od, md, pmo, stored, names)
     if version > 2:
-        message_handles.put_done(remote.message_handles, bytes(pmo), stored)
+        message_handles.complete_put(remote.message_handles, bytes(pmo), stored)
     return answer.reason
 
 
 def _exchange_put1(remote: RemoteConnection, put: Put1Arguments, level: int) -> ReplyHead | None:
-    """Put, perhaps again when the connection had to be made anew. None: nobody knows what became of the message."""
+    """Put a message, again after each reconnection. Returns None when the put is in doubt."""
     in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
     kind, payload = PUT1, put.encode()
     if level != LEVEL_HIGHEST:
         kind, payload = PUBLISH1, numbers_payload([level]) + payload
     while True:
-        remote.revive()
+        remote.reconnect_if_broken()
         if in_syncpoint and remote.unit_lost:
             raise MQError(MQRC_BACKED_OUT)
         generation = remote.generation
@@ -219,7 +219,7 @@ def _exchange_put1(remote: RemoteConnection, put: Put1Arguments, level: int) -> 
             waiter = remote.conversation.exchange(kind, payload)
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
             if not in_syncpoint and read_i32_le(put.md, MD_PERSISTENCE) != MQPER_NOT_PERSISTENT:
                 return None
             if in_syncpoint and not was_in_unit:
@@ -229,21 +229,21 @@ def _exchange_put1(remote: RemoteConnection, put: Put1Arguments, level: int) -> 
 def MQINQ(
     hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
-    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    """Return the attributes of the selectors: at most `int_count` integers, and `char_length` bytes of text."""
     try:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hobj)
         check_counts(int_count, char_length)
-        integers, texts, reason = _inquired(remote, handle, list(selectors))
+        integers, texts, reason = _inquire(remote, handle, list(selectors))
     except MQError as error:
-        return [], b"", *failed(error)
-    return fitting(integers, texts, reason, int_count, char_length)
+        return [], b"", *error_result(error)
+    return fit_attributes(integers, texts, reason, int_count, char_length)
 
 
-def _inquired(
+def _inquire(
     remote: RemoteConnection, handle: RemoteHandle, selectors: list[int]
 ) -> tuple[list[int], list[bytes], int]:
-    answer = _about(remote, handle, INQUIRE, selectors, [], b"")
+    answer = _exchange_attributes(remote, handle, INQUIRE, selectors, [], b"")
     if answer.completion == MQCC_FAILED:
         raise refusal(answer)
     try:
@@ -253,11 +253,11 @@ def _inquired(
         ]
         answer.reader.check_end()
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     return integers, texts, answer.reason
 
 
-def _about(
+def _exchange_attributes(
     remote: RemoteConnection,
     handle: RemoteHandle,
     kind: int,
@@ -274,15 +274,15 @@ def _about(
             waiter = remote.conversation.exchange(kind, inquiry.encode())
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
 
 
 def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> Result:
-    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    """Set attributes of a queue: all of them, or none. The change is durable on return."""
     try:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hobj)
-        answer = _about(remote, handle, SET, list(selectors), list(ints), bytes(chars))
+        answer = _exchange_attributes(remote, handle, SET, list(selectors), list(ints), bytes(chars))
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     return answer.completion, answer.reason

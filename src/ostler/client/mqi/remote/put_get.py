@@ -1,7 +1,4 @@
-"""The busiest verbs of the Message Queue Interface over a link: MQPUT, MQGET, MQCMIT and MQBACK.
-
-They take and return what those of `mqi` do.
-"""
+"""MQPUT, MQGET, MQCMIT and MQBACK over a link, with the signatures of those in `ostler.client.mqi.put_get`."""
 
 from __future__ import annotations
 
@@ -97,7 +94,7 @@ _patch_names: Final = Struct("96s").pack_into
 
 
 def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
-    """Put a message on an open queue. `md` and `pmo` come back filled in."""
+    """Put a message on an open queue. `md` and `pmo` are updated."""
     stored, filled, code, reason = put_message(hconn, hobj, bytes(md), bytes(pmo), buffer)
     if code != MQCC_FAILED:
         return_descriptor(md, stored)
@@ -106,7 +103,7 @@ def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -
 
 
 def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
-    """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
+    """MQPUT on values instead of buffers. Returns the updated descriptor and options, completion and reason."""
     try:
         remote = usable_remote(hconn)
         handle = remote.handles.get(hobj)
@@ -129,7 +126,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
     if code == MQCC_FAILED:
         return md, pmo, code, reason
     if has_handles:
-        message_handles.put_done(remote.message_handles, pmo, stored)
+        message_handles.complete_put(remote.message_handles, pmo, stored)
     if pmo is not handle.put_options_given:
         handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
         handle.put_options_given = pmo
@@ -154,13 +151,15 @@ def _put(
     property_block: bytes,
     body: bytes,
 ) -> tuple[bytes, int, int]:
-    """Put, as often as the connection has to be made anew for it: the descriptor as stored, completion and reason."""
+    """Put a message, again after each reconnection. Returns the descriptor as stored, completion and reason."""
     options: i64 = i64(read_i32_le(pmo, 8))
     context: i64 = i64(read_i32_le(pmo, 16))
     if options & MQPMO_LOGICAL_ORDER and remote.recovery is not None:
-        raise MQError(MQRC_RECONNECT_INCOMPATIBLE, "The order of a group is lost when the connection is made anew.")
+        raise MQError(
+            MQRC_RECONNECT_INCOMPATIBLE, "MQPMO_LOGICAL_ORDER is not possible on a connection that reconnects."
+        )
     while True:
-        remote.revive()
+        remote.reconnect_if_broken()
         generation: i64 = remote.generation
         was_in_unit = remote.in_unit
         try:
@@ -177,7 +176,7 @@ def _put(
                 return _send_put(remote, handle, options, source, level, md, property_block, body), MQCC_OK, MQRC_NONE
             return _put_once(remote, handle, options, source, level, md, property_block, body)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
             if not options & MQPMO_SYNCPOINT:
                 if _may_be_persistent(handle, md):
                     return md, MQCC_FAILED, MQRC_CALL_INTERRUPTED
@@ -186,14 +185,14 @@ def _put(
 
 
 def check_version(remote: RemoteConnection) -> None:
-    """MQError when the queue manager does not know of subscriptions and publication levels."""
+    """Raise MQError when the queue manager's protocol version has no subscriptions and publication levels."""
     link = remote.conversation.link
     if link.version < SUBSCRIPTIONS_VERSION:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"{link.peer} speaks version {link.version} of the protocol.")
+        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"{link.peer} has version {link.version} of the protocol.")
 
 
 def _context_handle(remote: RemoteConnection, context: i64) -> i64:
-    """The handle that a context is passed from, as the queue manager knows it."""
+    """Return the queue manager's handle that the context is passed from."""
     if context == 0:
         return 0
     source = remote.handles.get(context)
@@ -208,9 +207,9 @@ def _may_be_persistent(handle: RemoteHandle, md: bytes) -> bool:
 
 
 def _needs_no_reply(handle: RemoteHandle, options: i64) -> bool:
-    """Whether nobody waits for the outcome: asked for, or left to the queue (DEFPRESP).
+    """Return whether the put is asynchronous: by its options, or by the queue's DEFPRESP.
 
-    A put in logical order returns the place that the message got in its group, which has to be waited for.
+    A put in logical order returns the sequence number in its group, so it waits for the reply.
     """
     if options & MQPMO_LOGICAL_ORDER:
         return False
@@ -241,7 +240,7 @@ def _put_once(
     if code == MQCC_FAILED:
         return md, code, reason
     if waiter.end - start != REPLY_FIXED_BYTES + MD_BYTES:
-        raise remote.nonsense("a reply to PUT of a wrong length")
+        raise remote.protocol_error("a reply to PUT of a wrong length")
     return buffer[start + REPLY_FIXED_BYTES : waiter.end], code, reason
 
 
@@ -286,9 +285,9 @@ def _send_put(
     property_block: bytes,
     body: bytes,
 ) -> bytes:
-    """Put without waiting: identifiers that the queue manager would choose are chosen here, so that they are known.
+    """Put asynchronously. Identifiers are generated here, as the reply of the queue manager is not waited for.
 
-    A publication has none of its own, unless it asks for one.
+    A publication has no message identifier of its own, unless it asks for one.
     """
     is_without: bool = not handle.is_topic and md[_MESSAGE_ID_AT : _MESSAGE_ID_AT + 24] == NULL_ID
     if options & MQPMO_NEW_MSG_ID or is_without:
@@ -311,7 +310,7 @@ def _send_put(
 
 
 def new_identifier(remote: RemoteConnection) -> bytes:
-    """An identifier that nobody else chooses: a chance of 128 bits for each connection, and a count."""
+    """Return a unique identifier: 128 random bits for each connection, and a count."""
     remote.identifiers += 1
     writer = BytesWriter()
     writer.write(remote.identifier_prefix)
@@ -323,7 +322,7 @@ def new_identifier(remote: RemoteConnection) -> bytes:
 
 
 def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> tuple[bytes, int, int, int]:
-    """Get or browse a message of up to `length` bytes: the data, the message's whole length, completion and reason."""
+    """Get or browse a message of up to `length` bytes. Returns data, full message length, completion and reason."""
     data, returned, filled, data_bytes, code, reason = get_message(hconn, hobj, bytes(md), bytes(gmo), length)
     if returned is not None:
         return_descriptor(md, returned)
@@ -332,7 +331,7 @@ def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> 
 
 
 def get_message(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> Got:
-    """MQGET with values instead of buffers."""
+    """MQGET on values instead of buffers."""
     try:
         remote = usable_remote(hconn)
         handle = remote.handles.get(hobj)
@@ -346,7 +345,7 @@ def get_message(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> Go
 
 
 def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: bytes, length: int) -> Got:
-    """Ask the queue manager for a message, as often as the connection has to be made anew for it."""
+    """Get a message from the queue manager, again after each reconnection."""
     options: i64 = i64(read_i32_le(gmo, 8)) if len(gmo) >= 12 else 0
     wait_ms: i64 = i64(read_i32_le(gmo, 12)) if options & MQGMO_WAIT and len(gmo) >= 16 else 0
     until = monotonic() + float(wait_ms) / _MILLISECONDS if wait_ms > 0 else 0.0
@@ -360,9 +359,9 @@ def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: byte
                     return b"", None, gmo, 0, MQCC_FAILED, MQRC_BACKED_OUT
                 remote.in_unit = True
             waiter = _get_once(remote, payload, options)
-            return answered(remote, handle, gmo, waiter.buffer, waiter.start, waiter.end)
+            return decode_get_reply(remote, handle, gmo, waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
             if options & _IN_UNIT and not was_in_unit:
                 remote.unit_lost = False
             if until > 0:
@@ -380,7 +379,7 @@ def _get_once(remote: RemoteConnection, payload: bytes, options: i64) -> ReplyWa
     except LinkBroken:
         raise
     except BaseException:
-        # Somebody wants the program to do something else: a message must not be taken for it any more.
+        # The wait was interrupted: no message must be removed for it any more.
         conversation.post(CANCEL, numbers_payload([waiter.request()]))
         raise
     finally:
@@ -392,7 +391,7 @@ def _get_once(remote: RemoteConnection, payload: bytes, options: i64) -> ReplyWa
 def request_payload(
     remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: bytes, length: int, options: i64, wait_ms: i64
 ) -> bytes:
-    """What an application's structures ask for, as a GET. The options and the wait may be others than the GMO's."""
+    """Convert the application's structures to the payload of GET; `options` and `wait_ms` override the MQGMO."""
     version: i64 = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
     if version > 4 or len(gmo) < _GMO_BYTES[version]:
         raise MQError(MQRC_GMO_ERROR)
@@ -442,21 +441,26 @@ def request_payload(
 def _check_token(remote: RemoteConnection) -> None:
     recovery = remote.recovery
     if recovery is not None and not recovery.only_same_manager():
-        raise MQError(MQRC_RECONNECT_Q_MGR_REQD, "A message token means something to the same queue manager only.")
+        raise MQError(
+            MQRC_RECONNECT_Q_MGR_REQD,
+            "A message token is valid for the same queue manager only: reconnect with MQCNO_RECONNECT_Q_MGR.",
+        )
 
 
-def answered(remote: RemoteConnection, handle: RemoteHandle, gmo: bytes, buffer: bytes, start: i64, end: i64) -> Got:
-    """A reply to GET as an application gets it. LinkBroken when it is none."""
+def decode_get_reply(
+    remote: RemoteConnection, handle: RemoteHandle, gmo: bytes, buffer: bytes, start: i64, end: i64
+) -> Got:
+    """Convert a reply to GET to the result for the application. Raises LinkBroken when it is malformed."""
     code: i64 = i64(read_i32_le(buffer, start))
     reason: i64 = i64(read_i32_le(buffer, start + 4))
     if code == MQCC_FAILED or end - start == REPLY_FIXED_BYTES:
         return b"", None, gmo, 0, code, reason
     if end - start < GOT_FIXED_BYTES:
-        raise remote.nonsense("a reply to GET that is too short")
+        raise remote.protocol_error("a reply to GET that is too short")
     block_bytes: i64 = i64(read_i32_le(buffer, start + GOT_BLOCK_BYTES))
     body_at: i64 = start + GOT_FIXED_BYTES + block_bytes
     if block_bytes < 0 or body_at > end:
-        raise remote.nonsense("a reply to GET with properties of a wrong length")
+        raise remote.protocol_error("a reply to GET with properties of a wrong length")
     md = buffer[start + GOT_MD : start + GOT_FIXED_BYTES]
     body = buffer[body_at:end]
     if len(gmo) >= _GMO_BYTES[4] and gmo[4] == 4 and read_i64_le(gmo, 104) != 0:
@@ -469,7 +473,7 @@ def answered(remote: RemoteConnection, handle: RemoteHandle, gmo: bytes, buffer:
 
 
 def _returned_options(handle: RemoteHandle, gmo: bytes, status: i64, token: bytes, returned: i64) -> bytes:
-    """The get options with what the queue manager fills in: the queue's name, group and segment status, the token."""
+    """Return the get options with the fields of the queue manager: queue name, group and segment status, token."""
     if gmo is not handle.get_options_given:
         handle.get_options_returned = gmo[:24] + handle.resolved_names[:48] + gmo[72:76] + b"    "
         handle.get_options_given = gmo
@@ -499,7 +503,7 @@ def MQCMIT(hconn: int) -> Result:
     """Commit the unit of work."""
     try:
         remote = usable_remote(hconn)
-        remote.revive()
+        remote.reconnect_if_broken()
         if remote.unit_lost:
             remote.unit_lost = False
             return completion(MQRC_BACKED_OUT), MQRC_BACKED_OUT
@@ -508,7 +512,7 @@ def MQCMIT(hconn: int) -> Result:
         try:
             return _end_unit(remote, COMMIT)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
             remote.unit_lost = False
             if was_in_unit:
                 return MQCC_FAILED, MQRC_CALL_INTERRUPTED
@@ -525,7 +529,7 @@ def MQBACK(hconn: int) -> Result:
         try:
             code, reason = _end_unit(remote, BACK)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
             code, reason = MQCC_OK, MQRC_NONE
         remote.unit_lost = False
         return code, reason

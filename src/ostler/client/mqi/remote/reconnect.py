@@ -1,9 +1,9 @@
-"""Automatic reconnection: a connection whose link broke is made anew, with the same handles.
+"""Automatic reconnection of the raw verbs: a connection whose link broke is restored with the same handles.
 
-The thread whose verb found the link broken does it; others that use the connection meanwhile wait for it. Objects are
-opened again as they were. A dynamic queue that went with its queue manager is made again under the same name. Durable
-subscriptions are resumed; others are made again, and do not get what was published meanwhile. A unit of work is lost:
-the next verb in it says so. Event handlers hear of the beginning, and of the end.
+The thread whose verb found the link broken reconnects; other threads that use the connection wait for it. Objects are
+reopened. A dynamic queue that ended with its queue manager is created again under the same name. Durable subscriptions
+are resumed; others are created again, without the publications of the meantime. The unit of work is backed out, which
+the next verb in it reports. The event handler is called at the beginning and at the end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ from typing import Final
 from ostler.client.link.backoff import STEPS, TIMEOUT_SECONDS, Backoff, parse_delays
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.client.locate.connect_parameters import Reconnect
-from ostler.client.mqi.remote.connect import FINAL_REASONS, Made, RemoteState, refusal, take_over
+from ostler.client.mqi.remote.connect import (
+    FINAL_REASONS,
+    ConnectedConversation,
+    RemoteState,
+    refusal,
+    use_conversation,
+)
 from ostler.client.mqi.remote.connections import Recovery, RemoteConnection, RemoteHandle
-from ostler.client.mqi.remote.objects import describe
-from ostler.client.mqi.remote.topics import restored, resubscribe_options
+from ostler.client.mqi.remote.objects import update_handle
+from ostler.client.mqi.remote.topics import restore_subscription, resubscribe_options
 from ostler.model.constants import (
     MQCC_FAILED,
     MQCC_OK,
@@ -47,15 +53,15 @@ TIMEOUT_VARIABLE: Final = "OSTLER_RECONNECT_TIMEOUT"
 
 
 class Reconnector(Recovery):
-    """Of one connection. `mode` is "yes", or "qmgr": only to the same queue manager."""
+    """The reconnection of one connection. `mode` is "yes", or "qmgr": only to the same queue manager."""
 
     def __init__(self, state: RemoteState, mode: Reconnect) -> None:
         self._state = state
         self._only_same = mode == "qmgr"
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._owner = 0
         self._stopped = threading.Event()
-        self._failure: tuple[int, str] = (MQRC_NONE, "")  # why the last one failed, and on which object
+        self._failure: tuple[int, str] = (MQRC_NONE, "")  # reason and object of the last failed attempt
         self._is_busy = False
         environment = state.destination.environment
         delays = environment.get(DELAYS_VARIABLE, "")
@@ -65,7 +71,7 @@ class Reconnector(Recovery):
 
     @staticmethod
     def attach(state: RemoteState) -> None:
-        """Have a connection made anew when its link breaks, if the program or its channel's definition says so."""
+        """Enable reconnection if the program or the channel definition asks for it."""
         if state.destination.directory is not None:
             return  # as in MQ, local bindings do not reconnect
         wanted = state.destination.parameters.reconnect
@@ -83,13 +89,15 @@ class Reconnector(Recovery):
         return (MQCC_FAILED, MQRC_RECONNECTING, "") if self._is_busy else (MQCC_OK, MQRC_NONE, "")
 
     def stop(self) -> None:
-        """The program leaves: do not try any longer."""
+        """End all attempts: the program disconnects."""
         self._stopped.set()
 
     def recover(self, remote: RemoteConnection, generation: int, broken: LinkBroken) -> None:
         if self._owner == threading.get_ident():
-            raise MQError(MQRC_RECONNECTING, "The event handler is told of it; the connection is not there yet.")
-        with self._turn:
+            raise MQError(
+                MQRC_RECONNECTING, "The event handler runs during reconnection; the connection is not usable yet."
+            )
+        with self._lock:
             if remote.broken:
                 raise MQError(remote.broken, remote.broken_text)
             if remote.generation != generation or not remote.conversation.link.broken:
@@ -106,25 +114,25 @@ class Reconnector(Recovery):
         if remote.in_unit:
             remote.in_unit = False
             remote.unit_lost = True
-        self._tell(MQRC_RECONNECTING)
+        self._report(MQRC_RECONNECTING)
         try:
             remote.conversation.close()
-            self._try_until_it_works(remote, broken)
+            self._reconnect_with_backoff(remote, broken)
         except MQError as error:
             remote.broken_text = error.detail
             remote.broken = error.reason
-            self._tell(MQRC_RECONNECT_FAILED)
+            self._report(MQRC_RECONNECT_FAILED)
             raise
         self._failure = (MQRC_NONE, "")
-        self._tell(MQRC_RECONNECTED)
+        self._report(MQRC_RECONNECTED)
 
-    def _try_until_it_works(self, remote: RemoteConnection, broken: LinkBroken) -> None:
+    def _reconnect_with_backoff(self, remote: RemoteConnection, broken: LinkBroken) -> None:
         began = time.monotonic()
         backoff = Backoff(random.Random(), self._steps, self._timeout_seconds)
         last = broken.text
         while not self._stopped.is_set():
             try:
-                self._try_once(remote)
+                self._reconnect_once(remote)
                 return
             except LinkBroken as again:
                 last = again.text
@@ -137,17 +145,17 @@ class Reconnector(Recovery):
                 last = error.detail
             delay = backoff.next_delay(time.monotonic() - began)
             if delay is None:
-                raise MQError(MQRC_RECONNECT_TIMED_OUT, f"The connection could not be made anew: {last}")
+                raise MQError(MQRC_RECONNECT_TIMED_OUT, f"Reconnection timed out: {last}")
             self._stopped.wait(delay)
-        raise MQError(MQRC_CONNECTION_BROKEN, "The program has left.")
+        raise MQError(MQRC_CONNECTION_BROKEN, "The program has disconnected.")
 
-    def _try_once(self, remote: RemoteConnection) -> None:
+    def _reconnect_once(self, remote: RemoteConnection) -> None:
         made = self._state.destination.connect()
         try:
-            if self._only_same and made.told.queue_manager != remote.queue_manager:
+            if self._only_same and made.reply.queue_manager != remote.queue_manager:
                 raise MQError(
                     MQRC_RECONNECT_QMID_MISMATCH,
-                    f"{made.told.queue_manager} answered; the connection is to {remote.queue_manager} only.",
+                    f"{made.reply.queue_manager} answered; the connection is to {remote.queue_manager} only.",
                 )
             handles = dict(remote.handles)
             found = [
@@ -164,63 +172,63 @@ class Reconnector(Recovery):
         except BaseException:
             made.conversation.abandon()
             raise
-        # Other threads may use the connection as soon as its new conversation is there, so it comes last: the handles
-        # mean something else on it, and what was begun on the old one must not be taken for its own.
+        # The new conversation is set last: other threads use the connection from then on. Its handles must be updated
+        # before, and requests of the old generation must not be taken for its own.
         for handle, opened in found:
-            describe(handle, opened)
+            update_handle(handle, opened)
         for handle, subscription in subscribed:
-            restored(handle, subscription, handles)
+            restore_subscription(handle, subscription, handles)
         remote.generation += 1
-        take_over(remote, made)
+        use_conversation(remote, made)
 
-    def _open_again(self, made: Made, handle: RemoteHandle) -> OpenReply:
-        """Open an object as it was. MQRC_RECONNECT_FAILED when that is not possible any more."""
+    def _open_again(self, made: ConnectedConversation, handle: RemoteHandle) -> OpenReply:
+        """Reopen an object. Raises MQRC_RECONNECT_FAILED when that fails."""
         try:
             if not handle.flags & CREATED:
-                return _opened(made, handle.asked)
+                return _open(made, handle.asked)
             if not handle.flags & TEMPORARY:
                 try:
-                    return _opened(made, _renamed(handle.asked, handle.name, ""))
+                    return _open(made, _renamed(handle.asked, handle.name, ""))
                 except MQError as error:
                     if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
                         raise
-            # The dynamic queue is not there: it is made of its model, under the name that others know.
-            return _opened(made, _renamed(handle.asked, handle.asked.name, handle.name))
+            # The dynamic queue is gone: it is created from its model again, under the same name.
+            return _open(made, _renamed(handle.asked, handle.asked.name, handle.name))
         except MQError as error:
             if error.reason == MQRC_CONNECTION_BROKEN:
                 raise
             self._failure = (error.reason, handle.name)
-            text = f"{handle.name} cannot be opened again (reason {error.reason}). {error.detail}"
+            text = f"{handle.name} cannot be reopened (reason {error.reason}). {error.detail}"
             raise MQError(MQRC_RECONNECT_FAILED, text) from None
 
     def _subscribe_again(
-        self, made: Made, handle: RemoteHandle, asked: SubscribeArguments, numbers: dict[int, int]
+        self, made: ConnectedConversation, handle: RemoteHandle, asked: SubscribeArguments, numbers: dict[int, int]
     ) -> SubscribeReply:
-        """Subscribe as it was: a subscription that outlives its connections is resumed, another one made again."""
+        """Subscribe again: resume a durable subscription, create another one."""
         was = int(asked.options), int(asked.destination)
         asked.options = resubscribe_options(asked, handle.is_durable)
         asked.destination = numbers.get(was[1], 0)
         try:
             waiter = made.conversation.exchange(SUBSCRIBE, asked.encode())
-            answer = _answer(made, waiter)
+            answer = _check_reply(made, waiter)
             try:
                 return decode_subscribe_reply(answer.reader)
             except MalformedFrame as error:
-                raise _nonsense(made, "SUBSCRIBE", error) from None
+                raise _protocol_error(made, "SUBSCRIBE", error) from None
         except MQError as error:
             if error.reason in (MQRC_CONNECTION_BROKEN, MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
-                # The queue manager may not have noticed yet that the old link is gone.
+                # The queue manager may not have noticed yet that the old link is broken.
                 raise
             self._failure = (error.reason, handle.name[:48])
-            text = f"The subscription cannot be made again (reason {error.reason}). {error.detail}"
+            text = f"The subscription cannot be restored (reason {error.reason}). {error.detail}"
             raise MQError(MQRC_RECONNECT_FAILED, text) from None
         finally:
             asked.options, asked.destination = was
 
-    def _tell(self, reason: int) -> None:
-        consuming = self._state.consuming
-        if consuming is not None:
-            consuming.event(reason)
+    def _report(self, reason: int) -> None:
+        callbacks = self._state.callbacks
+        if callbacks is not None:
+            callbacks.report_event(reason)
 
 
 def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArguments:
@@ -232,24 +240,24 @@ def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArgument
     return again
 
 
-def _opened(made: Made, asked: OpenArguments) -> OpenReply:
+def _open(made: ConnectedConversation, asked: OpenArguments) -> OpenReply:
     waiter = made.conversation.exchange(OPEN, asked.encode())
     try:
-        return decode_open_reply(_answer(made, waiter).reader, made.conversation.link.version)
+        return decode_open_reply(_check_reply(made, waiter).reader, made.conversation.link.version)
     except MalformedFrame as error:
-        raise _nonsense(made, "OPEN", error) from None
+        raise _protocol_error(made, "OPEN", error) from None
 
 
-def _answer(made: Made, waiter: ReplyWaiter) -> ReplyHead:
+def _check_reply(made: ConnectedConversation, waiter: ReplyWaiter) -> ReplyHead:
     try:
         answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
     except MalformedFrame as error:
-        raise _nonsense(made, "a request", error) from None
+        raise _protocol_error(made, "a request", error) from None
     if answer.completion == MQCC_FAILED:
         raise refusal(answer)
     return answer
 
 
-def _nonsense(made: Made, what: str, error: MalformedFrame) -> LinkBroken:
-    made.conversation.link.fail_link(MQRC_CONNECTION_BROKEN, f"An answer to {what} is nonsense: {error}.")
+def _protocol_error(made: ConnectedConversation, what: str, error: MalformedFrame) -> LinkBroken:
+    made.conversation.link.fail_link(MQRC_CONNECTION_BROKEN, f"The reply to {what} is malformed: {error}.")
     return LinkBroken(MQRC_CONNECTION_BROKEN, str(error))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ostler.client.link.waiters import LinkBroken
-from ostler.client.mqi.put_get import Result, failed
+from ostler.client.mqi.put_get import Result, error_result
 from ostler.client.mqi.remote.connect import refusal
 from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle, usable_remote
-from ostler.client.mqi.remote.objects import describe, new_handle, open_handle
+from ostler.client.mqi.remote.objects import new_handle, open_handle, update_handle
 from ostler.client.mqi.remote.put_get import check_version
 from ostler.client.mqi.subscription_structures import (
     describe_request,
@@ -54,7 +54,7 @@ _OPENED: dict[int, int] = {
 
 
 def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
-    """Subscribe. `sd` comes back filled in; with MQSO_MANAGED the object handle is that of the managed queue."""
+    """Subscribe. `sd` is updated; with MQSO_MANAGED the object handle is that of the managed queue."""
     try:
         remote = usable_remote(hconn)
         asked = subscribe_arguments(sd, hobj)
@@ -64,10 +64,10 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         answer = _exchange(remote, asked, provided)
         if answer.completion == MQCC_FAILED:
             raise refusal(answer)
-        found = _decode_text(remote, answer)
+        found = _decode_reply(remote, answer)
     except MQError as error:
-        return hobj, MQHO_UNUSABLE_HOBJ, *failed(error)
-    handle = _remember(remote, asked, found)
+        return hobj, MQHO_UNUSABLE_HOBJ, *error_result(error)
+    handle = _new_handles(remote, asked, found)
     if provided is not None:
         asked.destination = provided.number
     describe_subscribed(sd, found)
@@ -75,32 +75,32 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
 
 
 def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: RemoteHandle | None) -> ReplyHead:
-    """Have it done, over a new link if the old one broke."""
+    """Subscribe, again after each reconnection."""
     while True:
         generation = remote.generation
         try:
-            remote.revive()
+            remote.reconnect_if_broken()
             check_version(remote)
             if provided is not None:
                 asked.destination = provided.hobj
             waiter = remote.conversation.exchange(SUBSCRIBE, asked.encode())
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)
             if asked.options & MQSO_DURABLE and asked.options & MQSO_CREATE:
-                # It may have been made before the link broke.
+                # The subscription may have been created before the link broke.
                 asked.options = resubscribe_options(asked, True)
 
 
-def _decode_text(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply:
+def _decode_reply(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply:
     try:
         return decode_subscribe_reply(answer.reader)
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
 
 
-def _remember(remote: RemoteConnection, asked: SubscribeArguments, found: SubscribeReply) -> RemoteHandle:
-    """Handles for a subscription and, where that is managed, for its queue."""
+def _new_handles(remote: RemoteConnection, asked: SubscribeArguments, found: SubscribeReply) -> RemoteHandle:
+    """Return the handle of a subscription. A managed queue gets a handle, too."""
     itself = OpenReply()
     itself.hobj = found.hsub
     itself.name = found.name
@@ -115,7 +115,7 @@ def _remember(remote: RemoteConnection, asked: SubscribeArguments, found: Subscr
 
 
 def managed_arguments(asked: SubscribeArguments, found: SubscribeReply) -> OpenArguments:
-    """What would open the managed queue of a subscription as it is open."""
+    """Return the arguments that open the managed queue of a subscription."""
     options = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
     for given, opening in _OPENED.items():
         if asked.options & given:
@@ -124,7 +124,7 @@ def managed_arguments(asked: SubscribeArguments, found: SubscribeReply) -> OpenA
 
 
 def resubscribe_options(asked: SubscribeArguments, is_durable: bool) -> int:
-    """The options to have a subscription made or resumed once more, on a connection that was made anew."""
+    """Return the options that create or resume a subscription after reconnection."""
     options = int(asked.options) & ~MQSO_ALTER
     if not is_durable:
         return options & ~MQSO_RESUME | MQSO_CREATE
@@ -134,20 +134,20 @@ def resubscribe_options(asked: SubscribeArguments, is_durable: bool) -> int:
     return options & ~MQSO_NEW_PUBLICATIONS_ONLY
 
 
-def restored(handle: RemoteHandle, found: SubscribeReply, handles: dict[int, RemoteHandle]) -> None:
-    """A subscription is there again, on a new conversation: its handles mean what it says."""
+def restore_subscription(handle: RemoteHandle, found: SubscribeReply, handles: dict[int, RemoteHandle]) -> None:
+    """Update the handles of a subscription after it was restored on a new conversation."""
     itself = OpenReply()
     itself.hobj = found.hsub
     itself.name = found.name
-    describe(handle, itself)
+    update_handle(handle, itself)
     queue = handles.get(handle.destination)
     if queue is not None and found.destination.hobj:
-        describe(queue, found.destination)
+        update_handle(queue, found.destination)
         queue.asked.name = found.destination.name
 
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result:
-    """Have the retained publications of a subscription sent. How many there were comes back in `sro`."""
+    """Request the retained publications of a subscription. `sro` returns their number."""
     try:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hsub)
@@ -158,9 +158,9 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
             count = answer.reader.count(0x7FFFFFFF)
             answer.reader.check_end()
         except MalformedFrame as error:
-            raise MQError(MQRC_CONNECTION_BROKEN, remote.nonsense(str(error)).text) from None
+            raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     except MQError as error:
-        return failed(error)
+        return error_result(error)
     describe_request(sro, count)
     return answer.completion, answer.reason
 
@@ -173,4 +173,4 @@ def _request(remote: RemoteConnection, handle: RemoteHandle, action: int, option
             waiter = remote.conversation.exchange(SUBSCRIPTION_REQUEST, numbers_payload([handle.hobj, action, options]))
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
-            remote.lost(generation, broken)
+            remote.handle_broken_link(generation, broken)

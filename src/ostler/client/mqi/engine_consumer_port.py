@@ -1,7 +1,7 @@
-"""How the consumers of one connection within the process wait on their queues, until one of them has to be called.
+"""The consumer port on a queue manager of this process: consumers wait on their queues until one is to be called.
 
-Nothing polls: a single consumer leaves its get waiting on its queue; several leave watches, so that a message is taken
-only when its consumer is the next to be called.
+There is no polling: a single consumer leaves its get waiting on its queue; several leave watches, so that a message is
+removed only when its consumer is called next.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from ostler.client.mqi import message_handles
 from ostler.client.mqi.connection_state import ConnectionState, locked_engine, wait_durable
 from ostler.client.mqi.consumer_port import Answers, ConsumerPort
-from ostler.client.mqi.consumers import BROWSE, Consumer, Delivery
+from ostler.client.mqi.consumers import BROWSE, CallbackConsumer, Delivery
 from ostler.client.mqi.put_get import Bound, get_request, returned_options
 from ostler.engine import get as getting
 from ostler.engine.core import QUIESCING, RUNNING, STOPPING, Engine
@@ -34,29 +34,29 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 
-_Requests = list[tuple[Consumer, GetRequest]]
+_Requests = list[tuple[CallbackConsumer, GetRequest]]
 
 _NO_HANDLE: Final = Handle(0, OTHER_OBJECT, "", 0)
-# No message is this short, so a request with this limit is answered, but takes nothing.
+# A request with this limit is answered when a message arrives, but removes none: no message is so short.
 _TAKES_NOTHING: Final = -(1 << 40)
 
 
-class EnginePort(ConsumerPort):
+class EngineConsumerPort(ConsumerPort):
     """The callbacks of a connection to a queue manager in this process."""
 
     def __init__(self, state: ConnectionState) -> None:
         super().__init__(state.hconn)
         self._bound: Bound = state.bound
         self._connection = state.bound.connection
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._wakeup: SimpleQueue[None] = SimpleQueue()
 
     def open(self, is_inside: Callable[[], bool]) -> None:
         self._bound.is_inside_callback = is_inside
-        self._bound.manager.on_end.append(self.ring)
+        self._bound.manager.on_end.append(self.wake)
 
     def close(self) -> None:
-        if self.ring in self._bound.manager.on_end:
-            self._bound.manager.on_end.remove(self.ring)
+        if self.wake in self._bound.manager.on_end:
+            self._bound.manager.on_end.remove(self.wake)
 
     def set_consuming(self, is_consuming: bool) -> None:
         self._connection.consuming = is_consuming
@@ -69,28 +69,28 @@ class EnginePort(ConsumerPort):
     def is_quiescing(self) -> bool:
         return self._bound.engine.state == QUIESCING
 
-    def ring(self) -> None:
-        self._bell.put(None)
+    def wake(self) -> None:
+        self._wakeup.put(None)
 
-    def next(self, active: list[Consumer], seconds: float | None) -> Answers:
+    def next(self, active: list[CallbackConsumer], seconds: float | None) -> Answers:
         waiting: _Requests = []
         with locked_engine(self._bound, even_if_broken=True) as engine:
             if self.broken():
                 return []
-            found = _look(engine, self._bound, active, waiting, self.ring)
+            found = _try_all(engine, self._bound, active, waiting, self.wake)
         if not found:
             try:
-                self._bell.get(timeout=seconds)
+                self._wakeup.get(timeout=seconds)
                 while True:
-                    self._bell.get_nowait()
+                    self._wakeup.get_nowait()
             except Empty:
                 pass
             with locked_engine(self._bound, even_if_broken=True):
-                found = _withdraw(waiting, time.monotonic())
+                found = _cancel_waiting(waiting, time.monotonic())
         return [(consumer, delivery) for consumer, request in found if (delivery := self._delivery(consumer, request))]
 
-    def _delivery(self, consumer: Consumer, request: GetRequest) -> Delivery | None:
-        """What a consumer is told of its request; None when the log will never hold what it is about to see."""
+    def _delivery(self, consumer: CallbackConsumer, request: GetRequest) -> Delivery | None:
+        """Return the delivery of an answered request; None when the removal of the message cannot become durable."""
         if not request.md:
             return Delivery(request.reason)
         try:
@@ -107,7 +107,7 @@ class EnginePort(ConsumerPort):
     def has_handle(self, hobj: int) -> bool:
         return hobj in self._connection.handles
 
-    def check_gets(self, consumer: Consumer) -> None:
+    def check_gets(self, consumer: CallbackConsumer) -> None:
         request = get_request(self._bound, consumer.hobj, consumer.md, consumer.gmo, consumer.bytes_max)
         request.options = consumer.get_options
         reason = getting.check_options(request)
@@ -131,30 +131,30 @@ class EnginePort(ConsumerPort):
             return self._connection.unit_of_work is not None
 
 
-def _look(
-    engine: Engine, bound: Bound, active: list[Consumer], waiting: _Requests, ring: Callable[[], None]
+def _try_all(
+    engine: Engine, bound: Bound, active: list[CallbackConsumer], waiting: _Requests, wake: Callable[[], None]
 ) -> _Requests:
-    """One try for each consumer in turn. When there is nothing for any of them, their requests are left `waiting`.
+    """Try a get for each consumer in turn. When there is no message for any, their requests are left `waiting`.
 
-    A consumer that is alone waits with its get itself. One of several waits with a watch, that takes nothing.
+    A single consumer waits with its get itself. One of several waits with a watch, which removes nothing.
     """
     is_alone = len(active) == 1
     for consumer in active:
         request = _request(bound, consumer, is_alone)
-        request.waker = ring
-        if not _ask(engine, request):
+        request.waker = wake
+        if not _try_get(engine, request):
             waiting.append((consumer, request))
         elif request.reason != MQRC_NO_MSG_AVAILABLE:
             return [(consumer, request)]
     if not is_alone:
-        waiting.extend([(consumer, _watch(bound, consumer, ring)) for consumer in active])
+        waiting.extend([(consumer, _arrival_watch(bound, consumer, wake)) for consumer in active])
     return []
 
 
-def _request(bound: Bound, consumer: Consumer, waits: bool) -> GetRequest:
-    """The next get of a consumer, to be answered at once or to be left waiting until somebody withdraws it.
+def _request(bound: Bound, consumer: CallbackConsumer, waits: bool) -> GetRequest:
+    """Return the next get of a consumer, to be answered at once or left waiting until it is cancelled.
 
-    It has failed already when, say, its message handle was deleted.
+    It has failed already when, for example, its message handle was deleted.
     """
     try:
         request = get_request(bound, consumer.hobj, consumer.md, consumer.gmo, consumer.bytes_max)
@@ -170,13 +170,13 @@ def _request(bound: Bound, consumer: Consumer, waits: bool) -> GetRequest:
         request.options |= MQGMO_WAIT
         request.wait_ms = UNLIMITED
         if bound.engine.state == RUNNING:
-            # Whether it wants to fail then or not, the event handler has to be told.
+            # The event handler is to be called when the queue manager quiesces, whatever the consumer's option.
             request.options |= MQGMO_FAIL_IF_QUIESCING
     return request
 
 
-def _ask(engine: Engine, request: GetRequest) -> bool:
-    """Try a get; False when it is left waiting. A refusal is an answer too."""
+def _try_get(engine: Engine, request: GetRequest) -> bool:
+    """Try a get. Returns False when it is left waiting. An error is an answer, too."""
     try:
         return request.done or getting.get(engine, request)
     except MQError as error:
@@ -185,12 +185,12 @@ def _ask(engine: Engine, request: GetRequest) -> bool:
         return True
 
 
-def _watch(bound: Bound, consumer: Consumer, ring: Callable[[], None]) -> GetRequest:
-    """A request that is answered when there is a message for a consumer, and leaves it on the queue.
+def _arrival_watch(bound: Bound, consumer: CallbackConsumer, wake: Callable[[], None]) -> GetRequest:
+    """Return a request that is answered when there is a message for a consumer, and leaves the message on the queue.
 
-    While several consumers wait on one connection none may take a message beforehand: the callback of another one would
-    commit it. The limit on its length, which no message keeps, makes the request harmless, and it is no browse, so that
-    it leaves the cursor alone too.
+    While several consumers wait on one connection, none may get a message in advance: the callback of another one would
+    commit it. The length limit, which no message meets, keeps the message on the queue; and the request is no browse,
+    so the browse cursor does not move.
     """
     model = get_request(bound, consumer.hobj, consumer.md, consumer.gmo, 0)
     watch = getting.new_request(
@@ -207,15 +207,15 @@ def _watch(bound: Bound, consumer: Consumer, ring: Callable[[], None]) -> GetReq
     watch.offset = model.offset
     watch.token = model.token
     watch.max_bytes = _TAKES_NOTHING
-    watch.waker = ring
+    watch.waker = wake
     queue = watch.handle.queue
     assert queue is not None
     queue.waiting.add(watch)
     return watch
 
 
-def _withdraw(waiting: _Requests, now: float) -> _Requests:
-    """Take back what still waits. Messages that were got are delivered, however the wait ended."""
+def _cancel_waiting(waiting: _Requests, now: float) -> _Requests:
+    """Cancel requests that still wait. Messages that were got meanwhile are delivered."""
     answered: _Requests = []
     for consumer, request in waiting:
         if not request.done:
