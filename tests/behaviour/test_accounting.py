@@ -1,4 +1,4 @@
-"""Accounting messages say exactly what each connection did, altogether and on each queue."""
+"""Accounting messages report exactly the work of each connection, in total and by queue."""
 
 from __future__ import annotations
 

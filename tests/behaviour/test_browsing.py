@@ -1,4 +1,4 @@
-"""Browsing: the cursor, locks, and getting what is under the cursor."""
+"""Browsing: the cursor, locks, and getting the message under the cursor."""
 
 from __future__ import annotations
 

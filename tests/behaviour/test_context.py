@@ -1,4 +1,4 @@
-"""Message context: whose message it is, who says so, and how it is passed on."""
+"""Message context: default, set and passed on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamic queues: made from a model, named, closed and deleted."""
+"""Dynamic queues: created from a model, named, closed and deleted."""
 
 from __future__ import annotations
 

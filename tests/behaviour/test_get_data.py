@@ -1,4 +1,4 @@
-"""The data a get returns: cut to the buffer, converted, and described."""
+"""The data of a get: truncated to the buffer, converted, and described."""
 
 from __future__ import annotations
 

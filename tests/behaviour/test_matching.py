@@ -1,4 +1,4 @@
-"""Which message a get takes: by identifiers, groups, numbers, tokens and selectors."""
+"""Match options of MQGET: identifiers, groups, numbers, tokens and selectors."""
 
 from __future__ import annotations
 

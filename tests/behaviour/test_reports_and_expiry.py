@@ -1,4 +1,4 @@
-"""Reports about messages, messages that expire, and what becomes of reports that nobody can have."""
+"""Reports, expired messages, and reports that cannot be delivered."""
 
 from __future__ import annotations
 

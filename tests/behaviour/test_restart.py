@@ -1,4 +1,4 @@
-"""What an orderly end and a crash leave: messages, counts, objects; and how a queue manager quiesces."""
+"""Messages, counts and objects after an orderly end and after a crash; quiescing."""
 
 from __future__ import annotations
 

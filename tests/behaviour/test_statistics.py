@@ -1,4 +1,4 @@
-"""Statistics messages say exactly what programs did, whichever way they came."""
+"""Statistics messages report exactly the work of programs, by any binding."""
 
 from __future__ import annotations
 

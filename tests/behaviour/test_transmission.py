@@ -1,4 +1,4 @@
-"""Messages for other queue managers, as they lie on a transmission queue: byte for byte."""
+"""Messages for other queue managers on a transmission queue, byte for byte."""
 
 from __future__ import annotations
 

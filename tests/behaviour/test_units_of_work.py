@@ -1,4 +1,4 @@
-"""Units of work: what others see of them, and what commit, back-out and endings do."""
+"""Units of work: visibility, commit, back-out, and the end of applications."""
 
 from __future__ import annotations
 

@@ -342,8 +342,8 @@ def _dynamic_name(engine: Engine, wanted: str) -> str:
 
 def _check_room(engine: Engine) -> None:
     if engine.lacks_log_space(_RECORD_ROOM_BYTES):
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
+        raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the change of the object.")
     if not has_checkpoint_space(engine, DEFINITION_BYTES):
         refuse_full_disk(engine)
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The disk is full.")
+        raise MQError(MQRC_RESOURCE_PROBLEM, "The disk has no room for the definition of the object.")
     engine.reserve.needed_bytes += DEFINITION_BYTES

@@ -1,4 +1,4 @@
-"""Long messages stay in memory while there is room for them; beyond that they are in the files of their queues."""
+"""Long messages stay in memory while there is room; the rest is written to the queue's file."""
 
 from __future__ import annotations
 

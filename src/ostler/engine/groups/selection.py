@@ -122,7 +122,7 @@ def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
     hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
     last: i64 = request.scan_slot
-    slot: i64 = slots.following(last) if last != NONE else _walk_from(request, slots)
+    slot: i64 = slots.following(last) if last != NONE else _scan_start(request, slots)
     may_pause: bool = request.may_pause
     while slot != NONE:
         if may_pause and engine.work_left <= 0:
@@ -158,14 +158,14 @@ def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
     return PAUSED
 
 
-def _walk_from(request: GetRequest, slots: Slots) -> i64:
+def _scan_start(request: GetRequest, slots: Slots) -> i64:
     handle = request.handle
     if not request.options & MQGMO_BROWSE_NEXT or not handle.cursor_set:
         return slots.first()
     state = handle.browse_group
     if not request.options & MQGMO_LOGICAL_ORDER or state.start_seq == handle.cursor_seq:
         return slots.first() if handle.cursor == NONE else slots.following(handle.cursor)
-    # The cursor rests on the last message of a group, wherever that stands; groups follow one another by their first.
+    # The cursor is at the last message of a group, but groups are ordered by their first messages.
     slot: i64 = state.start_slot
     if slots.seqs[slot] == state.start_seq and slots.state(slot) == AVAILABLE:
         return slots.following(slot)

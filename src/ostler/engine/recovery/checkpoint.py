@@ -452,13 +452,13 @@ def read_catalogue(disk: Disk) -> ObjectCatalogue:
 def check_manifest(manifest: CheckpointManifest, identity: bytes, checkpoint_number: i64) -> None:
     """Raise when a manifest is not of this log, or older than the checkpoint in the log's control file."""
     if manifest.number == 0 and checkpoint_number > 0:
-        raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log knows of checkpoint {checkpoint_number}")
+        raise SnapshotDamaged(f"{MANIFEST_PATH} is missing, but the log has recorded checkpoint {checkpoint_number}")
     if manifest.identity and manifest.identity != identity:
         raise FilesUnrelated(f"{MANIFEST_PATH} belongs to another log than the one that is there (offset 64)")
     if manifest.number < checkpoint_number:
         raise FilesUnrelated(
             f"{MANIFEST_PATH} is older than the log: it has checkpoint {manifest.number} (offset 16), and the log "
-            f"knows that checkpoint {checkpoint_number} was completed"
+            f"has recorded checkpoint {checkpoint_number} as complete"
         )
 
 

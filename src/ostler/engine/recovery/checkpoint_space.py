@@ -105,8 +105,8 @@ def refuse_full_disk(engine: Engine) -> i64:
         if not reserve.is_reported:
             reserve.is_reported = True
             engine.notice(
-                "AMQ6119S: The disk is full: messages are refused with MQRC_Q_SPACE_NOT_AVAILABLE, and can be got. "
-                "Get messages, or give the disk more space."
+                "AMQ6119S: The disk is full. Puts fail with MQRC_Q_SPACE_NOT_AVAILABLE, gets still work. Get messages "
+                "or free disk space."
             )
         return MQRC_Q_SPACE_NOT_AVAILABLE
     engine.journal_full = True

@@ -1,4 +1,4 @@
-"""Groups and segments through MQPUT and MQGET: whatever the order of arrival, logical order is logical order."""
+"""Groups and segments by MQPUT and MQGET: logical order does not depend on the order of arrival."""
 
 from __future__ import annotations
 

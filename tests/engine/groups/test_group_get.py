@@ -1,4 +1,4 @@
-"""Which message a get with logical order, complete messages, or all segments or messages available is answered with."""
+"""Selection with logical order, complete messages, and all segments or all messages available."""
 
 from __future__ import annotations
 

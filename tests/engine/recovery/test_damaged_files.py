@@ -1,4 +1,4 @@
-"""Damaged files: refused, or the one queue is marked, each time with the file and the place. Never taken for good."""
+"""Damaged files: the start is refused or one queue is marked damaged, with file and offset. They are never accepted."""
 
 from __future__ import annotations
 

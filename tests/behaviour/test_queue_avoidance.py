@@ -1,4 +1,4 @@
-"""Queue avoidance: a put hands its message straight to a get that waits for it."""
+"""Queue avoidance: a put hands its message directly to a waiting get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories of restarts: what happened while a checkpoint was under way, and what a crash made of it."""
+"""Restart scenarios: events during a checkpoint, and the state after a crash."""
 
 from __future__ import annotations
 

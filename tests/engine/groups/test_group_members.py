@@ -1,4 +1,4 @@
-"""What a queue knows about its groups agrees with the naive way to tell that a group is all there."""
+"""The group index of a queue agrees with a naive check of completeness."""
 
 from __future__ import annotations
 

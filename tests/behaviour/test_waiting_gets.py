@@ -1,4 +1,4 @@
-"""Gets that wait: how long, for what, and who is served first."""
+"""Waiting gets: wait interval, match options, and order of service."""
 
 from __future__ import annotations
 

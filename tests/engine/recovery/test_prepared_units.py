@@ -1,4 +1,4 @@
-"""Units of work that are prepared over a restart, and what checkpoints make of them afterwards."""
+"""Prepared units of work across restarts, and their treatment by later checkpoints."""
 
 from __future__ import annotations
 

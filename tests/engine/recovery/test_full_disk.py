@@ -1,4 +1,4 @@
-"""A disk that the queue manager has filled with its own messages, on every level of fullness: gets empty it again."""
+"""A disk full of the queue manager's own messages, at every level of fullness: gets can empty it again."""
 
 from __future__ import annotations
 

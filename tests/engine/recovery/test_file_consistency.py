@@ -1,4 +1,4 @@
-"""Files of a queue manager that do not belong together: older copies, other queue managers, files that are gone.
+"""Files of a queue manager that do not belong together: older copies, foreign files, missing files.
 
 Each time the start is refused, or the queue is damaged, or everything is there. Never is something missing unsaid.
 """

@@ -1,4 +1,4 @@
-"""Slots that are linked in order: where they belong, and at a cost that does not grow with what lies around them."""
+"""Linking slots in order: at the right position, and at a cost that does not grow with the queue."""
 
 from __future__ import annotations
 

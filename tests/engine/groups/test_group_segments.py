@@ -1,4 +1,4 @@
-"""Cutting messages into segments and putting them together again."""
+"""Splitting messages into segments and joining them again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MQMDE: version 2 fields in front of the data, there and back."""
+"""MQMDE: version 2 fields in front of the data, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks and offers that find no memory or descriptor to read a message with: one request fails, nothing is lost."""
+"""Scans and offers without memory or descriptor to read a message: one request fails, no message is lost."""
 
 from __future__ import annotations
 

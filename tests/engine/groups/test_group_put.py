@@ -1,4 +1,4 @@
-"""What a put makes of group id, sequence number, offset, flags and original length: each row of MQ's tables."""
+"""Group id, sequence number, offset, flags and original length of a put: each row of MQ's tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log cut at every byte: a restart finds what the last whole write before the cut had told, and nothing else."""
+"""A log truncated at every byte: a restart restores the state of the last complete write, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a name leads: aliases, remote definitions, queue manager and reply-to aliases, transmission queues."""
+"""Name resolution: aliases, remote definitions, queue manager and reply-to aliases, transmission queues."""
 
 from __future__ import annotations
 
