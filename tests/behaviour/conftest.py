@@ -292,10 +292,10 @@ class Site:
         for kind in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL):
             definition = self.manager.engine.of_type(kind).get(name)
             if definition is not None:
-                self.manager.define(definition.altered(changes), replace=True)
+                self.manager.define(definition.with_changes(changes), replace=True)
 
     def alter_manager(self, **changes: Value) -> None:
-        self.manager.define(self.manager.engine.manager.altered(changes), replace=True)
+        self.manager.define(self.manager.engine.manager.with_changes(changes), replace=True)
 
     def queue(self, name: str) -> Queue:
         return self.manager.engine.queues[name]

@@ -82,10 +82,10 @@ class Grants(Guard):
     def is_administrator(self, user: str) -> bool:
         return False
 
-    def defined(self, definition: Definition) -> None:
+    def on_defined(self, definition: Definition) -> None:
         return None
 
-    def deleted(self, definition: Definition) -> None:
+    def on_deleted(self, definition: Definition) -> None:
         return None
 
 
@@ -108,7 +108,7 @@ class Place:
         objects.define(self.engine, new_definition(kind, name, attributes), replace=True)
 
     def manager(self, **changes: Value) -> None:
-        objects.change(self.engine, self.engine.manager.altered(changes))
+        objects.change(self.engine, self.engine.manager.with_changes(changes))
 
     def use_dead_letter_queue(self, **attributes: Value) -> None:
         self.define(ObjectType.QLOCAL, "DLQ", **attributes)

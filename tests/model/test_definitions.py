@@ -146,7 +146,7 @@ def test_subscriptions_go_by_any_text() -> None:
 def test_a_change_makes_another_definition() -> None:
     before = local(MAXDEPTH=10)
     kept = dict(before.attributes)
-    after = before.altered({"MAXDEPTH": 20, "GET": "DISABLED"}, date="2026-04-01", time="01.02.03")
+    after = before.with_changes({"MAXDEPTH": 20, "GET": "DISABLED"}, date="2026-04-01", time="01.02.03")
     assert before.attributes == kept
     assert (after.attributes["MAXDEPTH"], after.attributes["GET"]) == (20, 1)
     assert (after.attributes["ALTDATE"], after.attributes["ALTTIME"]) == ("2026-04-01", "01.02.03")
@@ -166,19 +166,19 @@ def test_a_refused_change_changes_nothing(changes: dict[str, Value], reason: int
     queue = local()
     kept = dict(queue.attributes)
     with pytest.raises(MQError) as caught:
-        queue.altered(changes)
+        queue.with_changes(changes)
     assert caught.value.reason == reason
     assert queue.attributes == kept
 
 
 def test_a_channel_keeps_its_type() -> None:
     channel = new_definition(ObjectType.CHANNEL, "TO.B", {"CHLTYPE": "RCVR"})
-    assert same(channel.altered({"CHLTYPE": "RCVR"}), channel)
+    assert same(channel.with_changes({"CHLTYPE": "RCVR"}), channel)
     with pytest.raises(MQError) as caught:
-        channel.altered({"CHLTYPE": "SVRCONN"})
+        channel.with_changes({"CHLTYPE": "SVRCONN"})
     assert caught.value.reason == MQRCCF_ATTR_VALUE_FIXED
     with pytest.raises(MQError) as caught:
-        channel.altered({"XMITQ": "B"})
+        channel.with_changes({"XMITQ": "B"})
     assert caught.value.reason == MQRCCF_KWD_VALUE_WRONG_TYPE
 
 

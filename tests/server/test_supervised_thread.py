@@ -210,7 +210,7 @@ def test_calls_to_partners_go_on_after_what_nobody_expects() -> None:
     connector._hand_over(fault)
     connector.connect("127.0.0.1(1)", "", 0, lambda connected, where: None, failed.append)
     wait_for(lambda: bool(failed), "the outcome of a call")
-    assert any("AMQ5010W: The thread of channel connections restarts" in each for each in notes)
+    assert any("AMQ5010W: The thread that connects to partners restarts" in each for each in notes)
     connector.close()
 
 

@@ -118,7 +118,7 @@ class ChannelSite(World):
         self.define_queue(DEAD_LETTERS, {"MAXDEPTH": dead_letters_max})
         self.define_queue("IN", {"MAXDEPTH": 100_000})
         self.define_queue("SMALL", {"MAXDEPTH": SMALL_DEPTH})
-        manager = self.engine.manager.altered({"DEADQ": DEAD_LETTERS})
+        manager = self.engine.manager.with_changes({"DEADQ": DEAD_LETTERS})
         objects.define(self.engine, manager, True)
         for target in TARGETS:
             attributes: dict[str, Value] = {"RNAME": target, "RQMNAME": partner, "XMITQ": partner}

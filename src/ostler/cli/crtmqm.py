@@ -219,7 +219,7 @@ def _make_objects(
         manager.start()
         try:
             if changes:
-                manager.define(manager.engine.manager.altered(changes), replace=True)
+                manager.define(manager.engine.manager.with_changes(changes), replace=True)
             if listener is not None:
                 manager.define(new_definition(ObjectType.LISTENER, LISTENER, listener))
             with manager.lock:

@@ -91,7 +91,7 @@ def record_open(engine: Engine, connection: Connection, handle: Handle) -> None:
         kept.opened_ms = engine.wall_ms()
     kept.handles += 1
     kept.opens += 1
-    kept.has_figures = True
+    kept.has_activity = True
     handle.account = kept
 
 
@@ -101,7 +101,7 @@ def record_close(engine: Engine, handle: Handle) -> None:
         return
     handle.account = None
     kept.handles -= 1
-    kept.has_figures = True
+    kept.has_activity = True
     if kept.handles == 0:
         kept.closed_ms = engine.wall_ms()
 

@@ -155,7 +155,7 @@ def apply_define(engine: Engine, definition: Definition, queue_id: i64) -> None:
         elif definition.object_type == ObjectType.SUB:
             subscription_definitions.apply_definition(engine, definition)
     if engine.guard is not None:
-        engine.guard.defined(definition)
+        engine.guard.on_defined(definition)
 
 
 def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = False) -> i64:
@@ -169,7 +169,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
         kept = table_type(definition)
         apply_delete(engine, kept, name)
         if engine.guard is not None:
-            engine.guard.deleted(definition)
+            engine.guard.on_deleted(definition)
         deleted_lsn: i64 = engine.journal.append(DELETE, number_head(0), b"", _typed_name(kept, name))
         send_own_messages(engine, configuration_events.on_change(engine, definition, None), None)
         return deleted_lsn
@@ -217,7 +217,7 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
     if queue.keeps_retained:
         engine.topics.forget_retained()
     if engine.guard is not None:
-        engine.guard.deleted(queue.definition)
+        engine.guard.on_deleted(queue.definition)
     if queue.definition.attributes.get("DEFTYPE") == MQQDT_PERMANENT_DYNAMIC:
         # Its creator's authorities go with it: the name may be used again by another user.
         prefix = f"QUEUE {queue.name} "

@@ -64,7 +64,7 @@ def count_put(engine: Engine, connection: Connection, handle: Handle, size_bytes
         engine.counters.put_bytes_persistent += size_bytes
     account = handle.account
     if account is not None:
-        account.put(size_bytes, is_persistent, handle.is_put1)
+        account.count_put(size_bytes, is_persistent, handle.is_put1)
 
 
 def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
@@ -74,7 +74,7 @@ def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i
         if queue is not None and not engine.journal_full:
             queue.counters.put1s_failed += 1
             if handle.account is not None:
-                handle.account.put_failed(True)
+                handle.account.count_failed_put(True)
         return
     own = connection.counters
     own.put1s += 1
@@ -96,7 +96,7 @@ def count_put_failed(engine: Engine, connection: Connection, handle: Handle | No
     if handle is not None and handle.queue is not None:
         handle.queue.counters.puts_failed += 1
         if handle.account is not None:
-            handle.account.put_failed(False)
+            handle.account.count_failed_put(False)
 
 
 def count_put1_failed(engine: Engine, connection: Connection) -> None:
@@ -177,7 +177,7 @@ def _count_browse_failed(engine: Engine, request: GetRequest) -> None:
         if handle.queue is not None:
             handle.queue.counters.browses_failed += 1
     if handle.account is not None:
-        handle.account.get_failed(is_browse)
+        handle.account.count_failed_get(is_browse)
 
 
 def count_browse(engine: Engine, request: GetRequest, queue: Queue, is_persistent: bool) -> None:
@@ -199,7 +199,7 @@ def count_browse(engine: Engine, request: GetRequest, queue: Queue, is_persisten
         engine.counters.browse_bytes_persistent += size
     account = request.handle.account
     if account is not None:
-        account.browsed(size, is_persistent)
+        account.count_browse(size, is_persistent)
 
 
 # -- objects -----------------------------------------------------------------------------------------------------------

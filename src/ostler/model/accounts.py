@@ -1,4 +1,4 @@
-"""What is kept for statistics and accounting beyond the running counters: only while somebody has switched it on."""
+"""Data for statistics and accounting messages beyond the running counters, kept only while they are enabled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mypy_extensions import i64
 
 from ostler.model.counters import Counts
 
-# How connections end, as MQDISCONNECT numbers them.
+# MQDISCONNECT numbers: how connections end.
 DISCONNECTED: Final = 0
 LOST: Final = 1
 ENDED_BY_MANAGER: Final = 2
@@ -20,7 +20,7 @@ _SCALE: Final = 10
 
 @final
 class Spread:
-    """Of some values: how many, their sum and their extremes."""
+    """Count, sum and extremes of some values."""
 
     def __init__(self) -> None:
         self.count: i64 = 0
@@ -42,7 +42,7 @@ class Spread:
 
 @final
 class MovingAverage:
-    """Two averages of one value: over the last dozens, and over the last thousands."""
+    """Two moving averages of a value: over the last few dozen, and over the last few thousand."""
 
     def __init__(self) -> None:
         self.count: i64 = 0
@@ -68,7 +68,7 @@ class MovingAverage:
 
 @final
 class QueueAccount:
-    """What one connection did on one queue since its last account was written."""
+    """The activity of one connection on one queue since its last accounting message."""
 
     def __init__(self, name: str, queue_type: i64, definition_type: i64, created_date: str, created_time: str) -> None:
         self.name = name
@@ -81,7 +81,7 @@ class QueueAccount:
         self.begin()
 
     def begin(self) -> None:
-        """Begin a new account: its figures, not when the queue was opened."""
+        """Reset the counters for a new account; the time of the open stays."""
         self.opens: i64 = 0
         self.closed_ms: i64 = 0
         self.puts = Spread()  # bytes of the messages
@@ -98,10 +98,10 @@ class QueueAccount:
         self.browses_failed: i64 = 0
         self.ages = Spread()  # milliseconds that messages got had been on the queue
         self.ages_persistent = Spread()
-        self.has_figures = False
+        self.has_activity = False
 
-    def put(self, size_bytes: i64, is_persistent: bool, is_put1: bool) -> None:
-        self.has_figures = True
+    def count_put(self, size_bytes: i64, is_persistent: bool, is_put1: bool) -> None:
+        self.has_activity = True
         if is_persistent:
             self.puts_persistent.add(size_bytes)
             self.put1s_persistent += int(is_put1)
@@ -109,8 +109,8 @@ class QueueAccount:
             self.puts.add(size_bytes)
             self.put1s += int(is_put1)
 
-    def got(self, size_bytes: i64, is_persistent: bool, age_ms: i64) -> None:
-        self.has_figures = True
+    def count_get(self, size_bytes: i64, is_persistent: bool, age_ms: i64) -> None:
+        self.has_activity = True
         if is_persistent:
             self.gets_persistent.add(size_bytes)
             self.ages_persistent.add(age_ms)
@@ -118,22 +118,22 @@ class QueueAccount:
             self.gets.add(size_bytes)
             self.ages.add(age_ms)
 
-    def browsed(self, size_bytes: i64, is_persistent: bool) -> None:
-        self.has_figures = True
+    def count_browse(self, size_bytes: i64, is_persistent: bool) -> None:
+        self.has_activity = True
         if is_persistent:
             self.browses_persistent.add(size_bytes)
         else:
             self.browses.add(size_bytes)
 
-    def put_failed(self, is_put1: bool) -> None:
-        self.has_figures = True
+    def count_failed_put(self, is_put1: bool) -> None:
+        self.has_activity = True
         if is_put1:
             self.put1s_failed += 1
         else:
             self.puts_failed += 1
 
-    def get_failed(self, is_browse: bool) -> None:
-        self.has_figures = True
+    def count_failed_get(self, is_browse: bool) -> None:
+        self.has_activity = True
         if is_browse:
             self.browses_failed += 1
         else:
@@ -142,11 +142,11 @@ class QueueAccount:
 
 @final
 class ConnectionAccount:
-    """The accounts of one connection. There is one only if any of them is kept."""
+    """The accounts of one connection. It exists only if any of them is enabled."""
 
     def __init__(self, counts_verbs: bool, queue_switch: i64, started_ms: i64) -> None:
         self.counts_verbs = counts_verbs
-        self.queue_switch: i64 = queue_switch  # MQMON_NONE: not for any queue; OFF or ON: for those that do not say
+        self.queue_switch: i64 = queue_switch  # MQMON_NONE: not for any queue; OFF or ON: for queues with ACCTQ(QMGR)
         self.started_ms: i64 = started_ms  # of the interval
         self.sequence: i64 = 0
         self.base: Counts = {}  # the connection's counters when the interval began
@@ -157,7 +157,7 @@ class ConnectionAccount:
 
 @final
 class ManagerStatistics:
-    """What the queue manager keeps of itself beside its verbs."""
+    """The queue manager's own counters, beside those of verbs."""
 
     def __init__(self) -> None:
         self.connects: i64 = 0
@@ -166,7 +166,7 @@ class ManagerStatistics:
         self.disconnects: i64 = 0
         self.disconnects_lost: i64 = 0
         self.disconnects_by_manager: i64 = 0
-        # Snapshots from which statistics of the verbs are counted; None: they are switched off.
+        # Snapshots at the begin of the interval; None: statistics of verbs are disabled.
         self.verbs_base: Counts | None = None
         self.manager_base: Counts = {}
 

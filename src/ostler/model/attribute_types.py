@@ -1,4 +1,4 @@
-"""The shapes the attribute table is written in: object types, kinds of values, one attribute.
+"""The types of the attribute table: object types, kinds of values, attributes.
 
 A value is an int (a number, or the PCF number of a word), a str (text without trailing blanks) or a tuple of str.
 """
@@ -13,7 +13,7 @@ Value: TypeAlias = int | str | tuple[str, ...]
 
 
 class ObjectType(Enum):
-    """What MQSC can define or display; the value is MQSC's word for it."""
+    """The types of objects and status that MQSC knows; the value is MQSC's keyword."""
 
     QMGR = "QMGR"
     QLOCAL = "QLOCAL"
@@ -21,7 +21,7 @@ class ObjectType(Enum):
     QREMOTE = "QREMOTE"
     QMODEL = "QMODEL"
     CHANNEL = "CHANNEL"
-    CLNTCONN = "CLNTCONN"  # where client channels are kept: one may share its name with a channel of another type
+    CLNTCONN = "CLNTCONN"  # client channels: one may share its name with a channel of another type
     LISTENER = "LISTENER"
     SERVICE = "SERVICE"
     PROCESS = "PROCESS"
@@ -48,7 +48,7 @@ class ObjectType(Enum):
 
 
 class ValueKind(Enum):
-    """How a value is written, checked and carried in PCF."""
+    """The kind of a value: its form in MQSC, its checks and its PCF parameter."""
 
     INTEGER = "integer"  # a number in a range; some numbers may also be given as a word
     ENUM = "one of several words"
@@ -79,11 +79,10 @@ class Shown(Enum):
 class Attribute:
     """One attribute of one object type.
 
-    `pcf` is 0 where PCF has no parameter of its own for it. `default` is None for what the queue manager
-    supplies itself; `subtype_defaults` overrides it for some channel types and the like. `subtypes` is empty
-    where the attribute belongs to all of them. `is_ignored`: a value is stored and displayed, and has no effect;
-    `ignored_words` are the words of which that is so, where it is not so of all values. The name of an object is
-    ignored where no object of the type has any effect.
+    `pcf` is 0 when PCF has no parameter for it. `default` is None for values that the queue manager sets itself;
+    `subtype_defaults` overrides it, such as for some channel types. `subtypes` is empty when the attribute belongs to
+    all of them. `is_ignored`: the value is stored and displayed, but has no effect; `ignored_words` are the words that
+    have no effect when others have. The name of an object is ignored when no object of the type has any effect.
     """
 
     object_type: ObjectType

@@ -1,6 +1,6 @@
-"""Authorities as bits: what somebody may do to an object is one number.
+"""Authorities as bits of one number.
 
-The bit of an authority is 1 shifted by its MQAUTH number, so the words of AUTHREC and PCF lead straight to it.
+The bit of an authority is 1 shifted by its MQAUTH number.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ SETID: Final = 1 << MQAUTH_SET_IDENTITY_CONTEXT
 SUB: Final = 1 << MQAUTH_SUBSCRIBE
 SYSTEM: Final = 1 << MQAUTH_SYSTEM
 
-# All that can be done to a queue.
+# All authorities on a queue.
 QUEUE_AUTHORITIES: Final = BROWSE | CHG | CLR | DLT | DSP | GET | INQ | PASSALL | PASSID | PUT | SET | SETALL | SETID
 EVERYTHING: Final = sum(1 << number for number in AUTHORITY_NUMBERS.values())
 
 
 def mask_of(words: Iterable[str]) -> int:
-    """The bits of some words of AUTHLIST. NONE has no bit. KeyError for a word that is none."""
+    """Return the bits for words of AUTHLIST. NONE has no bit. Raises KeyError for an unknown word."""
     mask = 0
     for word in words:
         if word != "NONE":
@@ -97,5 +97,5 @@ def mask_of(words: Iterable[str]) -> int:
 
 
 def words_of(mask: int) -> tuple[str, ...]:
-    """The words for the bits of a mask, in the order in which they are shown."""
+    """Return the words for the bits of a mask, in display order."""
     return tuple(word for word, number in AUTHORITY_NUMBERS.items() if mask & (1 << number))

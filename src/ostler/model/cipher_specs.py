@@ -1,7 +1,7 @@
-"""The CipherSpecs of MQ: what each name asks of TLS, and why some names are refused.
+"""MQ's CipherSpecs: the TLS protocols and suites of each name, and why some names are refused.
 
-A CipherSpec names a protocol and a cipher suite at once. The ANY names leave the suite open and say which protocols
-will do. What SSL 3.0, TLS 1.0 or broken ciphers need is known by name, so that the refusal can give the reason.
+A CipherSpec names a protocol and a cipher suite. The ANY names allow all suites of some protocols. CipherSpecs of SSL
+3.0, TLS 1.0 and broken ciphers are listed, so that the refusal can give the reason.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ TLS_1_3: Final = 13
 
 @final
 class CipherSpec:
-    """What one CipherSpec stands for.
+    """One CipherSpec.
 
-    `suites` are names of OpenSSL, the strongest first. A name with a `refusal` cannot be used; it says why.
+    `suites` are OpenSSL's names, the strongest first. One with a `refusal` cannot be used, for that reason.
     """
 
     def __init__(
@@ -35,11 +35,11 @@ class CipherSpec:
         return f"<CipherSpec {self.name}>"
 
     def allows(self, suite: str) -> bool:
-        """Whether a connection that uses this suite, by OpenSSL's name, does what the CipherSpec asks."""
+        """Return True when the CipherSpec allows a suite, given by OpenSSL's name."""
         return suite in self.suites
 
     def suites_of(self, protocol: int) -> tuple[str, ...]:
-        """The suites that belong to one protocol: TLS_1_2 or TLS_1_3."""
+        """Return the suites of one protocol: TLS_1_2 or TLS_1_3."""
         return tuple([suite for suite in self.suites if (suite in _SUITES_1_3) == (protocol == TLS_1_3)])
 
 
@@ -67,12 +67,12 @@ _SUITES_1_3: Final = (
     "TLS_AES_128_CCM_SHA256",
     "TLS_AES_128_CCM_8_SHA256",
 )
-# Not offered under the ANY names: OpenSSL leaves them out as well unless they are asked for.
+# Not offered under the ANY names: OpenSSL does not offer them by default either.
 _RARE_1_3: Final = ("TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256")
 _USUAL_1_3: Final = tuple([suite for suite in _SUITES_1_3 if suite not in _RARE_1_3])
 
-_SSL_3_0: Final = "it needs SSL 3.0, which is broken (POODLE) and is not spoken here"
-_TLS_1_0: Final = "it needs TLS 1.0, which is broken (BEAST, SHA-1) and is not spoken here"
+_SSL_3_0: Final = "it needs SSL 3.0, which is broken (POODLE) and not supported"
+_TLS_1_0: Final = "it needs TLS 1.0, which is broken (BEAST, SHA-1) and not supported"
 _NO_CIPHER: Final = "it does not encrypt at all"
 _RC4: Final = "it needs RC4, which is broken; RFC 7465 forbids it"
 _TRIPLE_DES: Final = "it needs Triple DES, whose 64-bit blocks leak in long conversations (Sweet32)"
@@ -116,7 +116,7 @@ def _table() -> dict[str, CipherSpec]:
     specs += [CipherSpec(suite, TLS_1_3, TLS_1_3, (suite,)) for suite in _SUITES_1_3]
     specs.append(CipherSpec("ANY_TLS12", TLS_1_2, TLS_1_2, _SUITES_1_2))
     specs.append(CipherSpec("ANY_TLS13", TLS_1_3, TLS_1_3, _USUAL_1_3))
-    # Nothing is higher than TLS 1.3 today, and nothing lower than TLS 1.2 is spoken here.
+    # Nothing is higher than TLS 1.3 today, and nothing lower than TLS 1.2 is supported.
     specs.append(CipherSpec("ANY_TLS13_OR_HIGHER", TLS_1_3, TLS_1_3, _USUAL_1_3))
     specs.append(CipherSpec("ANY_TLS12_OR_HIGHER", TLS_1_2, TLS_1_3, _USUAL_1_3 + _SUITES_1_2))
     specs.append(CipherSpec("ANY", TLS_1_2, TLS_1_3, _USUAL_1_3 + _SUITES_1_2))
@@ -128,17 +128,17 @@ _TABLE: Final = _table()
 
 
 def cipher_specs() -> list[CipherSpec]:
-    """All CipherSpecs that are known, those that are refused as well."""
+    """Return all CipherSpecs, also those that are refused."""
     return list(_TABLE.values())
 
 
 def find(name: str) -> CipherSpec | None:
-    """The CipherSpec of that name, whether it can be used or not; None if MQ has none."""
+    """Return the CipherSpec of a name, whether it can be used or not; None if MQ has none."""
     return _TABLE.get(name.strip().upper())
 
 
 def require(name: str) -> CipherSpec:
-    """The CipherSpec of that name. MQError that says why when there is none, or when it is refused."""
+    """Return the CipherSpec of a name. Raises MQError when there is none or it is refused."""
     spec = find(name)
     if spec is None:
         raise MQError(MQRC_UNSUPPORTED_CIPHER_SUITE, f"There is no CipherSpec {name.strip()!r}.")
@@ -151,7 +151,7 @@ def require(name: str) -> CipherSpec:
 
 
 def name_of_suite(suite: str) -> str:
-    """MQ's name of a suite that OpenSSL names; OpenSSL's own name where MQ has none."""
+    """Return MQ's name of an OpenSSL suite, or OpenSSL's name when MQ has none."""
     for name, known in _NAMES_1_2:
         if known == suite:
             return name

@@ -29,7 +29,7 @@ class Address(NamedTuple):
 
 
 class LocalAddress(NamedTuple):
-    """Where the sockets of a channel are bound. An empty host is any; port 0 is any; otherwise one of the range."""
+    """The address that a channel's sockets are bound to. An empty host or port 0 is any; else a range of ports."""
 
     host: str
     port_low: int
@@ -37,9 +37,9 @@ class LocalAddress(NamedTuple):
 
 
 def parse_connection_names(text: str) -> list[Address]:
-    """The addresses of a connection name list, in order. A host without a port has 1414.
+    """Return the addresses of a connection name list, in order. The default port is 1414.
 
-    IPv6 addresses stand in brackets or, as MQ has them, bare. MQRC_CHANNEL_CONFIG_ERROR says what is wrong.
+    IPv6 addresses may be in brackets or, as in MQ, bare. Raises MQError with MQRC_CHANNEL_CONFIG_ERROR.
     """
     if len(text) > CHARACTERS_MAX:
         raise _refused(text, f"it is longer than {CHARACTERS_MAX} characters")
@@ -56,12 +56,12 @@ def _address(part: str, text: str) -> Address:
 
 
 def parse_local_address(text: str) -> LocalAddress:
-    """A local address: "host", "host(port)", "host(low,high)" or only ports. Of several, the first."""
+    """Return the first local address: "host", "host(port)", "host(low,high)" or only ports."""
     return parse_local_addresses(text)[0]
 
 
 def parse_local_addresses(text: str) -> list[LocalAddress]:
-    """The local addresses of a list: MQ allows one for each family of addresses. Without any: any address."""
+    """Return the local addresses of a list: MQ allows one for each address family. An empty list means any."""
     if not text.strip():
         return [LocalAddress("", 0, 0)]
     return [_local_address(part.strip(), text) for part in _COMMAS_OUTSIDE_PARENTHESES.split(text)]
@@ -89,22 +89,22 @@ def _host_and_parenthesis(part: str, text: str) -> tuple[str, str | None]:
     if host.startswith("["):
         host = host[1:-1]
         if not _ADDRESS_6.fullmatch(host) or ":" not in host:
-            raise _refused(text, f"{host or 'nothing'} in brackets is no IPv6 address")
+            raise _refused(text, f"{host or 'nothing'} in brackets is not an IPv6 address")
         return host, found["port"]
     colon = _HOST_AND_COLON.fullmatch(host)
     if colon is not None:
-        raise _refused(text, f"the port stands in parentheses: {colon['host']}({colon['port']})")
+        raise _refused(text, f"write the port in parentheses: {colon['host']}({colon['port']})")
     if host and not (_HOST.fullmatch(host) or (":" in host and _ADDRESS_6.fullmatch(host))):
-        raise _refused(text, f"{host} is no name or address of a host")
+        raise _refused(text, f"{host} is not a host name or address")
     return host, found["port"]
 
 
 def _port(digits: str, text: str) -> int:
     number = digits.strip()
     if not (number.isascii() and number.isdigit() and len(number) <= 5 and 1 <= int(number) <= PORT_MAX):
-        raise _refused(text, f"{number or 'nothing'} is no port from 1 to {PORT_MAX}")
+        raise _refused(text, f"{number or 'nothing'} is not a port from 1 to {PORT_MAX}")
     return int(number)
 
 
 def _refused(text: str, why: str) -> MQError:
-    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is no connection name or local address: {why}.")
+    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is not a connection name or local address: {why}.")

@@ -1,7 +1,7 @@
-"""What is counted: plain numbers that the engine adds to as it goes, cheap enough to stay on.
+"""The engine's counters: plain numbers, cheap enough to be always on.
 
-They only ever grow. An interval is what lies between two snapshots, so several who look at the same numbers, such as
-statistics and RESET QSTATS, do not disturb one another. `observe` turns them into messages and displays.
+They only grow. An interval is the difference of two snapshots, so that several readers, such as statistics and RESET
+QSTATS, do not disturb each other. `observe` turns them into messages and displays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mypy_extensions import i64
 
 Counts = dict[str, int]
 
-# Calls on objects that are no queues are rare, and kept apart: which call it was, by the type of the object.
+# Calls on objects other than queues are rare and counted separately, by call and type of object.
 OPEN: Final = 0
 OPEN_FAILED: Final = 1
 CLOSE: Final = 2
@@ -98,7 +98,7 @@ _QUEUE: Final = (
 
 @final
 class VerbCounters:
-    """Calls of one connection, or of the whole queue manager. Failed ones are counted apart."""
+    """Calls of one connection, or of the whole queue manager. Failed calls are counted separately."""
 
     def __init__(self) -> None:
         self.opens: i64 = 0
@@ -123,7 +123,7 @@ class VerbCounters:
         self.browse_bytes: i64 = 0
         self.browses_persistent: i64 = 0
         self.browse_bytes_persistent: i64 = 0
-        self.browses_failed: i64 = 0  # of those that failed or found nothing, the browses
+        self.browses_failed: i64 = 0  # browses that failed or found nothing
         self.commits: i64 = 0
         self.commits_failed: i64 = 0
         self.backouts: i64 = 0
@@ -135,10 +135,10 @@ class VerbCounters:
         self.expired: i64 = 0
         self.purged: i64 = 0
         self.backed_out_messages: i64 = 0
-        self.on_others: dict[int, int] | None = None  # calls on objects that are no queues, as they are of the above
+        self.on_others: dict[int, int] | None = None  # the calls above on objects other than queues
 
     def count_on(self, call: i64, object_type: i64) -> None:
-        """One of the calls above was on an object of another type than a queue (an MQOT number)."""
+        """Count a call on an object other than a queue (an MQOT number)."""
         others = self.on_others
         if others is None:
             others = {}
@@ -149,10 +149,10 @@ class VerbCounters:
 
 @final
 class QueueCounters:
-    """What happened on one queue."""
+    """Counters of one queue."""
 
     def __init__(self) -> None:
-        self.puts: i64 = 0  # messages that came, with MQPUT, MQPUT1 or from the queue manager itself
+        self.puts: i64 = 0  # by MQPUT, MQPUT1 or the queue manager itself
         self.put_bytes: i64 = 0
         self.puts_persistent: i64 = 0
         self.put_bytes_persistent: i64 = 0
@@ -174,7 +174,7 @@ class QueueCounters:
         self.waits: i64 = 0
         self.handed_over: i64 = 0  # puts that went straight to a waiting getter
         self.expired: i64 = 0
-        self.purged: i64 = 0  # cleared away
+        self.purged: i64 = 0  # by CLEAR QLOCAL
         self.backed_out: i64 = 0
         self.spilled: i64 = 0
         self.spill_reads: i64 = 0
@@ -193,14 +193,14 @@ class QueueCounters:
 
 @final
 class ForceCounters:
-    """Forces of the recovery log, as those who wait for them feel them."""
+    """Forces of the recovery log and their latency."""
 
     def __init__(self) -> None:
         self.forces: i64 = 0
         self.total_us: i64 = 0
         self.max_us: i64 = 0
         self.last_us: i64 = 0
-        # Averages that follow the last dozens and the last thousands of forces, in 1/1024 of a microsecond.
+        # Moving averages over the last few dozen and thousand forces, in 1/1024 of a microsecond.
         self.short_average: i64 = 0
         self.long_average: i64 = 0
 
@@ -219,7 +219,7 @@ class ForceCounters:
 
 
 def verb_counts(counters: VerbCounters) -> Counts:
-    """A snapshot. Calls on objects that are no queues stand under the name of the call and the number of the type."""
+    """Return a snapshot. Calls on other objects than queues have the key `others_name`."""
     taken: Counts = {name: getattr(counters, name) for name in _VERBS}
     others = counters.on_others
     if others is not None:
@@ -233,5 +233,5 @@ def others_name(call: int, object_type: int) -> str:
 
 
 def queue_counts(counters: QueueCounters) -> Counts:
-    """A snapshot."""
+    """Return a snapshot."""
     return {name: getattr(counters, name) for name in _QUEUE}

@@ -1,4 +1,4 @@
-"""What attributes of one object must be like together."""
+"""Checks of names, and of attributes that depend on each other."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from ostler.model.errors import MQError
 CLUSTER_TRANSMISSION_QUEUE: Final = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 
 _NAME_LENGTHS: Final = {ObjectType.CHANNEL: 20, ObjectType.CFSTRUCT: 12, ObjectType.STGCLASS: 8}
-# Subscriptions and rules go by any text: a rule is known by its profile and by what it looks at.
+# The names of subscriptions and rules are any text: a rule is identified by its profile and its other keys.
 _TEXT_NAMES: Final = (ObjectType.SUB, ObjectType.CHLAUTH, ObjectType.AUTHREC)
 _TEXT_NAME_BYTES_MAX: Final = 10240
-# Channels that may leave it to the partner how data is compressed.
+# Channel types that accept any compression of the partner.
 _ACCEPTS_ANY: Final = ("RCVR", "RQSTR", "SVRCONN")
 
 
 def check_name(object_type: ObjectType, name: str) -> None:
-    """Refuse, with MQError, what cannot be the name of an object of this type."""
+    """Raise MQError for an invalid name of an object of this type."""
     if object_type in _TEXT_NAMES:
         valid = name.isprintable() and name.strip() != "" and len(name.encode("utf-8")) <= _TEXT_NAME_BYTES_MAX
     else:
@@ -56,7 +56,7 @@ def check_name(object_type: ObjectType, name: str) -> None:
 
 
 def check_rules(object_type: ObjectType, name: str, values: dict[str, Value]) -> None:
-    """Refuse, with MQError, attributes that do not go together."""
+    """Raise MQError for attributes that contradict each other."""
     if object_type in (ObjectType.QLOCAL, ObjectType.QMODEL):
         _check_holding(name, values)
     if object_type in (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE):
@@ -128,8 +128,8 @@ def _check_channel(name: str, values: dict[str, Value]) -> None:
     if _text(values, "SSLPEER"):
         _check_peer_name(_text(values, "SSLPEER"))
     subtype = subtype_of(ObjectType.CHANNEL, values)
-    _check_agreed(subtype, values)
-    # The models of channels that come with the queue manager leave open what every real channel must have.
+    _check_negotiable(subtype, values)
+    # The default channel objects lack attributes that every real channel must have.
     if name.startswith("SYSTEM.DEF."):
         return
     if subtype in ("SDR", "SVR") and not _text(values, "XMITQ"):
@@ -138,8 +138,8 @@ def _check_channel(name: str, values: dict[str, Value]) -> None:
         raise MQError(MQRCCF_MISSING_CONN_NAME, f"A channel of type {subtype} needs CONNAME.")
 
 
-def _check_agreed(subtype: str, values: dict[str, Value]) -> None:
-    """What a channel cannot agree on with a partner, or has no use for."""
+def _check_negotiable(subtype: str, values: dict[str, Value]) -> None:
+    """Refuse values that a channel cannot negotiate with a partner, or does not use."""
     if _text(values, "MCANAME"):
         raise MQError(MQRCCF_MCA_NAME_ERROR, "MCANAME must be blank.")
     techniques = values.get("COMPMSG")

@@ -54,7 +54,7 @@ class Definition:
     def __repr__(self) -> str:
         return f"<{self.object_type.value} {self.name}>"
 
-    def altered(self, changes: dict[str, Value], date: str = "", time: str = "") -> Definition:
+    def with_changes(self, changes: dict[str, Value], date: str = "", time: str = "") -> Definition:
         """The definition with some attributes changed, each checked, and all of them together. MQError when refused.
 
         With a date (yyyy-mm-dd) and a time (hh.mm.ss) the definition says that it was altered then.

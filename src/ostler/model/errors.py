@@ -24,7 +24,7 @@ class MQError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         # The arguments of the exception are not those that it is made with. Attributes of a subclass go along.
         state = {name: value for name, value in vars(self).items() if name not in _OWN}
-        return _again, (type(self), self.reason, self.detail, self.completion), state or None
+        return _rebuild, (type(self), self.reason, self.detail, self.completion), state or None
 
     def __str__(self) -> str:
         entry = describe(self.reason)
@@ -32,7 +32,7 @@ class MQError(Exception):
         return f"{text} {entry.action}" if entry.action else text
 
 
-def _again(kind: type[MQError], reason: int, detail: str, completion: int) -> MQError:
+def _rebuild(kind: type[MQError], reason: int, detail: str, completion: int) -> MQError:
     """An error as it was before it was pickled. What a subclass needs to be made need not be known."""
     error = kind.__new__(kind, completion, reason, detail)
     MQError.__init__(error, reason, detail, completion)

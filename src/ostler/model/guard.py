@@ -25,9 +25,9 @@ class Guard(metaclass=ABCMeta):
         """Whether a user may do everything because of who it is."""
 
     @abstractmethod
-    def defined(self, definition: Definition) -> None:
+    def on_defined(self, definition: Definition) -> None:
         """An object was made or changed."""
 
     @abstractmethod
-    def deleted(self, definition: Definition) -> None:
+    def on_deleted(self, definition: Definition) -> None:
         """An object is gone."""

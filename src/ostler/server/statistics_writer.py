@@ -224,7 +224,7 @@ class StatisticsWriter:
                 messages.append(mqi_accounting(about, party, verbs, account.busy_ns // 1000))
                 account.base = now
                 account.busy_ns = 0
-        active = [queue for queue in account.queues.values() if queue.has_figures]
+        active = [queue for queue in account.queues.values() if queue.has_activity]
         messages.extend(queue_accounting(about, party, active, limit))
         if messages:
             account.sequence += 1

@@ -28,7 +28,7 @@ def disable_security(manager: QueueManager) -> QueueManager:
     A server that runs already goes on asking for passwords until its security is refreshed (CONNAUTH).
     """
     with manager.lock:
-        definition = manager.engine.manager.altered({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})
+        definition = manager.engine.manager.with_changes({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})
     manager.define(definition, replace=True)
     for object_type, mask in VALID_AUTHORITIES.items():
         profile = MANAGER_PROFILE if object_type == MQOT_Q_MGR else "**"

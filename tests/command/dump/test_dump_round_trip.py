@@ -266,7 +266,7 @@ def alterations(draw: st.DrawFn, definition: Definition) -> Definition | None:
     usable = [each for each in known if each.name != "QSGDISP" and each.shown != Shown.MASKED]
     chosen = draw(st.lists(st.sampled_from(usable), max_size=4, unique_by=lambda each: each.name))
     try:
-        return definition.altered({each.name: draw(_values(each)) for each in chosen})
+        return definition.with_changes({each.name: draw(_values(each)) for each in chosen})
     except MQError:
         return None
 

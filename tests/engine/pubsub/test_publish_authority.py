@@ -43,10 +43,10 @@ class Grants(Guard):
     def is_administrator(self, user: str) -> bool:
         return False
 
-    def defined(self, definition: Definition) -> None:
+    def on_defined(self, definition: Definition) -> None:
         return None
 
-    def deleted(self, definition: Definition) -> None:
+    def on_deleted(self, definition: Definition) -> None:
         return None
 
 

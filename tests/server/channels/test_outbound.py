@@ -237,7 +237,7 @@ def test_names_that_make_no_sense(caller: Caller, names: str) -> None:
     caller.connect(names, title="it")
     assert not caller.outcomes
     caller.turn()
-    assert "is no connection name" in caller.outcomes["it"]
+    assert "is not a connection name" in caller.outcomes["it"]
 
 
 def test_local_addresses(caller: Caller, listener: socket.socket) -> None:

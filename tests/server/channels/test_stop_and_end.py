@@ -280,7 +280,7 @@ def retrying(bench: ChannelBench) -> None:
 
 def paused(bench: ChannelBench) -> None:
     bench.manager.define(
-        bench.manager.engine.of_type(ObjectType.QLOCAL)[QUEUE].altered({"PUT": mq.MQQA_PUT_INHIBITED}), True
+        bench.manager.engine.of_type(ObjectType.QLOCAL)[QUEUE].with_changes({"PUT": mq.MQQA_PUT_INHIBITED}), True
     )
     bench.channel(message(QUEUE))
 

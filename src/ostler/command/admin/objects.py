@@ -271,7 +271,7 @@ def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given
     existing = existing_object(engine, storage_type(kind, changes), name)
     if not force:
         check_not_in_use(engine, existing, changes)
-    return apply_definition(engine, existing.altered(changes, *_now(engine)), True)
+    return apply_definition(engine, existing.with_changes(changes, *_now(engine)), True)
 
 
 def storage_type(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:

@@ -379,7 +379,7 @@ def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) 
     definition, live = find_subscription(engine, name, identifier)
     if definition.attributes.get("DESTCLAS") == MQDC_MANAGED:
         _check_no_destination(given)
-    changed = definition.altered(given, *admin_objects.date_and_time(engine.wall_ms()))
+    changed = definition.with_changes(given, *admin_objects.date_and_time(engine.wall_ms()))
     check_destination(engine, changed.attributes)
     if "EXPIRY" in given:
         changed.attributes.pop("ENDS", None)

@@ -89,7 +89,7 @@ def _change(structure: str, manager: str, given: dict[str, Value], engine: Engin
         existing = engine.of_type(_KIND).get(_key(structure, each))
         if existing is None:
             existing = new_definition(_KIND, _key(structure, each), {"CFSTRUCT": structure})
-        lsn = objects.define(engine, existing.altered(given), replace=True)
+        lsn = objects.define(engine, existing.with_changes(given), replace=True)
     return lsn
 
 

@@ -299,7 +299,7 @@ def dequeue(engine: Engine, request: GetRequest, queue: Queue, message: Message,
     count_get(engine, request, len(message.body), is_persistent, is_call)
     account = request.handle.account
     if account is not None:
-        account.got(len(message.body), is_persistent, age_ms)
+        account.count_get(len(message.body), is_persistent, age_ms)
     if request.handle.saves_context:
         request.handle.saved_context = message.md[CONTEXT_AT:GROUP_ID_AT]
     if i64(read_i32_le(message.md, REPORT_AT)) & reports.DELIVERY_OPTIONS:

@@ -39,13 +39,13 @@ class ServerGuard(Guard):
     def is_administrator(self, user: str) -> bool:
         return self.users.is_administrator(user)
 
-    def defined(self, definition: Definition) -> None:
+    def on_defined(self, definition: Definition) -> None:
         if definition.object_type == ObjectType.AUTHREC:
             self.records.put(definition)
         elif definition.object_type == ObjectType.CHLAUTH:
             self.rules.put(definition)
 
-    def deleted(self, definition: Definition) -> None:
+    def on_deleted(self, definition: Definition) -> None:
         if definition.object_type == ObjectType.AUTHREC:
             self.records.remove(definition)
         elif definition.object_type == ObjectType.CHLAUTH:

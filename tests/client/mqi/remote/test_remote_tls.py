@@ -41,7 +41,7 @@ def secure(site: RemoteSite, authority: Authority) -> None:
     """Give a queue manager a certificate, and a channel that wants TLS."""
     place: Path = site.data / "keys"
     authority.issue(place, f"ibmwebspheremq{site.name.lower()}", [("CN", site.name)], "ec")
-    manager = site.manager.engine.manager.altered({"SSLKEYR": str(place)})
+    manager = site.manager.engine.manager.with_changes({"SSLKEYR": str(place)})
     site.manager.define(manager, replace=True)
     site.define(ObjectType.CHANNEL, CHANNEL, CHLTYPE="SVRCONN", SSLCIPH="ANY_TLS12_OR_HIGHER", SSLCAUTH="OPTIONAL")
     site.server.refresh_tls()
