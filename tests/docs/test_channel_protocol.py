@@ -261,9 +261,9 @@ REASONS = {
 
 def test_numbers_of_heartbeats() -> None:
     text = " ".join(PAGE.text().split())
-    assert f"to measure the network, under request {channel_frames.TIMED}." in text
-    assert f"under request {channel_frames.WAITS} when it begins to wait" in text
-    assert f"under request {channel_frames.GOES_ON} when it goes on" in text
+    assert f"to measure the network, under request {channel_frames.HEARTBEAT_TIMED}." in text
+    assert f"under request {channel_frames.HEARTBEAT_PAUSED} when it begins to wait" in text
+    assert f"under request {channel_frames.HEARTBEAT_RESUMED} when it goes on" in text
 
 
 def test_reasons() -> None:

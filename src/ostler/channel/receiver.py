@@ -359,7 +359,7 @@ class ReceivingEnd:
             self.port.notify_changed()
 
     def _send_heartbeat_reply(self, sign: i64) -> None:
-        """Send an unsolicited heartbeat reply, which reports that this end waits (WAITS) or has resumed (GOES_ON)."""
+        """Send an unsolicited heartbeat reply (HEARTBEAT_PAUSED or HEARTBEAT_RESUMED)."""
         self.port.send(frame(HEARTBEAT | REPLY, 0, sign, bytes(8)))
 
     def _commit(self, confirm: Confirm) -> None:
