@@ -516,14 +516,14 @@ LIMITS: dict[str, list[int]] = {
     "consumers": [put_get_frames.CONSUMERS_MAX],
     "credit": [looks._CREDIT_MAX],
     "waiting": [link_limits.PENDING_MAX],
-    "unfinished": [server_link._PARTIAL_PAYLOADS_MAX],
-    "kept": [reactor.LINK_MEMORY_BYTES_MAX],
-    "standing still": [link_limits.PROGRESS_BYTES],
-    "greeting": [link_limits.HELLO_TIMEOUT_MS],
-    "admission": [link_limits.ADMISSION_TIMEOUT_MS],
+    "partial payloads": [server_link._PARTIAL_PAYLOADS_MAX],
+    "memory": [reactor.LINK_MEMORY_BYTES_MAX],
+    "progress": [link_limits.PROGRESS_BYTES],
+    "hello timeout": [link_limits.HELLO_TIMEOUT_MS],
+    "admission timeout": [link_limits.ADMISSION_TIMEOUT_MS],
     "frame before admission": [link_limits.UNADMITTED_FRAME_BYTES],
-    "silence": [link_limits.HEARTBEAT_TIMEOUT_MS],
-    "last word": [link_limits.FAREWELL_TIMEOUT_MS],
+    "heartbeat timeout": [link_limits.HEARTBEAT_TIMEOUT_MS],
+    "farewell timeout": [link_limits.FAREWELL_TIMEOUT_MS],
     "high water": [link_limits.OUT_HIGH_BYTES],
     "low water": [link_limits.OUT_LOW_BYTES],
     "high water in segments": [link_limits.LARGE_HIGH_BYTES],
@@ -539,7 +539,7 @@ def test_limits() -> None:
 def test_the_version_and_the_magic() -> None:
     text = PAGE.text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
-    assert [int(row[0]) for row in PAGE.table("version", "what it brought")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
+    assert [int(row[0]) for row in PAGE.table("version", "added")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
     assert subscribe_frames.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
     assert f"`{frames.MAGIC.decode()}`" in text
 
