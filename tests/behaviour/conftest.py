@@ -73,7 +73,7 @@ class Fields:
 
 
 class Answer:
-    """What a verb returned: completion, reason, and what came with it."""
+    """The result of a verb: completion, reason, and its output."""
 
     def __init__(self, code: int, reason: int, md: bytearray, body: bytes = b"", length: int = 0) -> None:
         self.code = code
@@ -200,7 +200,7 @@ class Program:
             bodies.append(answer.body)
 
     def browse(self, name: str) -> list[Answer]:
-        """What is on a queue for everybody to see, from first to last; another handle each time."""
+        """Return the available messages of a queue from first to last, browsed with a new handle."""
         hobj = self.open(name, mq.MQOO_BROWSE)
         seen = []
         while True:

@@ -105,7 +105,7 @@ def test_who_it_was_and_how_it_came(accounted: Any) -> None:
         assert record["ApplicationPid"] == os.getpid()
 
 
-def test_time_in_the_queue_manager_is_told_where_it_is_measured(accounted: Any) -> None:
+def test_time_in_the_queue_manager_is_reported_where_it_is_measured(accounted: Any) -> None:
     name = accounted.local()
     program = accounted.program()
     program.put1(name, b"x")
@@ -114,7 +114,7 @@ def test_time_in_the_queue_manager_is_told_where_it_is_measured(accounted: Any) 
     assert ("QMgrOpDuration" in record) == (accounted.binding != "here")
 
 
-def test_a_connection_that_goes_without_a_word(accounted: Any) -> None:
+def test_a_connection_that_ends_without_disconnecting(accounted: Any) -> None:
     if accounted.binding == "here":
         pytest.skip("a program in this process does not vanish alone")
     accounted.program().vanish()

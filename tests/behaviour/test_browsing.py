@@ -96,7 +96,7 @@ def test_without_a_message_under_the_cursor(site: Any, program: Any, options: in
     assert program.get(queue, NEXT).body == b"2"
 
 
-def test_taking_what_is_under_the_cursor_leaves_the_cursor_in_its_place(site: Any, program: Any) -> None:
+def test_getting_the_message_under_the_cursor_keeps_the_cursor_position(site: Any, program: Any) -> None:
     queue = queue_of(site, program, b"1", b"2", b"3")
     program.get(queue, NEXT)
     program.get(queue, NEXT)
@@ -234,7 +234,7 @@ def test_a_browse_that_fails_keeps_the_lock(site: Any, program: Any) -> None:
     assert program.get(queue, UNLOCK).reason == 0
 
 
-def test_looking_again_keeps_the_lock(site: Any, program: Any) -> None:
+def test_browsing_under_the_cursor_keeps_the_lock(site: Any, program: Any) -> None:
     queue = queue_of(site, program, b"1")
     other, theirs = other_handle(site, program, queue)
     program.get(queue, FIRST | LOCK)

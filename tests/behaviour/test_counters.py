@@ -180,7 +180,7 @@ def test_ages_make_sense_whatever_the_descriptor_says(own_site: Any) -> None:
     assert counts["age_max_ms"] < 10 * 366 * 86_400_000
 
 
-def test_log_figures_grow_with_persistent_work_only(site: Any, program: Any) -> None:
+def test_log_counters_grow_with_persistent_work_only(site: Any, program: Any) -> None:
     queue = program.open(site.local(), BOTH)
     before = site.manager.statistics()
     for _ in range(5):

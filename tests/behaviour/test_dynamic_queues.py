@@ -193,7 +193,7 @@ def test_a_permanent_queue_with_uncommitted_work_is_not_deleted(
 
 
 @pytest.mark.parametrize("options", [DELETE, PURGE])
-def test_others_who_have_a_deleted_queue_open_are_told(site: Any, program: Any, options: int) -> None:
+def test_other_handles_get_q_deleted_after_a_deletion(site: Any, program: Any, options: int) -> None:
     queue, name = dynamic(site, program, "PERMDYN")
     other = site.program()
     theirs = other.open(name, BOTH)

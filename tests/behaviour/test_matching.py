@@ -111,7 +111,7 @@ def test_by_the_token_that_a_browse_returned(site: Any, program: Any) -> None:
     assert program.get(queue, mq.MQGMO_BROWSE_FIRST, match=by_token, token=tokens[2]).body == b"2"
 
 
-def test_a_token_names_no_later_message_in_the_same_place(site: Any, program: Any) -> None:
+def test_a_token_names_no_later_message_in_the_same_slot(site: Any, program: Any) -> None:
     queue = program.open(site.local(), BOTH | BROWSE)
     program.put(queue, b"old")
     token = program.get(queue, mq.MQGMO_BROWSE_FIRST).options.id("MsgToken")
@@ -122,7 +122,7 @@ def test_a_token_names_no_later_message_in_the_same_place(site: Any, program: An
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_uncommitted_and_taken_messages_are_found_by_nobody(site: Any, program: Any, version: int) -> None:
+def test_uncommitted_and_got_messages_are_not_found(site: Any, program: Any, version: int) -> None:
     queue = program.open(site.local(), BOTH)
     other = site.program()
     theirs = other.open(program.handle(queue).name, BOTH)

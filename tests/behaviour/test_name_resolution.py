@@ -81,7 +81,7 @@ def test_an_alias_inhibited_by_command_stops_those_who_have_it_open(site: Any, p
     assert program.put(queue).reason == 0
 
 
-def test_who_waits_through_an_inhibited_alias_is_told(site: Any, program: Any) -> None:
+def test_inhibiting_an_alias_ends_waits_through_it(site: Any, program: Any) -> None:
     base = site.local()
     alias = site.alias(base)
     waiting = site.start(program.get, program.open(alias, INPUT), mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
@@ -174,7 +174,7 @@ def test_a_remote_definition_must_name_queue_and_queue_manager(site: Any, progra
     assert program.reason_of_open("", OUTPUT, at="FAR") == mq.MQRC_REMOTE_Q_NAME_ERROR
 
 
-def test_messages_elsewhere_are_neither_got_nor_looked_at(site: Any, program: Any) -> None:
+def test_remote_queues_cannot_be_got_from_or_browsed(site: Any, program: Any) -> None:
     definition = site.remote(RNAME="THERE", RQMNAME="FAR", XMITQ=transmission(site))
     for options in (INPUT, mq.MQOO_INPUT_EXCLUSIVE, mq.MQOO_BROWSE, mq.MQOO_BROWSE | OUTPUT):
         assert program.reason_of_open(definition, options) == mq.MQRC_OPTION_NOT_VALID_FOR_TYPE

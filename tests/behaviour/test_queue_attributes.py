@@ -121,7 +121,7 @@ def test_get_inhibited_refuses_gets_and_browses_and_lets_puts_go_on(site: Any, p
     assert program.get(queue).body == b"kept"
 
 
-def test_those_who_wait_are_told_when_gets_are_inhibited(site: Any, program: Any) -> None:
+def test_inhibiting_gets_ends_waits(site: Any, program: Any) -> None:
     name = site.local()
     queue = program.open(name, INPUT)
     waiting = site.start(program.get, queue, mq.MQGMO_WAIT, wait=mq.MQWI_UNLIMITED)
@@ -176,7 +176,7 @@ def test_order_of_arrival(site: Any, program: Any) -> None:
     assert [each.md["Priority"] for each in got] == [0, 9, 5]
 
 
-def test_on_a_fifo_queue_a_message_is_placed_by_the_default_priority_of_that_time(site: Any, program: Any) -> None:
+def test_a_fifo_queue_orders_by_the_default_priority_at_the_put(site: Any, program: Any) -> None:
     name = site.local(MSGDLVSQ="FIFO", DEFPRTY=5)
     queue = program.open(name, BOTH)
     program.put(queue, b"as 5", Priority=9)
@@ -197,7 +197,7 @@ def test_by_identifier_the_more_important_message_comes_first(site: Any, program
     assert [program.get(queue, CorrelId=same).body for _ in range(3)] == [b"high", b"high, later", b"low"]
 
 
-def test_a_priority_beyond_the_maximum_is_kept_but_placed_as_the_maximum(site: Any, program: Any) -> None:
+def test_a_priority_beyond_the_maximum_is_kept_but_ordered_as_the_maximum(site: Any, program: Any) -> None:
     queue = program.open(site.local(), BOTH)
     program.put(queue, b"nine", Priority=9)
     answer = program.put(queue, b"more", Priority=77)
@@ -284,7 +284,7 @@ def test_an_asynchronous_put_does_not_wait_for_the_log(
     assert (program.connection.after_lsn != 0) == waits
 
 
-def test_put1_waits_for_the_log_unless_told_otherwise(site: Any, program: Any) -> None:
+def test_put1_is_synchronous_unless_its_options_say_otherwise(site: Any, program: Any) -> None:
     name = site.local(DEFPRESP="ASYNC")
     program.put1(name, Persistence=1)
     assert program.connection.after_lsn != 0

@@ -23,7 +23,7 @@ def waiting_get(site: Any, program: Any, name: str, options: int = 0, size: int 
     return waiting
 
 
-def test_a_message_handed_over_never_takes_a_place_on_the_queue(site: Any, program: Any) -> None:
+def test_a_message_handed_over_never_takes_a_slot(site: Any, program: Any) -> None:
     name = site.local()
     other = site.program()
     for number in range(1, 6):
@@ -44,7 +44,7 @@ def test_who_wants_a_token_gets_one(site: Any, program: Any) -> None:
     assert (answer.body, answer.options.id("MsgToken") != bytes(16)) == (b"x", True)
 
 
-def test_nothing_is_handed_over_when_nobody_waits(site: Any, program: Any) -> None:
+def test_nothing_is_handed_over_without_a_waiting_get(site: Any, program: Any) -> None:
     name = site.local()
     queue = program.open(name, INPUT | mq.MQOO_OUTPUT)
     program.put(queue)

@@ -66,7 +66,7 @@ def test_identifiers_are_passed_on_request(site: Any, program: Any, kind: str) -
     assert (reports[0].message_id, reports[0].md.id("CorrelId")) == (put.message_id, b"c" * 24)
 
 
-def test_arrival_under_syncpoint_is_told_at_commit(site: Any, program: Any) -> None:
+def test_arrival_under_syncpoint_is_reported_at_commit(site: Any, program: Any) -> None:
     replies, name = site.local(), site.local()
     queue = program.open(name, BOTH)
     for finish in (program.back_out, program.commit):
@@ -76,7 +76,7 @@ def test_arrival_under_syncpoint_is_told_at_commit(site: Any, program: Any) -> N
     assert len(program.browse(replies)) == 1
 
 
-def test_delivery_under_syncpoint_is_told_at_commit(site: Any, program: Any) -> None:
+def test_delivery_under_syncpoint_is_reported_at_commit(site: Any, program: Any) -> None:
     replies, name = site.local(), site.local()
     queue = program.open(name, BOTH)
     program.put(queue, b"", Report=mq.MQRO_COD, ReplyToQ=replies)
@@ -193,7 +193,7 @@ def test_an_expired_message_is_not_got_and_is_counted(site: Any, program: Any) -
     assert site.depth(name) == 1
 
 
-def test_the_rest_of_its_life_is_told(site: Any, program: Any) -> None:
+def test_the_remaining_expiry_is_returned(site: Any, program: Any) -> None:
     queue = program.open(site.local(), BOTH)
     program.put(queue, b"", Expiry=3000)
     site.outlive()
@@ -220,7 +220,7 @@ def test_by_identifier_an_expired_message_is_not_found(site: Any, program: Any) 
     assert program.get(queue, CorrelId=b"k" * 24).body == b"other"
 
 
-def test_expired_messages_go_though_nobody_asks_and_stay_gone(own_site: Any) -> None:
+def test_expired_messages_are_removed_without_a_get_and_stay_gone(own_site: Any) -> None:
     program = own_site.program()
     name, replies = own_site.local(), own_site.local()
     fields: dict[str, Any] = {"Report": mq.MQRO_EXPIRATION, "ReplyToQ": replies}

@@ -268,7 +268,7 @@ def test_what_a_channel_carried(own_site: Any) -> None:
     assert group["ReceivedBytes"] > 1000
 
 
-def test_figures_of_a_queue_since_their_reset(own_site: Any) -> None:
+def test_queue_statistics_since_the_last_reset(own_site: Any) -> None:
     name = own_site.local()
     program = own_site.program()
     queue = program.open(name, BOTH)
@@ -365,7 +365,7 @@ def test_how_the_log_does(own_site: Any) -> None:
     assert 0 <= performance.in_use_percent <= 100
 
 
-def test_the_log_and_the_processor_are_told_with_the_verbs(statistics: Any) -> None:
+def test_statistics_include_log_and_processor(statistics: Any) -> None:
     name = statistics.local()
     written(statistics, "MQIStatistics")
     program = statistics.program()

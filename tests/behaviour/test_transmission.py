@@ -162,9 +162,7 @@ def test_taking_a_message_off_a_transmission_queue_delivers_nothing(site: Any, p
 
 
 @pytest.mark.parametrize("is_grouped", [False, True])
-def test_who_put_a_message_that_expires_on_its_way_is_told_of_that(
-    site: Any, program: Any, way: str, is_grouped: bool
-) -> None:
+def test_a_message_that_expires_on_its_way_is_reported(site: Any, program: Any, way: str, is_grouped: bool) -> None:
     replies = site.local()
     changes = {"Report": mq.MQRO_EXPIRATION_WITH_FULL_DATA, "Expiry": 1, "ReplyToQMgr": site.manager.name}
     group = {"GroupId": b"g" * 24, "MsgFlags": mq.MQMF_MSG_IN_GROUP} if is_grouped else {}

@@ -37,7 +37,7 @@ def monitor(site: Any) -> Monitor:
     return Monitor(site)
 
 
-def test_first_tells_once_until_the_queue_was_empty(site: Any, program: Any, monitor: Monitor) -> None:
+def test_first_triggers_once_until_the_queue_was_empty(site: Any, program: Any, monitor: Monitor) -> None:
     name = monitor.triggered(site, TRIGTYPE="FIRST")
     for _ in range(3):
         program.put1(name)
@@ -50,7 +50,7 @@ def test_first_tells_once_until_the_queue_was_empty(site: Any, program: Any, mon
     assert monitor.count() == 1
 
 
-def test_first_tells_again_when_the_last_getter_leaves_messages(site: Any, program: Any, monitor: Monitor) -> None:
+def test_first_triggers_again_when_the_last_getter_leaves_messages(site: Any, program: Any, monitor: Monitor) -> None:
     name = monitor.triggered(site, TRIGTYPE="FIRST")
     queue = program.open(name, BOTH)
     program.put(queue)
@@ -59,14 +59,14 @@ def test_first_tells_again_when_the_last_getter_leaves_messages(site: Any, progr
     assert monitor.count() == 1
 
 
-def test_every_tells_with_every_message(site: Any, program: Any, monitor: Monitor) -> None:
+def test_every_triggers_with_every_message(site: Any, program: Any, monitor: Monitor) -> None:
     name = monitor.triggered(site, TRIGTYPE="EVERY")
     for _ in range(3):
         program.put1(name)
     assert monitor.count() == 3
 
 
-def test_depth_tells_at_the_depth_and_switches_itself_off(site: Any, program: Any, monitor: Monitor) -> None:
+def test_depth_triggers_at_the_depth_and_switches_itself_off(site: Any, program: Any, monitor: Monitor) -> None:
     name = monitor.triggered(site, TRIGTYPE="DEPTH", TRIGDPTH=3)
     program.put1(name)
     program.put1(name)
@@ -89,7 +89,7 @@ def test_only_messages_important_enough_count(site: Any, program: Any, monitor: 
 
 
 @pytest.mark.parametrize("change", [{"TRIGGER": "NOTRIGGER"}, {"TRIGTYPE": "NONE"}, {"GET": "DISABLED"}])
-def test_nothing_is_told_when(site: Any, program: Any, monitor: Monitor, change: dict[str, str]) -> None:
+def test_no_trigger_message_when(site: Any, program: Any, monitor: Monitor, change: dict[str, str]) -> None:
     name = monitor.triggered(site, TRIGTYPE="EVERY")
     site.alter(name, **change)
     program.put1(name)
@@ -105,7 +105,7 @@ def test_messages_under_syncpoint_count_when_they_are_committed(site: Any, progr
     assert monitor.count() == 1
 
 
-def test_who_opens_the_initiation_queue_is_told_what_waits(site: Any, program: Any, monitor: Monitor) -> None:
+def test_opening_the_initiation_queue_sends_pending_triggers(site: Any, program: Any, monitor: Monitor) -> None:
     name = monitor.triggered(site, TRIGTYPE="FIRST")
     monitor.program.close(monitor.queue)
     program.put1(name)
@@ -158,7 +158,7 @@ def performance_events(program: Any) -> list[tuple[int, str]]:
         found.append((event.header.reason, names[0]))
 
 
-def test_a_queue_that_fills_and_empties_tells_of_it(own_site: Any) -> None:
+def test_a_queue_that_fills_and_empties_sends_events(own_site: Any) -> None:
     own_site.alter_manager(PERFMEV="ENABLED")
     program = own_site.program()
     name = own_site.local(MAXDEPTH=10, QDEPTHHI=80, QDEPTHLO=20, QDPHIEV="ENABLED", QDPMAXEV="ENABLED")
@@ -185,14 +185,14 @@ def test_a_queue_that_fills_and_empties_tells_of_it(own_site: Any) -> None:
     assert performance_events(program) == [(mq.MQRC_Q_DEPTH_HIGH, name)]
 
 
-def test_without_perfmev_nothing_is_told(own_site: Any) -> None:
+def test_without_perfmev_there_are_no_events(own_site: Any) -> None:
     program = own_site.program()
     queue = program.open(own_site.local(MAXDEPTH=2, QDPHIEV="ENABLED"), BOTH)
     assert [program.put(queue).reason for _ in range(3)] == [0, 0, mq.MQRC_Q_FULL]
     assert performance_events(program) == []
 
 
-def test_refusals_are_told_when_administrators_want_to_hear(own_site: Any) -> None:
+def test_refusals_send_events_when_they_are_enabled(own_site: Any) -> None:
     own_site.alter_manager(INHIBTEV="ENABLED", LOCALEV="ENABLED", REMOTEEV="ENABLED")
     program = own_site.program()
     program.put1(own_site.local(PUT="DISABLED"))

@@ -59,7 +59,7 @@ def test_what_is_got_is_gone_for_others_at_once_and_for_good_at_commit(
 
 
 @KINDS
-def test_a_back_out_restores_the_place_and_counts(site: Any, program: Any, persistence: int) -> None:
+def test_a_back_out_restores_the_position_and_counts(site: Any, program: Any, persistence: int) -> None:
     name = site.local()
     queue = program.open(name, BOTH)
     for body in (b"1", b"2", b"3"):
@@ -91,7 +91,7 @@ def test_messages_from_the_middle_return_to_the_middle(site: Any, program: Any, 
 
 
 @KINDS
-def test_the_place_is_that_of_the_put_not_of_the_commit(site: Any, program: Any, persistence: int) -> None:
+def test_the_position_is_that_of_the_put_not_of_the_commit(site: Any, program: Any, persistence: int) -> None:
     name = site.local()
     queue = program.open(name, BOTH)
     other = site.program()

@@ -212,7 +212,7 @@ def test_waiting_for_a_selection(site: Any, program: Any) -> None:
     assert waiting.result(60).body == b"high"
 
 
-def test_those_who_wait_on_a_deleted_queue_are_told(site: Any, program: Any) -> None:
+def test_deleting_a_queue_ends_waits_on_it(site: Any, program: Any) -> None:
     queue = program.open(site.model(DEFTYPE="TEMPDYN"), BOTH, dynamic="GOING.*")
     name = program.handle(queue).name
     other = site.program()

@@ -1,6 +1,6 @@
-"""Whole days of a queue manager, each from one number: work, commands, checkpoints, crashes, full disks, lost files.
+"""Random workloads of a queue manager, each from a seed: verbs, commands, checkpoints, crashes, full disks, lost files.
 
-A day that goes wrong names its number; the same number gives the same day.
+A failing workload reports its seed, which reproduces it.
 """
 
 from __future__ import annotations

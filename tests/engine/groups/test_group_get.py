@@ -128,7 +128,7 @@ class World:
         return request
 
     def answer(self, request: GetRequest) -> str:
-        """What the request gets, done as the engine does it: the names of the segments joined, "" for nothing."""
+        """Select and finish as the engine does. Returns the joined names of the segments, "" for no message."""
         slot = groups.select(self.engine, request, self.queue)
         if slot == NONE:
             return ""
@@ -231,7 +231,7 @@ def test_the_example_is_browsed(options: int, expected: list[str]) -> None:
     assert world.get_all(FIRST | options, NEXT | options) == expected
 
 
-def test_gets_and_browses_stand_at_their_own_places() -> None:
+def test_gets_and_browses_have_separate_group_states() -> None:
     world = example()
     assert [world.get(LOGICAL) for _ in range(3)] == ["A", "Y1", "Y2"]
     assert [world.get(FIRST | LOGICAL), world.get(NEXT | LOGICAL)] == ["Z1", "Z2"]

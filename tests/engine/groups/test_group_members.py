@@ -74,7 +74,7 @@ def test_reports_of_different_kinds_do_not_complete_one_another() -> None:
     assert message.complete
 
 
-def test_messages_beyond_the_last_do_not_stand_for_others() -> None:
+def test_messages_beyond_the_last_do_not_complete_a_group() -> None:
     known: dict[bytes, MessageGroup] = {}
     add(known, part(1, 0, 4, IN_GROUP | SEGMENT), 4, 1, 1)
     add(known, part(2, 0, -1, IN_GROUP | LAST_IN_GROUP), 4, 2, 2)

@@ -140,7 +140,7 @@ LOGICAL_ROWS = [
 
 
 @pytest.mark.parametrize(("earlier", "flags", "expected"), LOGICAL_ROWS)
-def test_logical_order_places_a_message(earlier: list[int], flags: int, expected: tuple[bytes, int, int]) -> None:
+def test_position_in_logical_order(earlier: list[int], flags: int, expected: tuple[bytes, int, int]) -> None:
     putter = Putter()
     previous = NULL_ID
     for before in earlier:

@@ -170,7 +170,7 @@ def test_what_cannot_be_cut(format: bytes, body: bytes, limit: int) -> None:
         b"RFH",
     ],
 )
-def test_what_does_not_look_like_a_header_is_data(body: bytes) -> None:
+def test_an_invalid_header_is_data(body: bytes) -> None:
     found = sections(descriptor(format=MQFMT_RF_HEADER_2), body)
     assert [section.start for section in found] == [0]
 
@@ -215,6 +215,6 @@ def test_reports_without_data_are_joined_to_the_full_length() -> None:
     assert join([(first, b"abc"), (last, b"")])[1] == b"abc" + bytes(6)
 
 
-def test_a_report_about_a_segment_that_is_cut_stands_for_all_of_it() -> None:
+def test_a_split_report_about_a_segment_represents_all_of_it() -> None:
     md = descriptor(ALLOWED | MQMF_SEGMENT, 100, 500, type=MQMT_REPORT)
     assert [number(piece, LENGTH_AT) for piece, _ in split(md, bytes(100), 64)] == [64, 436]

@@ -110,7 +110,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("failure", "reason"), FAILURES)
-def test_a_look_that_cannot_go_on_fails(site: Site, failure: Exception, reason: int) -> None:
+def test_a_scan_that_cannot_continue_fails(site: Site, failure: Exception, reason: int) -> None:
     site.fill()
     site.engine.slice_cost = site.engine.share_cost = 300
     request = site.ask("Root.MQMD.Priority > 9", mq.MQGMO_NO_SYNCPOINT, 0)

@@ -39,7 +39,7 @@ def chain(slots: Slots, hashed: int) -> list[int]:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 1 << 30), st.booleans(), st.integers(1, 40))
-def test_slots_come_back_to_their_places(seed: int, near_head: bool, count: int) -> None:
+def test_slots_return_to_their_positions(seed: int, near_head: bool, count: int) -> None:
     chance = random.Random(seed)
     slots = Slots()
     kinds = {seq: (chance.randrange(3), chance.randrange(3)) for seq in range(count)}

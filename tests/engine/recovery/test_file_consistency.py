@@ -112,7 +112,7 @@ def start(disk: SimulatedDisk) -> World:
 
 
 def queue_is_right(world: World, name: str, expected: list[bytes]) -> bool:
-    """Whether all of a queue is there, or damage is told to whoever looks."""
+    """Return True when a queue is complete or reports damage."""
     try:
         browser = world.connect()
         handle = world.open(browser, name, MQOO_BROWSE)
@@ -127,7 +127,7 @@ def queue_is_right(world: World, name: str, expected: list[bytes]) -> bool:
 
 
 def start_is_honest(disk: SimulatedDisk, expected: dict[str, list[bytes]]) -> str:
-    """How a start ended: refused, damaged or whole. Anything missing without a word fails the test."""
+    """Return the outcome of a start: refused, damaged or whole. A silent loss fails the test."""
     try:
         world = start(disk)
     except REFUSED:

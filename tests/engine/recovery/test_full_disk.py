@@ -136,7 +136,7 @@ def test_whatever_was_free_a_full_disk_is_emptied_by_gets(left: int) -> None:
 
 
 @pytest.mark.parametrize("left", range(0, 1_500_000, 151_003))
-def test_so_it_is_with_a_quota_that_the_disk_does_not_tell_of(left: int) -> None:
+def test_a_quota_that_the_disk_does_not_report(left: int) -> None:
     world = world_with(NAMES, QuotaDisk())
     world.disk.fill(left)
     put = Desk(world, NAMES).fill(3_000)
@@ -245,7 +245,7 @@ def test_what_the_files_held_beyond_their_snapshots_finds_space_again(count: int
 @pytest.mark.parametrize("body_bytes", [3_000, 9_000, 40_000])
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_segments_that_were_cut_off_and_come_again_keep_what_they_hold(body_bytes: int, is_killed: bool) -> None:
-    """What an emptied queue writes into its shortened file is not taken for the rest of an earlier life."""
+    """Messages that an emptied queue writes into its truncated file are not discarded as remains of an earlier run."""
     world = world_with(["A", "B"])
     desk = Desk(world, ["A", "B"])
     for number in range(150):

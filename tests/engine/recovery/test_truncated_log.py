@@ -55,7 +55,7 @@ class Story:
         self.writes.append((begin, self.world.force()))
 
     def restarted(self, disk: SimulatedDisk) -> ComparedWorld:
-        """What a restart from this disk finds, compared with what its log tells."""
+        """Restart from this disk, and compare the state with its log."""
         world = World(disk, LOG, self.world.buffer_bytes)
         world.restart()
         audit_engine(world.engine)
@@ -104,7 +104,7 @@ def test_a_whole_write_counts_to_its_last_byte(story: Story) -> None:
 
 
 def test_a_restart_cut_off_is_done_again(story: Story) -> None:
-    """Whatever a restart has written itself when the power fails, the next one finds the same."""
+    """A power failure during a restart does not change the state that the next restart finds."""
     changes = 0
     while True:
         disk = story.world.disk.copy()

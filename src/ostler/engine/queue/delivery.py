@@ -242,7 +242,8 @@ def _serve_plain(engine: Engine, queue: Queue, md: bytes) -> None:
     """Answer requests for any message, or for one by its identifiers; the longest waiting first."""
     request = queue.waiting.first_plain(md)
     while request is not None and try_satisfy(engine, request, queue):
-        _wake(engine, request, queue)
+        queue.waiting.remove(request)
+        engine.woken.append(request)
         if request.reason != MQRC_TRUNCATED_MSG_FAILED:
             break
         request = queue.waiting.first_plain(md)
