@@ -231,15 +231,15 @@ class Stubborn(Neighbour):
 
     def __init__(self) -> None:
         super().__init__(("", 0), Sizes.of(NUMBERS, True))
-        self._ask = 0
+        self._attempts = 0
         self._never = threading.Event()
 
     def parts(self) -> Sequence[Part]:
         return [self._ask, self._hang]
 
     def _ask(self, counts: OperationCounts) -> None:
-        self._ask += 1
-        if self._ask % 2:
+        self._attempts += 1
+        if self._attempts % 2:
             raise LoadFailed("no")
         counts.done("ask", time.perf_counter_ns())
 

@@ -95,11 +95,11 @@ def test_what_has_not_finished_is_all_that_is_due_without_what_has(
     every = schedule.unfinished_ns()
     assert all(0 <= due < end_ns for due in every)
     done = []
-    while len(done) < finished and (place := schedule.take_due(end_ns)) != NOT_DUE:
-        due_ns = schedule.was_due_ns(place)
+    while len(done) < finished and (slot := schedule.take_due(end_ns)) != NOT_DUE:
+        due_ns = schedule.was_due_ns(slot)
         while due_ns != NOT_DUE and len(done) < finished:
             done.append(due_ns)
-            due_ns = schedule.finish(place, end_ns)
+            due_ns = schedule.finish(slot, end_ns)
     assert sorted(done + schedule.unfinished_ns()) == sorted(every)
 
 

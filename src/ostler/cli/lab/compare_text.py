@@ -18,7 +18,7 @@ from ostler.lab.common.comparison import (
     MetricChange,
     RunComparison,
     StepComparison,
-    place,
+    step_key,
 )
 from ostler.lab.runner import formatting
 from ostler.lab.runner.contract import ContestantKind
@@ -61,7 +61,7 @@ def show_contestants(
         TextColumn("doubts", right=False, keep=4, least=16, style="yellow"),
     )
     rows: list[tuple[str, ...]] = []
-    bases = {place(each): each for each in results if each.contestant == base and each.is_main}
+    bases = {step_key(each): each for each in results if each.contestant == base and each.is_main}
     for at, first in bases.items():
         rows.append((*_head(first, sweeps), *("" for _ in _CHANGES), ", ".join(first.flags)))
         rows += [
@@ -71,7 +71,7 @@ def show_contestants(
                 ", ".join(each.other.flags),
             )
             for each in changes
-            if place(each.other) == at
+            if step_key(each.other) == at
         ]
     show(TextTable(f"{run.manifest.run}: against {base}", columns, tuple(rows)), console)
     if fixed:

@@ -20,7 +20,7 @@ from ostler.lab.runner.step_results import Series, StepMetric, StepResult
 LEAST_PERCENT: Final = 100 * NOISE_FRACTION
 _MANY: Final = 5
 
-Place = tuple[tuple[str, str], ...]
+StepKey = tuple[tuple[str, str], ...]
 """The values of all sweeps, which identify a step whatever its number is."""
 
 
@@ -101,7 +101,7 @@ BROKER_COST: Final = "broker us"
 NEAR_COST: Final = "near us"
 FAR_COST: Final = "far us"
 
-_FIGURES: Final = (
+_METRICS: Final = (
     _Metric(RATE, lambda each: each.rate, True),
     _Metric(MEAN, lambda each: each.mean_ns, False),
     _Metric(P99, lambda each: each.p99_ns, False),
@@ -111,7 +111,7 @@ _FIGURES: Final = (
 )
 
 
-def place(result: StepResult | StepMetric) -> Place:
+def step_key(result: StepResult | StepMetric) -> StepKey:
     return tuple(sorted(result.points.items()))
 
 
@@ -151,7 +151,7 @@ def compare_results(base: StepResult, other: StepResult, noise_percent: float) -
     """Compare all values that both have."""
     threshold = max(LEAST_PERCENT, noise_percent)
     changes = []
-    for figure in _FIGURES:
+    for figure in _METRICS:
         before, after = figure.of(base), figure.of(other)
         if before.median and after.values:
             changes.append(change_of(figure.name, before, after, threshold, figure.more_is_better))
@@ -177,11 +177,11 @@ def reference(results: Sequence[StepResult], name: str = "") -> str:
 def compare_contestants(results: Sequence[StepResult], base: str, noise_percent: float) -> list[StepComparison]:
     """Compare every other contestant with one of them, step by step, by the main operation."""
     mains = [each for each in results if each.is_main]
-    bases = {place(each): each for each in mains if each.contestant == base}
+    bases = {step_key(each): each for each in mains if each.contestant == base}
     others = [each for each in mains if each.contestant != base]
     if not others:
         raise NothingToCompare(f"{base} is alone in this run: there is nobody to compare it with. Name another run.")
-    found = [compare_results(bases[place(each)], each, noise_percent) for each in others if place(each) in bases]
+    found = [compare_results(bases[step_key(each)], each, noise_percent) for each in others if step_key(each) in bases]
     if not found:
         raise NothingToCompare(f"No step was measured both with {base} and with another contestant.")
     return found
@@ -218,8 +218,8 @@ def compare_runs(base: Sequence[StepResult], other: Sequence[StepResult], noise_
     return RunComparison(changes, limits, len(base) - len(pairs), len(other) - len(pairs))
 
 
-def _identity(result: StepResult) -> tuple[str, str, Place]:
-    return (result.contestant, result.operation, place(result))
+def _identity(result: StepResult) -> tuple[str, str, StepKey]:
+    return (result.contestant, result.operation, step_key(result))
 
 
 def _limit_changes(pairs: Iterable[tuple[StepResult, StepResult]]) -> dict[str, float]:
@@ -264,10 +264,10 @@ class MetricChange:
 
 def compare_metrics(base: Sequence[StepMetric], other: Sequence[StepMetric]) -> list[MetricChange]:
     """Compare the metrics that both runs have. They are not times, so the noise of the machine does not affect them."""
-    others = {(each.contestant, each.name, place(each)): each for each in other}
+    others = {(each.contestant, each.name, step_key(each)): each for each in other}
     found = []
     for each in base:
-        match = others.get((each.contestant, each.name, place(each)))
+        match = others.get((each.contestant, each.name, step_key(each)))
         before, after = each.values.median, match.values.median if match is not None else None
         if match is None or before is None or after is None:
             continue

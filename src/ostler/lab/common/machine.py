@@ -45,10 +45,10 @@ def _processor() -> str:
 def file_system(directory: Path) -> str:
     """Return the type of a directory's file system: a force means nothing on tmpfs."""
     best, kind = "", "unknown"
-    place = str(directory.resolve())
+    path = str(directory.resolve())
     for partition in psutil.disk_partitions(all=True):
         mount = partition.mountpoint
-        inside = place == mount or place.startswith(mount.rstrip("/") + "/")
+        inside = path == mount or path.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):
             best, kind = mount, partition.fstype
     return kind

@@ -15,7 +15,7 @@ from ostler.lab.common.samples import median
 
 RING_BYTES = 64 << 20
 """More than the caches of most processors hold for one core."""
-_COPIES_BETWEEN_LOOKS = 64
+_COPIES_BETWEEN_CLOCK_READS = 64
 _BLOCK_BYTES_MAX = RING_BYTES // 4
 
 Clock = Callable[[], int]
@@ -73,8 +73,8 @@ class MemoryCopyProbe:
         began = now = clock_ns()
         end = began + int(seconds * 1e9)
         while now < end or not copies:
-            self.copy(_COPIES_BETWEEN_LOOKS)
-            copies += _COPIES_BETWEEN_LOOKS
+            self.copy(_COPIES_BETWEEN_CLOCK_READS)
+            copies += _COPIES_BETWEEN_CLOCK_READS
             now = clock_ns()
         return CopyRound(copies, max(1, now - began) / 1e9, self.block_bytes)
 

@@ -421,14 +421,14 @@ class LoadExperiment(Experiment):
             return self._managers
         self._end_managers()
         self._made += 1
-        place = self._context.scratch / f"managers-{self._made}"
+        directory = self._context.scratch / f"managers-{self._made}"
         is_accounting = self._context.settings.accounting
         for number in range(point.managers):
             name = point.manager.name if point.managers == 1 else f"{point.manager.name}{number}"
             log_directory = str(self._memory() / f"{self._made}-{name}") if point.on_tmpfs else ""
             made = replace(point.manager, name=name, log_directory=log_directory, is_accounting=is_accounting)
             try:
-                self._managers.append(LabQueueManager(place, made))
+                self._managers.append(LabQueueManager(directory, made))
             except RunAborted as over:
                 if not log_directory:
                     raise

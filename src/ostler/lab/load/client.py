@@ -117,7 +117,7 @@ class LoadClient:
         self.members: list[LoadClient] = []
         self.number = 0
         # For the driver: its index in the schedule, whether an operation is in flight, and whether that began late.
-        self.place = 0
+        self.slot = 0
         self.is_begun = False
         self.is_late = False
 
@@ -153,7 +153,7 @@ class LoadClient:
                     return self.begin(now_ns)
                 pace.parked.append(self)
             else:
-                due_ns = schedule.finish(self.place, now_ns)
+                due_ns = schedule.finish(self.slot, now_ns)
                 if due_ns >= 0:
                     self.is_late = True
                     return self.begin(due_ns)

@@ -125,8 +125,8 @@ def _run(name: str, command: list[str], directory: Path) -> None:
             f"{name}: {' '.join(command[:3])} took longer than {_COMMAND_SECONDS_MAX:.0f} s"
         ) from None
     if done.returncode != 0:
-        said = " ".join((done.stderr or done.stdout).split())[-_WORDS_SHOWN:]
+        text = " ".join((done.stderr or done.stdout).split())[-_WORDS_SHOWN:]
         raise PeerUnavailable(
-            f"{name} is not installed and its packages cannot be fetched: {' '.join(command[:3])} said: {said} "
+            f"{name} is not installed and its packages cannot be fetched: {' '.join(command[:3])} said: {text} "
             f"(perhaps `apt-get update` helps; or install {name}, or unpack its packages below {cache_directory()})"
         )

@@ -124,7 +124,7 @@ class ShovelPair:
 
     def describe_end(self) -> str:
         """Describe how one of them ended; empty while both run."""
-        return next((said for node in self.nodes if (said := node.describe_end())), "")
+        return next((text for node in self.nodes if (text := node.describe_end())), "")
 
     def end(self) -> None:
         while self.nodes:

@@ -40,8 +40,8 @@ def start(scratch: Path, forced: bool = False) -> Peer:
 
 def version(root: Path) -> str:
     """Return the version from `Redis server v=7.0.15 sha=...`."""
-    said = output_of(NAME, [str(root / PROOF), "--version"], environment_for(root))
-    for word in said.split():
+    text = output_of(NAME, [str(root / PROOF), "--version"], environment_for(root))
+    for word in text.split():
         if word.startswith("v="):
             return word[2:]
-    raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {said[:80]}")
+    raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {text[:80]}")

@@ -234,9 +234,9 @@ class PeerBrokers:
         is_keeping = persistent if peer.name == redis.NAME else True
         key = (peer.name, is_keeping)
         if key not in self._brokers and peer.title not in self.absent:
-            place = self._scratch / (f"{peer.name}-{'kept' if is_keeping else 'memory'}")
+            directory = self._scratch / (f"{peer.name}-{'kept' if is_keeping else 'memory'}")
             try:
-                self._brokers[key] = peer.start(place, is_keeping)
+                self._brokers[key] = peer.start(directory, is_keeping)
             except PeerUnavailable as reason:
                 self.absent[peer.title] = str(reason)
                 return None

@@ -22,7 +22,7 @@ from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import FAR, LABORATORY, NEAR, PEER, role_at
 from ostler.server.storage.descriptor_budget import raise_limit
 
-ENTRANT: Final = Contestant(
+CONTESTANT: Final = Contestant(
     "RabbitMQ, shovel",
     ContestantKind.PEER,
     "two nodes. Transient: shovels acknowledge nothing. Durable: forced before confirms at both nodes, at least once",

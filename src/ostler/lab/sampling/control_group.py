@@ -25,9 +25,13 @@ def control_group(proc: Path = Path("/proc"), mount: Path = Path("/sys/fs/cgroup
     memory: list[tuple[int, int]] = []
     for controllers, path in _groups(proc):
         if not controllers or "cpu" in controllers.split(","):
-            cores += [each for place in _places(mount, controllers, path) if (each := _cores(place)) is not None]
+            cores += [
+                each for directory in _directories(mount, controllers, path) if (each := _cores(directory)) is not None
+            ]
         if controllers in ("", "memory"):
-            memory += [pair for place in _places(mount, controllers, path) if (pair := _memory(place)) is not None]
+            memory += [
+                pair for directory in _directories(mount, controllers, path) if (pair := _memory(directory)) is not None
+            ]
     if not memory:
         return ControlGroup(min(cores, default=None), None, None)
     limit, used = min(memory)
@@ -43,7 +47,7 @@ def _groups(proc: Path) -> list[tuple[str, str]]:
     return [(each[1], each[2].strip("/")) for each in parts if len(each) == 3]
 
 
-def _places(mount: Path, controllers: str, path: str) -> list[Path]:
+def _directories(mount: Path, controllers: str, path: str) -> list[Path]:
     """Return the group's directory and its parents. A container may see its path from outside: then only the top
     exists."""
     top = mount / controllers if controllers else mount
@@ -54,19 +58,22 @@ def _places(mount: Path, controllers: str, path: str) -> list[Path]:
     return places
 
 
-def _cores(place: Path) -> float | None:
-    quota, period = _words(place / "cpu.max", 2)
+def _cores(directory: Path) -> float | None:
+    quota, period = _words(directory / "cpu.max", 2)
     if not quota:
-        (quota,), (period,) = _words(place / "cpu.cfs_quota_us", 1), _words(place / "cpu.cfs_period_us", 1)
+        (quota,), (period,) = _words(directory / "cpu.cfs_quota_us", 1), _words(directory / "cpu.cfs_period_us", 1)
     if not (quota.isdecimal() and period.isdecimal() and int(period) > 0):
         return None
     return int(quota) / int(period)
 
 
-def _memory(place: Path) -> tuple[int, int] | None:
-    (limit,), (used,) = _words(place / "memory.max", 1), _words(place / "memory.current", 1)
+def _memory(directory: Path) -> tuple[int, int] | None:
+    (limit,), (used,) = _words(directory / "memory.max", 1), _words(directory / "memory.current", 1)
     if not limit:
-        (limit,), (used,) = _words(place / "memory.limit_in_bytes", 1), _words(place / "memory.usage_in_bytes", 1)
+        (limit,), (used,) = (
+            _words(directory / "memory.limit_in_bytes", 1),
+            _words(directory / "memory.usage_in_bytes", 1),
+        )
     if not limit.isdecimal() or int(limit) >= _UNLIMITED_BYTES:
         return None
     return int(limit), int(used) if used.isdecimal() else 0

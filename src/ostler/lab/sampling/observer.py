@@ -93,8 +93,8 @@ class Observer:
         return (self._interval_ns - passed_ns % self._interval_ns) / 1e9
 
     def _is_due(self) -> bool:
-        looked_ns, now_ns = self._last_ns - self._phase_ns, self._clock.now_ns() - self._phase_ns
-        return now_ns // self._interval_ns > looked_ns // self._interval_ns
+        sampled_ns, now_ns = self._last_ns - self._phase_ns, self._clock.now_ns() - self._phase_ns
+        return now_ns // self._interval_ns > sampled_ns // self._interval_ns
 
     def _sample(self) -> None:
         now_ns = self._clock.now_ns()
@@ -103,13 +103,13 @@ class Observer:
         origin_ns = self._origin_ns
         interval = Interval(self._phase, self._phase_ns - origin_ns, self._last_ns - origin_ns, now_ns - origin_ns)
         self._last_ns = now_ns
-        look = self._processes.sample(interval)
+        samples = self._processes.sample(interval)
         machine = self._machine.sample(interval)
-        for event in look.events:
+        for event in samples.events:
             self._sink.event(event)
-        for process in look.processes:
+        for process in samples.processes:
             self._sink.process(process)
-        for thread in look.threads:
+        for thread in samples.threads:
             self._sink.thread(thread)
         self._sink.machine(machine)
 

@@ -128,15 +128,15 @@ class SegmentWriter:
         self._columns = (run, key.contestant, key.step, key.repetition, key.phase)
         self._durable = durable
         self._done = done
-        self._place = directory / UNFINISHED / f"{number:06}"
-        self._target = directory / SEGMENTS / self._place.name
+        self._unfinished = directory / UNFINISHED / f"{number:06}"
+        self._target = directory / SEGMENTS / self._unfinished.name
         self._buffers: dict[str, list[tuple[object, ...]]] = {}
         self._files: dict[str, tuple[TableFile, BinaryIO]] = {}
         self._adding = threading.Lock()
         self._ended = False
         self.is_abandoned = False
         with explain_errors(directory):
-            self._place.mkdir()
+            self._unfinished.mkdir()
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add rows of any tables, in any order, from any thread: an observer adds beside the drivers."""
@@ -157,7 +157,7 @@ class SegmentWriter:
             return
         with explain_errors(self._run):
             if table.name not in self._files:
-                file = open(self._place / f"{table.name}.parquet", "wb")  # noqa: SIM115 - closed by commit or abandon
+                file = open(self._unfinished / f"{table.name}.parquet", "wb")  # noqa: SIM115 - closed by commit or abandon
                 self._files[table.name] = (TableFile(table, self._columns, file), file)
             self._files[table.name][0].append(rows)
         rows.clear()
@@ -172,12 +172,12 @@ class SegmentWriter:
             with explain_errors(self._run):
                 stored = [self._closed(name) for name in self._files]
                 note = SegmentNote(*self._columns, files=tuple(stored))
-                with open(self._place / SEGMENT, "w", encoding="utf-8") as file:
+                with open(self._unfinished / SEGMENT, "w", encoding="utf-8") as file:
                     file.write(json.dumps(asdict(note), indent=1) + "\n")
                     self._force(file.fileno())
                 if self._durable:
-                    sync_directory(self._place)
-                os.rename(self._place, self._target)
+                    sync_directory(self._unfinished)
+                os.rename(self._unfinished, self._target)
                 if self._durable:
                     sync_directory(self._target.parent)
         except BaseException:
@@ -194,7 +194,7 @@ class SegmentWriter:
         file.flush()
         self._force(file.fileno())
         file.close()
-        path = self._place / f"{name}.parquet"
+        path = self._unfinished / f"{name}.parquet"
         return StoredFile(name, parquet.rows, path.stat().st_size, crc32_of(path))
 
     def _force(self, descriptor: int) -> None:
@@ -213,7 +213,7 @@ class SegmentWriter:
             except OSError:
                 # A full disk: the unwritten data is to be discarded anyway.
                 continue
-        shutil.rmtree(self._place, ignore_errors=True)
+        shutil.rmtree(self._unfinished, ignore_errors=True)
 
 
 class explain_errors:  # noqa: N801 - reads as a word where it is used

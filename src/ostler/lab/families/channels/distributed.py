@@ -49,7 +49,7 @@ from ostler.lab.runner.contract import (
 )
 from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring
 from ostler.lab.runner.queue_managers.pair import QueueManagerPair, channel_metrics
-from ostler.lab.runner.shovel_peer import ENTRANT as SHOVELS
+from ostler.lab.runner.shovel_peer import CONTESTANT as SHOVELS
 from ostler.lab.runner.shovel_peer import ShovelPeer
 from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.scenarios.model import Binding, LoadKind, Scenario
@@ -198,11 +198,11 @@ class DistributedExperiment(LoadExperiment):
         self._part()
         _check_descriptors(point, self._context.scenario)
         self._made += 1
-        place = self._context.scratch / f"joined-{self._made}"
+        directory = self._context.scratch / f"joined-{self._made}"
         is_accounting = self._context.settings.accounting
         names = tuple(own_reply_queue(number) for number in range(own_replies))
         made = replace(plan_of_both, is_accounting=is_accounting)
-        self._joined = QueueManagerPair(place, made, point.wiring, point.pairs, names, report=self._context.note)
+        self._joined = QueueManagerPair(directory, made, point.wiring, point.pairs, names, report=self._context.note)
         self._joined_for = wanted
         return self._joined
 

@@ -84,7 +84,7 @@ GIVE_UP_SECONDS: Final = 60.0
 REQUESTERS: Final = 4
 _PREPARE_SECONDS_MAX: Final = 900.0
 _AT_ONCE: Final = 10_000
-_LOOK_SECONDS: Final = 0.02
+_POLL_SECONDS: Final = 0.02
 _MEGABYTE: Final = 1_000_000
 _MANY: Final = 999_999_999
 _SECOND_NS: Final = 1_000_000_000
@@ -468,7 +468,7 @@ class _ManagerWatch:
             return
 
     def _poll_until(self, moment_ns: int) -> None:
-        while time.perf_counter_ns() < moment_ns and not self._over.wait(_LOOK_SECONDS):
+        while time.perf_counter_ns() < moment_ns and not self._over.wait(_POLL_SECONDS):
             self._most = max(self._most, resident_bytes(self._pid))
 
     def end(self) -> None:

@@ -32,7 +32,7 @@ DISPLAY_CPU: Final = "queue manager processor seconds per display"
 DISPLAY_SECONDS: Final = "seconds per display"
 DISPLAYED: Final = "topics displayed"
 MEMORY_GROWN: Final = "memory grown while displaying, bytes"
-_LOOK_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
 _GROUP: Final = 1000
 _ALL_TOPICS: Final = "DISPLAY TPSTATUS('#') TYPE(TOPIC)"
 _ONE_TOPIC: Final = "AMQ8754I"
@@ -68,18 +68,18 @@ class IdleWatch(Loop):
         self._use = ServerUse(pid)
 
     def begin(self, recorder: PhaseRecorder) -> None:
-        self._looks = recorder.operation(LOOK)
+        self._polls = recorder.operation(LOOK)
         self._use = ServerUse(self._pid)
 
     def entered(self, phase: int) -> None:
         self._use.entered(phase)
 
     def turn(self) -> int:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
         began = time.perf_counter_ns()
         process_ns(self._pid)
         end = time.perf_counter_ns()
-        self._looks.record(began, end)
+        self._polls.record(began, end)
         return end
 
     def results(self) -> list[Metric]:

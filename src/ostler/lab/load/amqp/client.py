@@ -157,8 +157,8 @@ class AmqpClient(LoadClient):
             answer = self._steps.pop(0)[1]
             self.is_ready = not self._steps
             return answer
-        said = data[at + 4 : at + 200].decode(errors="replace") if which[1] in (40, 50) else ""
-        raise LoadFailed(f"RabbitMQ sent method {which[0]}.{which[1]} {said}")
+        text = data[at + 4 : at + 200].decode(errors="replace") if which[1] in (40, 50) else ""
+        raise LoadFailed(f"RabbitMQ sent method {which[0]}.{which[1]} {text}")
 
     def _message(self, body: bytes, now_ns: int) -> bytes:
         if self.is_requester:

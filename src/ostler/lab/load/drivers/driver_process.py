@@ -109,15 +109,15 @@ class DriverEnd(ABC):
     def receive_message(self) -> ProgressSample | Found:
         """Return its next message: a progress sample or the answer. Raises LoadFailed with the driver's text."""
         try:
-            said = self.pipe.recv()
+            message = self.pipe.recv()
         except (EOFError, OSError):
             raise LoadFailed(self.describe_end()) from None
-        if isinstance(said, ProgressSample):
-            return said
-        assert isinstance(said, Answer)
-        if said.failure:
-            raise LoadFailed(said.failure)
-        return said.found
+        if isinstance(message, ProgressSample):
+            return message
+        assert isinstance(message, Answer)
+        if message.failure:
+            raise LoadFailed(message.failure)
+        return message.found
 
     def answer(self) -> Found:
         """Return the answer to the last order. Raises LoadFailed with the driver's text."""
@@ -230,19 +230,19 @@ class Load:
     def _listen(self, timeline: Timeline, watcher: Watcher) -> None:
         """Read progress until every driver has finished."""
         by_pipe = {process.pipe: (number, process) for number, process in enumerate(self._processes)}
-        heard_at = dict.fromkeys(by_pipe, max(time.perf_counter_ns(), timeline.begin_ns))
+        message_at = dict.fromkeys(by_pipe, max(time.perf_counter_ns(), timeline.begin_ns))
         while by_pipe:
             for pipe in wait(list(by_pipe), 1.0):
                 assert isinstance(pipe, Connection)
                 number, process = by_pipe[pipe]
-                said = process.receive_message()
-                heard_at[pipe] = time.perf_counter_ns()
-                if isinstance(said, ProgressSample):
-                    watcher.on_progress(replace(said, worker=number))
+                message = process.receive_message()
+                message_at[pipe] = time.perf_counter_ns()
+                if isinstance(message, ProgressSample):
+                    watcher.on_progress(replace(message, worker=number))
                 else:
                     del by_pipe[pipe]
             silent_ns = time.perf_counter_ns() - min(
-                (heard_at[each] for each in by_pipe), default=time.perf_counter_ns()
+                (message_at[each] for each in by_pipe), default=time.perf_counter_ns()
             )
             if silent_ns > _RUN_SILENT_SECONDS_MAX * 1e9:
                 raise LoadFailed(f"a driver said nothing for {_RUN_SILENT_SECONDS_MAX:.0f} s")

@@ -95,7 +95,7 @@ class EpollDriver:
         self._all.append(link)
         for each in client.members or [client]:
             if each.is_requester:
-                each.place = len(self._requesters)
+                each.slot = len(self._requesters)
                 self._requesters.append(each)
                 self._requester_links.append(link)
         return link
@@ -217,14 +217,14 @@ class EpollDriver:
 
     def _begin_due(self, schedule: Schedule, now_ns: int) -> None:
         while True:
-            place = schedule.take_due(now_ns)
-            if place < 0:
+            slot = schedule.take_due(now_ns)
+            if slot < 0:
                 return
-            due_ns = schedule.was_due_ns(place)
-            client = self._requesters[place]
+            due_ns = schedule.was_due_ns(slot)
+            client = self._requesters[slot]
             client.is_late = now_ns - due_ns > LATE_NS
             self._pace.active += 1
-            self._begin(client, self._requester_links[place], due_ns)
+            self._begin(client, self._requester_links[slot], due_ns)
 
     def _begin(self, client: LoadClient, link: LoadLink, due_ns: int) -> None:
         client.is_begun = True
@@ -296,7 +296,7 @@ class EpollDriver:
         if self._pace.parked:
             for client in self._pace.resume_parked():
                 self._pace.active += 1
-                self._begin(client, self._requester_links[client.place], time.perf_counter_ns())
+                self._begin(client, self._requester_links[client.slot], time.perf_counter_ns())
 
     def _receive(self, link: LoadLink) -> None:
         sock = link.sock

@@ -17,7 +17,7 @@ from ostler.lab.load.timeline import PhaseRecorder, Timeline
 _OPEN_SECONDS_MAX: Final = 60.0
 _END_SECONDS_MAX: Final = 60.0
 _SILENT_SECONDS_MAX: Final = 30.0
-_LOOK_SECONDS: Final = 0.2
+_POLL_SECONDS: Final = 0.2
 _GET: Final = "get"
 
 
@@ -101,8 +101,8 @@ class ThreadedDriver:
         self._latencies: list[list[int]] = []
         self._threads: list[threading.Thread] = []
         for run, makers in ((self._respond, responders), (self._request, requesters)):
-            for place, make in enumerate(makers):
-                self._threads.append(threading.Thread(target=self._guarded, args=(run, make, place), daemon=True))
+            for slot, make in enumerate(makers):
+                self._threads.append(threading.Thread(target=self._guarded, args=(run, make, slot), daemon=True))
                 self._threads[-1].start()
                 if not self._ready.acquire(timeout=_OPEN_SECONDS_MAX) or self._failure:
                     self.close()
@@ -122,7 +122,7 @@ class ThreadedDriver:
         deadline = time.monotonic() + _END_SECONDS_MAX
         with self._turn:
             while self._active and not self._failure and time.monotonic() < deadline:
-                self._turn.wait(_LOOK_SECONDS)
+                self._turn.wait(_POLL_SECONDS)
         if self._active or self._failure:
             raise LoadFailed(self._failure or f"{self._active} requesters did not get their replies in time")
         took = time.perf_counter() - began
@@ -160,11 +160,11 @@ class ThreadedDriver:
         """Return whether messages are in flight, after a short wait."""
         with self._turn:
             if self._active:
-                self._turn.wait(_LOOK_SECONDS)
+                self._turn.wait(_POLL_SECONDS)
                 return True
         if self._tally.outstanding <= 0 or self.pacing.is_shared:
             return False
-        time.sleep(_LOOK_SECONDS / 20)
+        time.sleep(_POLL_SECONDS / 20)
         return True
 
     def close(self) -> None:
@@ -183,13 +183,13 @@ class ThreadedDriver:
             self._round += 1
             self._turn.notify_all()
 
-    def _guarded(self, run: Callable[[LoadWorker, int], None], make: Callable[[], LoadWorker], place: int) -> None:
+    def _guarded(self, run: Callable[[LoadWorker, int], None], make: Callable[[], LoadWorker], slot: int) -> None:
         try:
             worker = make()
             worker.tally = self._tally
             worker.open()
             self._ready.release()
-            run(worker, place)
+            run(worker, slot)
             worker.close()
         except Exception as failure:
             if not self._ends:
@@ -198,11 +198,11 @@ class ThreadedDriver:
             with self._turn:
                 self._turn.notify_all()
 
-    def _respond(self, worker: LoadWorker, place: int) -> None:
+    def _respond(self, worker: LoadWorker, slot: int) -> None:
         while not self._ends:
             worker.step()
 
-    def _request(self, worker: LoadWorker, place: int) -> None:
+    def _request(self, worker: LoadWorker, slot: int) -> None:
         seen = 0
         while True:
             with self._turn:
@@ -218,7 +218,7 @@ class ThreadedDriver:
             elif schedule is None:
                 self._keep_busy(worker, timeline)
             else:
-                self._keep_to(worker, place, timeline, schedule)
+                self._keep_to(worker, slot, timeline, schedule)
             with self._turn:
                 self._latencies.append(taken)
                 self._active -= 1
@@ -240,13 +240,13 @@ class ThreadedDriver:
             now = time.perf_counter_ns()
             tally.done(main, worker.due_ns, now, False)
 
-    def _keep_to(self, worker: LoadWorker, place: int, timeline: Timeline, schedule: Schedule) -> None:
+    def _keep_to(self, worker: LoadWorker, slot: int, timeline: Timeline, schedule: Schedule) -> None:
         """Keep a worker to the schedule. Each thread waits for its own due times; the schedule's waiting line is not
         used."""
         main, tally = self.pacing.main_operation, self._tally
         turn = 0
         while not self._ends and not self._failure:
-            due_ns = schedule.due_ns(place, turn)
+            due_ns = schedule.due_ns(slot, turn)
             if due_ns >= timeline.end_ns:
                 return
             _sleep_until(due_ns)
@@ -264,4 +264,4 @@ def _sleep_until(when_ns: int) -> None:
         left_ns = when_ns - time.perf_counter_ns()
         if left_ns <= 0:
             return
-        time.sleep(min(left_ns / 1e9, _LOOK_SECONDS))
+        time.sleep(min(left_ns / 1e9, _POLL_SECONDS))

@@ -20,7 +20,7 @@ from ostler.lab.load.spec import LoadSpec, host_and_port, pair_of
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 
 _REPLY_SECONDS_MAX: Final = 30.0
-_LOOK_SECONDS: Final = 0.01
+_POLL_SECONDS: Final = 0.01
 # `select` is limited to 1,024 descriptors.
 _SELECT_CLIENTS_MAX: Final = 400
 
@@ -69,10 +69,10 @@ class NatsLibraryDriver:
     async def _respond(self, message: Msg) -> None:
         await message.respond(message.data)
 
-    async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
+    async def _operate(self, client: Client, slot: int, turn: int, due_ns: int) -> None:
         """Do one operation of the requester with this index, for the nth time."""
         self._sequence += 1
-        pair = pair_of(self._plan, self._plan.requesters[place], turn)
+        pair = pair_of(self._plan, self._plan.requesters[slot], turn)
         body = reply_for(self._sequence, self._plan.body_bytes)
         reply = await client.request(f"LIB.REQ.{pair}", body, timeout=_REPLY_SECONDS_MAX)
         if reply.data != body:
@@ -132,7 +132,7 @@ class NatsLibraryDriver:
         pace = self._pace
         silent_since, seen = time.perf_counter(), pace.outstanding
         while pace.outstanding > 0 and not self.pacing.is_shared:
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
             if pace.outstanding != seen:
                 silent_since, seen = time.perf_counter(), pace.outstanding
             elif time.perf_counter() - silent_since > _REPLY_SECONDS_MAX:

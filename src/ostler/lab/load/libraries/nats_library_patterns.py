@@ -91,14 +91,14 @@ class StreamDriver(NatsLibraryDriver):
         if waiting is not None and not waiting.done():
             waiting.set_result(message.data)
 
-    async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
+    async def _operate(self, client: Client, slot: int, turn: int, due_ns: int) -> None:
         self._sequence += 1
         body = reply_for(self._sequence, self._plan.body_bytes)
         correlation = f"{self._mark}-{self._sequence}"
-        headers_sent = {_REPLY_TO: f"{_REPLIES}.{self._plan.requesters[place]}", _CORRELATION: correlation}
+        headers_sent = {_REPLY_TO: f"{_REPLIES}.{self._plan.requesters[slot]}", _CORRELATION: correlation}
         reply = self._waiting[correlation] = self._loop.create_future()
-        subject = f"{_REQUESTS}.{pair_of(self._plan, self._plan.requesters[place], turn)}"
-        await self._contexts[place].publish(subject, body, stream=_REQUESTS, headers=headers_sent)
+        subject = f"{_REQUESTS}.{pair_of(self._plan, self._plan.requesters[slot], turn)}"
+        await self._contexts[slot].publish(subject, body, stream=_REQUESTS, headers=headers_sent)
         if await asyncio.wait_for(reply, _SECONDS_MAX) != body:
             raise LoadFailed("nats-py returned a reply to another request")
 
@@ -135,16 +135,16 @@ class OneWayDriver(NatsLibraryDriver):
     async def _open_requester(self, client: Client, number: int) -> None:
         self._way = self._made()
 
-    async def _operate(self, client: Client, place: int, turn: int, due_ns: int) -> None:
+    async def _operate(self, client: Client, slot: int, turn: int, due_ns: int) -> None:
         if self._failure:
             raise LoadFailed(self._failure)
-        await self._put(client, place, self._way.body(due_ns))
+        await self._put(client, slot, self._way.body(due_ns))
 
-    def _pair(self, place: int) -> int:
-        return self._plan.requesters[place] % self._plan.pairs
+    def _pair(self, slot: int) -> int:
+        return self._plan.requesters[slot] % self._plan.pairs
 
-    async def _put(self, client: Client, place: int, body: bytes) -> None:
-        await client.publish(f"LIB.ONE.{self._pair(place)}", body)
+    async def _put(self, client: Client, slot: int, body: bytes) -> None:
+        await client.publish(f"LIB.ONE.{self._pair(slot)}", body)
         await client.flush(int(_SECONDS_MAX))
 
 
@@ -166,5 +166,5 @@ class StreamOneWayDriver(OneWayDriver):
         await super()._open_requester(client, number)
         self._contexts.append(await _stream(client, _ONE_WAY))
 
-    async def _put(self, client: Client, place: int, body: bytes) -> None:
-        await self._contexts[place].publish(f"{_ONE_WAY}.{self._pair(place)}", body, stream=_ONE_WAY)
+    async def _put(self, client: Client, slot: int, body: bytes) -> None:
+        await self._contexts[slot].publish(f"{_ONE_WAY}.{self._pair(slot)}", body, stream=_ONE_WAY)

@@ -207,5 +207,5 @@ def entry_of(value: object) -> tuple[bytes, bytes]:
 
 
 def _unexpected(value: object) -> LoadFailed:
-    said = value.words if isinstance(value, RedisError) else repr(value)[:80]
-    return LoadFailed(f"Redis answered {said} instead of a message")
+    text = value.words if isinstance(value, RedisError) else repr(value)[:80]
+    return LoadFailed(f"Redis answered {text} instead of a message")

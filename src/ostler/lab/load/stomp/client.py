@@ -144,8 +144,8 @@ class StompClient(LoadClient):
             own = self._own if self.is_requester else self._requests[self._pair]
             mode = b"client-individual" if self._persistent else b"auto"
             return frame(b"SUBSCRIBE", b"id:1\ndestination:%b\nack:%b\nreceipt:%b\n" % (own, mode, READY))
-        said = found.headers.get(b"message", b"") or found.body[:200]
-        raise LoadFailed(f"ActiveMQ sent {found.verb.decode(errors='replace')} {said.decode(errors='replace')}")
+        text = found.headers.get(b"message", b"") or found.body[:200]
+        raise LoadFailed(f"ActiveMQ sent {found.verb.decode(errors='replace')} {text.decode(errors='replace')}")
 
     def _reply(self, found: Received, now_ns: int) -> bytes:
         done = frame(b"ACK", b"id:%b\n" % found.headers[b"ack"]) if self._persistent else b""

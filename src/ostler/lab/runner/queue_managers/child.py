@@ -159,10 +159,10 @@ def create(directory: QueueManagerDirectory, plan: QueueManagerPlan) -> None:
         _certify(directory, plan.name, plan.cipher_spec, directory.path / AUTHORITY_DIRECTORY)
 
 
-def _certify(directory: QueueManagerDirectory, name: str, cipher_spec: str, place: Path) -> None:
-    """Create a certificate signed by the authority in `place`, and the authority first if there is none."""
+def _certify(directory: QueueManagerDirectory, name: str, cipher_spec: str, authority_directory: Path) -> None:
+    """Create a certificate of the authority in that directory, and the authority first if there is none."""
     key_type: KeyType = "ec" if "ECDSA" in cipher_spec else "rsa"
-    authority = Authority(place)
+    authority = Authority(authority_directory)
     subject = [("CN", name), ("O", "Ostler laboratory")]
     try:
         if not authority.exists():

@@ -22,7 +22,7 @@ _RUNNING: Final = "RUNNING"
 _RUNNING_SECONDS_MAX: Final = 60.0
 _CHANNELS_PER_SECOND_LEAST: Final = 25
 _POLL_SECONDS: Final = 0.05
-_TOLD_SECONDS: Final = 5.0
+_REPORT_SECONDS: Final = 5.0
 # With this many channels the progress of their start is reported.
 _MANY: Final = 100
 # Commands are sent in portions, so that they do not keep a queue manager busy for long.
@@ -109,7 +109,7 @@ class QueueManagerPair:
 
     def _report_occasionally(self, count: int, own: LabQueueManager, other: LabQueueManager, what: str) -> None:
         now = time.monotonic()
-        if now - self._told >= _TOLD_SECONDS:
+        if now - self._told >= _REPORT_SECONDS:
             self._told = now
             self._report(f"{count:,} of {self.wiring.routes:,} channels from {own.name} to {other.name} {what}.")
 

@@ -63,7 +63,7 @@ class _End:
         self.is_full = False  # its socket accepts no more for now
         self.is_read = True
         self.has_ended = False  # it will send nothing more
-        self.was_told_end = False  # the end of the stream was sent to it
+        self.is_end_sent = False  # the end of the stream was sent to it
         self.mask = 0
 
 
@@ -93,9 +93,9 @@ class RelayLoop:
 
     # -- what it can be told -------------------------------------------------------------------------------------------
 
-    def watch(self, descriptor: int, heard: Callable[[], None]) -> None:
-        """Call `heard` whenever a descriptor becomes readable."""
-        self._other[descriptor] = heard
+    def watch(self, descriptor: int, on_readable: Callable[[], None]) -> None:
+        """Call `on_readable` whenever a descriptor becomes readable."""
+        self._other[descriptor] = on_readable
         self._epoll.register(descriptor, _READ)
 
     def set_delay(self, milliseconds: float) -> None:
@@ -312,7 +312,7 @@ class RelayLoop:
         while queue and queue[0][0] <= now:
             due_ns, data = queue.popleft()
             if not data:
-                self._tell_end(end)
+                self._send_end(end)
                 return
             sent = self._send(end, data)
             if self._ends.get(end.descriptor) is not end:
@@ -356,10 +356,10 @@ class RelayLoop:
         end.is_full = True
         self._see(end)
 
-    def _tell_end(self, end: _End) -> None:
+    def _send_end(self, end: _End) -> None:
         """Shut down an end to which all was sent. When both are shut down, the connection is over."""
-        end.was_told_end = True
-        if end.other.was_told_end:
+        end.is_end_sent = True
+        if end.other.is_end_sent:
             self.counters.connections -= 1
             self._close(end)
             self._close(end.other)

@@ -35,7 +35,7 @@ class _Orders:
         self._answers = answers
         self._unread = b""
 
-    def heard(self) -> None:
+    def on_readable(self) -> None:
         data = os.read(self._source, _LINE_BYTES_MAX)
         if not data:
             self._loop.end()
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     loop = RelayLoop(int(arguments[0]), float(arguments[1]), int(arguments[2]))
     orders = _Orders(loop, sys.stdin.fileno(), sys.stdout.fileno())
-    loop.watch(sys.stdin.fileno(), orders.heard)
+    loop.watch(sys.stdin.fileno(), orders.on_readable)
     os.write(sys.stdout.fileno(), f"{loop.port}\n".encode())
     loop.run()
     return 0
