@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from tests.pipeline.steps.analysis_samples import figure, metrics, point, points, run, runs
 
 from ostler.lab.families.channels.distributed import ONE_MANAGER
-from ostler.lab.runner.shovel_peer import ENTRANT
+from ostler.lab.runner.shovel_peer import CONTESTANT
 from ostler.pipeline.lake.tables import COMPARISON
 from ostler.pipeline.steps.comparisons import comparisons
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER, TWO_NODES
@@ -415,7 +415,7 @@ def test_ratios_by_options_and_without_printed_figures(compared: list[Row]) -> N
 
 
 def test_names_are_those_of_the_laboratory() -> None:
-    assert (ONE_MANAGER.name, (ENTRANT.name,)) == (ONE_QUEUE_MANAGER, TWO_NODES)
+    assert (ONE_MANAGER.name, (CONTESTANT.name,)) == (ONE_QUEUE_MANAGER, TWO_NODES)
 
 
 def test_two_queue_managers_to_one_and_to_two_nodes(compared: list[Row]) -> None:
