@@ -1,7 +1,7 @@
-"""Look attributes up, check values, and turn values into the words of MQSC and back.
+"""Look-up of attributes, checks of values, and conversion of values to MQSC text and back.
 
-Everything comes from the one table. A value is an int (a number, or the PCF number of a word), a str without trailing
-blanks, or a tuple of str.
+Everything is derived from the attribute table. A value is an int (a number, or the PCF number of a word), a str without
+trailing blanks, or a tuple of str.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _index() -> tuple[
 
 _ROWS, _NAMES, _NUMBERS = _index()
 
-# The attribute that tells the subtypes of an object type apart.
+# The attribute that holds the subtype of an object.
 _SUBTYPED: Final = {
     ObjectType.CHANNEL: "CHLTYPE",
     ObjectType.AUTHINFO: "AUTHTYPE",
@@ -80,22 +80,22 @@ _SUBTYPED: Final = {
 
 
 def attributes_of(object_type: ObjectType) -> list[Attribute]:
-    """Every attribute of an object type, in the order of the table. The caller owns the list."""
+    """Return all attributes of an object type, in the order of the table, in a new list."""
     return list(_ROWS[object_type])
 
 
 def find(object_type: ObjectType, name: str) -> Attribute | None:
-    """An attribute by its name, by a synonym, or by a word of a flag such as NOSHARE; None when there is none."""
+    """Return an attribute by its name, a synonym, or a word of a flag such as NOSHARE; None when there is none."""
     return _NAMES[object_type].get(name.upper())
 
 
 def by_pcf(object_type: ObjectType, pcf: int) -> Attribute | None:
-    """An attribute by the number of its PCF parameter, which is its selector in MQINQ too."""
+    """Return an attribute by its PCF parameter, which is also its selector in MQINQ; None when there is none."""
     return _NUMBERS[object_type].get(pcf)
 
 
 def require(object_type: ObjectType, name: str) -> Attribute:
-    """An attribute by name; MQError when the object type has none of that name."""
+    """Return an attribute by name. Raises MQError when the object type has none of that name."""
     attribute = find(object_type, name)
     if attribute is None:
         raise MQError(MQRCCF_CFIN_PARM_ID_ERROR, f"{object_type.value} has no attribute {name}.")
@@ -103,14 +103,14 @@ def require(object_type: ObjectType, name: str) -> Attribute:
 
 
 def has(attribute: Attribute, subtype: str) -> bool:
-    """Whether objects of this subtype have the attribute."""
+    """Return True when objects of this subtype have the attribute."""
     return not attribute.subtypes or not subtype or subtype in attribute.subtypes
 
 
 def defaults(object_type: ObjectType, subtype: str = "") -> dict[str, Value]:
-    """What a new object has before anybody gives it a value.
+    """Return the default values of a new object.
 
-    Attributes that only z/OS has get no default: they are kept when they are given.
+    Attributes of z/OS have no default: they are stored when they are given.
     """
     values: dict[str, Value] = {}
     for attribute in _ROWS[object_type]:
@@ -126,7 +126,7 @@ def defaults(object_type: ObjectType, subtype: str = "") -> dict[str, Value]:
 
 
 def ignored(object_type: ObjectType, given: dict[str, Value]) -> list[str]:
-    """Those of some values that are stored and have no effect, each as MQSC writes it. Defaults are not among them."""
+    """Return the given values that are stored but have no effect, in MQSC's form, without defaults."""
     found: list[str] = []
     name = find(object_type, object_type.value)
     if name is not None and name.is_ignored:
@@ -143,12 +143,12 @@ def ignored(object_type: ObjectType, given: dict[str, Value]) -> list[str]:
 
 
 def has_subtypes(object_type: ObjectType) -> bool:
-    """Whether objects of this type are told apart by a subtype, as channels are by CHLTYPE."""
+    """Return True for an object type with subtypes, such as channels with CHLTYPE."""
     return object_type in _SUBTYPED
 
 
 def subtype_of(object_type: ObjectType, values: dict[str, Value]) -> str:
-    """The subtype that the values say, as its MQSC word (such as SDR); empty where there are no subtypes."""
+    """Return the subtype in the values as its MQSC word, such as SDR; empty without subtypes."""
     key = _SUBTYPED.get(object_type)
     if key is None:
         return ""
@@ -160,7 +160,7 @@ def subtype_of(object_type: ObjectType, values: dict[str, Value]) -> str:
 
 
 def valid_name(name: str, length_max: int = 48) -> bool:
-    """Whether a text is a name in MQ's character set, and neither empty nor too long."""
+    """Return True for a valid object name: MQ's character set, neither empty nor too long."""
     return 0 < len(name) <= length_max and all(character in _NAME_CHARACTERS for character in name)
 
 
@@ -168,9 +168,9 @@ def valid_name(name: str, length_max: int = 48) -> bool:
 
 
 def check(attribute: Attribute, value: Value) -> Value:
-    """The value as it is kept, or MQError with the reason that fits the attribute.
+    """Return the value as it is stored. Raises MQError with the attribute's reason.
 
-    A word of the attribute may be given in place of its number.
+    A word of the attribute may be given instead of its number.
     """
     kind = attribute.kind
     if kind in (ValueKind.INTEGER, ValueKind.ENUM, ValueKind.FLAG, ValueKind.OPTIONS):
@@ -228,7 +228,7 @@ def _check_list(attribute: Attribute, value: Value) -> tuple[str, ...]:
 
 
 def _check_item(attribute: Attribute, text: str) -> None:
-    """One text, or one item of a list, without its trailing blanks."""
+    """Check one text, or one item of a list, without its trailing blanks."""
     kind = attribute.kind
     if kind == ValueKind.WORDS:
         if not any(word == text for word, _ in attribute.words):
@@ -253,13 +253,13 @@ def _check_item(attribute: Attribute, text: str) -> None:
 
 
 def _bytes_of(attribute: Attribute, text: str) -> int:
-    """The bytes a text takes: attributes are limited in bytes. Text that cannot be carried is refused."""
+    """Return the length of a text in bytes. Raises MQError for text that cannot be encoded."""
     if "\0" in text:
         raise _refused(attribute, text, "holds a null character")
     try:
         return len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise _refused(attribute, text, "holds a character that is not one") from None
+        raise _refused(attribute, text, "holds an invalid character") from None
 
 
 def _check_length(attribute: Attribute, length: int) -> None:
@@ -270,7 +270,7 @@ def _check_length(attribute: Attribute, length: int) -> None:
 
 
 def _is_pattern(text: str, pattern: str) -> bool:
-    """Whether a text has a digit for every d of the pattern and is otherwise the same."""
+    """Return True when a text has a digit for every d of the pattern and is otherwise the same."""
     if len(text) != len(pattern):
         return False
     for at, wanted in enumerate(pattern):
@@ -291,7 +291,7 @@ def _refused(attribute: Attribute, value: object, why: str) -> MQError:
 
 
 def to_text(attribute: Attribute, value: Value) -> str:
-    """A value as MQSC writes it inside the brackets; a flag as its word; lists with commas."""
+    """Return a value as MQSC text inside the parentheses; a flag as its word; lists with commas."""
     if isinstance(value, tuple):
         return ",".join(value)
     if isinstance(value, str):
@@ -305,7 +305,7 @@ def to_text(attribute: Attribute, value: Value) -> str:
 
 
 def from_text(attribute: Attribute, text: str) -> Value:
-    """A checked value from what MQSC has inside the brackets. Words must be in capitals already."""
+    """Return the value of MQSC text inside the parentheses, checked. Words must be in upper case."""
     kind = attribute.kind
     if kind in (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS):
         items = [item.strip() for item in text.split(",")] if text.strip() else []

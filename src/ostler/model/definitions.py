@@ -1,7 +1,7 @@
 """An object's definition: its type, its name and its attributes.
 
-A definition never changes; a change makes another one. Encoded it says itself what it holds, so that a later release
-reads what an earlier one wrote: a version, the type, the name, and each attribute with its MQSC name and its value.
+A definition is immutable; a change makes a new one. Its encoding is self-describing, so that a later release reads it:
+a version, the type, the name, and each attribute with its MQSC name and value.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _INTEGER: Final = 0
 _TEXT: Final = 1
 _LIST: Final = 2
 
-# Looking an enumeration up by its value takes longer, and a queue manager may have many definitions.
+# A look-up of an enumeration by its value is slower, and there may be many definitions.
 _TYPES: Final[dict[str, ObjectType]] = {each.value: each for each in ObjectType}
 
-# What the queue manager writes into a definition by itself.
+# Attributes that the queue manager sets itself.
 _STAMPS: Final = ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME")
 
 
 @final
 class Definition:
-    """One object as it was defined. `attributes` is keyed by MQSC name; nobody changes it in place."""
+    """The definition of one object. `attributes` is keyed by MQSC name and must not be changed in place."""
 
     def __init__(self, object_type: ObjectType, name: str, attributes: dict[str, int | str | tuple[str, ...]]) -> None:
         self.object_type: ObjectType = object_type
@@ -55,9 +55,9 @@ class Definition:
         return f"<{self.object_type.value} {self.name}>"
 
     def with_changes(self, changes: dict[str, Value], date: str = "", time: str = "") -> Definition:
-        """The definition with some attributes changed, each checked, and all of them together. MQError when refused.
+        """Return the definition with some attributes changed and checked. Raises MQError.
 
-        With a date (yyyy-mm-dd) and a time (hh.mm.ss) the definition says that it was altered then.
+        A date (yyyy-mm-dd) and a time (hh.mm.ss) become ALTDATE and ALTTIME.
         """
         attributes = dict(self.attributes)
         subtype = subtype_of(self.object_type, attributes)
@@ -75,7 +75,7 @@ class Definition:
         return Definition(self.object_type, self.name, attributes)
 
     def encode(self) -> bytes:
-        """The definition as bytes for the log and the catalogue."""
+        """Return the definition as bytes, for the log and the catalogue."""
         parts: list[bytes] = [bytes((VERSION,))]
         _add_text(parts, self.object_type.value)
         _add_text(parts, self.name)
@@ -97,7 +97,7 @@ class Definition:
 
     @staticmethod
     def decode(data: bytes) -> Definition:
-        """The definition that `encode` wrote; ValueError for anything else. Attributes we do not know are kept."""
+        """Decode the bytes of `encode`. Unknown attributes are kept. Raises ValueError."""
         reader = _Reader(data)
         version = reader.integer(1)
         if version != VERSION:
@@ -120,7 +120,7 @@ class Definition:
 
 @final
 class _Reader:
-    """Walks over an encoded definition and never beyond it."""
+    """Reads an encoded definition with checks of its bounds."""
 
     def __init__(self, data: bytes) -> None:
         self.data: bytes = data
@@ -167,9 +167,9 @@ def new_definition(
     date: str = "",
     time: str = "",
 ) -> Definition:
-    """A new object: MQ's defaults, over them those of the object it is like, over them what is given.
+    """Return a new definition: MQ's defaults, overridden by those of `like`, overridden by the given values.
 
-    Everything is checked: each value, and all together. MQError when something is refused.
+    Checks each value, and all together. Raises MQError.
     """
     if like is not None and like.object_type != object_type:
         raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like.name} is not a {object_type.value}.")
@@ -208,7 +208,7 @@ def _subtype(object_type: ObjectType, given: dict[str, Value], like: Definition 
     if not subtype:
         subtype = subtype_of(object_type, defaults(object_type))
     if not subtype and has_subtypes(object_type):
-        raise MQError(MQRCCF_PARM_MISSING, f"A {object_type.value} needs to say of which type it is.")
+        raise MQError(MQRCCF_PARM_MISSING, f"A {object_type.value} needs a type.")
     return subtype
 
 
@@ -220,7 +220,7 @@ def _stamp(attributes: dict[str, Value], date_name: str, time_name: str, date: s
 
 
 def describe(definition: Definition) -> list[tuple[str, str]]:
-    """The attributes in the order of the table, each with its value as MQSC writes it."""
+    """Return the attributes in the order of the table, each with its value as MQSC text."""
     shown: list[tuple[str, str]] = []
     for attribute in attributes_of(definition.object_type):
         value = definition.attributes.get(attribute.name)

@@ -1,6 +1,6 @@
-"""The disk as a port: what the recovery log and the queue files may ask of storage.
+"""The disk as a port: the operations that the recovery log and the queue files need.
 
-The server hands in the real one; tests hand in one that loses, keeps or tears what was not forced.
+The server uses the real disk; tests use one that loses, keeps or tears data that was not forced.
 Paths are strings relative to the directory the disk was made for, parts joined by "/".
 """
 
@@ -17,7 +17,7 @@ class DiskFull(Exception):
 
 
 class DescriptorsExhausted(DiskFull):
-    """A file could not be opened because too many are open. The disk is well, and closing files helps."""
+    """A file could not be opened because too many are open. Closing files helps."""
 
 
 class DiskFailed(Exception):
@@ -30,18 +30,18 @@ class File(metaclass=ABCMeta):
 
     @abstractmethod
     def read_at(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes; fewer only at the end of the file."""
+        """Read up to `length` bytes; fewer only at the end of the file."""
 
     @abstractmethod
     def write_at(self, offset: int, parts: Sequence[bytes]) -> None:
         """Write all parts one after the other. Raises DiskFull; durable only after `force`."""
 
     def allocate(self, offset: int, length: int) -> None:
-        """Have zeros behind the end of the file take up space on the disk. Raises DiskFull, perhaps half done."""
+        """Extend the file with zeros that occupy disk space. Raises DiskFull, perhaps after a part."""
         self.write_at(offset, [bytes(length)])
 
     def discard(self, offset: int, length: int) -> None:
-        """What is stored here is of no use any more: give its space back to the disk, where that can be done."""
+        """Free the disk space of data that is not needed any more, where the file system can."""
         return
 
     @abstractmethod
@@ -64,26 +64,26 @@ class Disk(metaclass=ABCMeta):
 
     @abstractmethod
     def open(self, path: str, create: bool) -> File:
-        """Open for reading and writing; with `create` the file is made if it is not there."""
+        """Open a file for reading and writing; with `create` it is created if it does not exist."""
 
     @abstractmethod
     def exists(self, path: str) -> bool: ...
 
     @abstractmethod
     def names(self, directory: str) -> list[str]:
-        """Names in a directory, sorted; empty when there is no such directory."""
+        """Return the names in a directory, sorted; empty when there is no such directory."""
 
     @abstractmethod
     def make_directory(self, path: str) -> None:
-        """Make it, and those above it, if not there."""
+        """Create a directory and its parents if they do not exist."""
 
     @abstractmethod
     def remove(self, path: str) -> None:
-        """Remove a file, or a directory with all in it; no error when there is none."""
+        """Remove a file, or a directory with its contents; no error when there is none."""
 
     @abstractmethod
     def rename(self, source: str, target: str) -> None:
-        """Atomically, replacing the target."""
+        """Rename atomically, replacing the target."""
 
     @abstractmethod
     def force_directory(self, path: str) -> None:

@@ -1,17 +1,16 @@
-"""Names in certificates, and SSLPEER patterns that say which of them are welcome.
+"""Distinguished names in certificates, and SSLPEER patterns that match them.
 
-The rules are those of MQ. Every attribute of the pattern must be in the certificate; what the pattern does not name
-may be there or not, in any order. Case does not count. A value may begin and end with an asterisk that stands for
-any characters. Several OU or DC are compared in order, the largest unit first, as certificates hold them: the first
-of the pattern with the first of the certificate, and so on. Any other attribute that is in the certificate more than
-once cannot be matched by a pattern that names it: which of them would count?
+The rules are those of MQ (SSLPEER). Every attribute of the pattern must be in the certificate; other attributes may be
+there or not, in any order. Case is ignored. A value may begin and end with an asterisk that matches any characters.
+Several OU or DC are compared in the order of the certificate, the largest unit first. Any other attribute that is in
+the certificate more than once cannot be matched, because it would be ambiguous.
 """
 
 from __future__ import annotations
 
 from typing import Final, final
 
-# What a pattern may call an attribute, and the one name that it has here.
+# Names of attributes in patterns, and the canonical name.
 _TYPES: Final[dict[str, str]] = {
     "SERIALNUMBER": "SERIALNUMBER",
     "MAIL": "MAIL",
@@ -34,7 +33,7 @@ _TYPES: Final[dict[str, str]] = {
     "UNSTRUCTUREDADDRESS": "UNSTRUCTUREDADDRESS",
     "DNQ": "DNQ",
 }
-# The names that certificates have for them, in the long form that OpenSSL gives.
+# Names in certificates, in OpenSSL's long form.
 _OF_CERTIFICATES: Final[dict[str, str]] = {
     "emailAddress": "MAIL",
     "rfc822Mailbox": "MAIL",
@@ -53,7 +52,7 @@ _OF_CERTIFICATES: Final[dict[str, str]] = {
     "unstructuredAddress": "UNSTRUCTUREDADDRESS",
     "dnQualifier": "DNQ",
 }
-# The order in which MQ shows them.
+# The order in which MQ displays them.
 _ORDER: Final = tuple(dict.fromkeys(_TYPES.values()))
 _HIERARCHIES: Final = ("OU", "DC")
 _SEPARATORS: Final = ",;"
@@ -72,7 +71,7 @@ class DistinguishedName:
         return [value for known, value in self.attributes if known == kind]
 
     def __str__(self) -> str:
-        """As DISPLAY CHSTATUS shows it: SERIALNUMBER first, then from the common name to the country."""
+        """Return the name as in DISPLAY CHSTATUS: SERIALNUMBER first, then from the common name to the country."""
         shown: list[str] = []
         for kind in _ORDER:
             shown += [f"{kind}={_quoted(value)}" for value in self.values(kind)]
@@ -81,7 +80,7 @@ class DistinguishedName:
 
 @final
 class PeerPattern:
-    """One SSLPEER value, understood. ValueError for what is no pattern."""
+    """A parsed SSLPEER value. Raises ValueError for an invalid pattern."""
 
     def __init__(self, text: str) -> None:
         self.text: str = text
@@ -90,7 +89,7 @@ class PeerPattern:
             known, value = _type_and_value(piece)
             values = self.wanted.setdefault(known, [])
             if values and known not in _HIERARCHIES:
-                raise ValueError(f"{known} is there twice; only OU and DC can be")
+                raise ValueError(f"{known} is given twice; only OU and DC can be")
             if known == "SERIALNUMBER" and ":" not in value and "*" not in value:
                 value = _with_colons(value.strip().strip('"'))
             values.append(_ValuePattern(value))
@@ -110,7 +109,7 @@ class PeerPattern:
 
 @final
 class _ValuePattern:
-    """A value with or without an asterisk at either end; `\\*` there is an asterisk and no pattern."""
+    """A value with or without an asterisk at either end; `\\*` there is a plain asterisk."""
 
     def __init__(self, text: str) -> None:
         value = _unquoted(text)
@@ -134,27 +133,27 @@ class _ValuePattern:
 
 
 def from_certificate(pairs: list[tuple[str, str]], serial_number: str = "") -> DistinguishedName:
-    """A name from the pairs of a certificate, types in OpenSSL's long form. What SSLPEER does not know is left out.
+    """Return the name for the pairs of a certificate, with OpenSSL's long types. Others than SSLPEER's are dropped.
 
-    A serial number that is part of the subject is not the certificate's own, which is what SERIALNUMBER means.
+    SERIALNUMBER is the certificate's own serial number, not one in the subject.
     """
     known = [(_OF_CERTIFICATES[kind], value) for kind, value in pairs if kind in _OF_CERTIFICATES]
     return DistinguishedName(known, serial_number)
 
 
 def matches(pattern: str, name: DistinguishedName) -> bool:
-    """Whether a name is welcome. A blank pattern welcomes all; ValueError for what is no pattern."""
+    """Return True when a name matches. A blank pattern matches all. Raises ValueError for an invalid pattern."""
     return not pattern.strip() or PeerPattern(pattern).matches(name)
 
 
 def check_pattern(pattern: str) -> None:
-    """ValueError that says what is wrong with an SSLPEER value. A blank one is right."""
+    """Raise ValueError for an invalid SSLPEER value. A blank one is valid."""
     if pattern.strip():
         PeerPattern(pattern)
 
 
 def parse_name(text: str) -> DistinguishedName:
-    """A name as SSLPEER would write it, without patterns. ValueError for what is none."""
+    """Return the name for text in SSLPEER's form, without patterns. Raises ValueError."""
     pairs = [_type_and_value(piece) for piece in _pieces(text)]
     if not pairs:
         raise ValueError("it is empty")
@@ -173,14 +172,14 @@ def _unquoted(text: str) -> str:
     if len(value) >= 2 and value.startswith('"') and value.endswith('"'):
         value = value[1:-1]
     if '"' in value:
-        raise ValueError(f"a quotation mark within {text.strip()!r}; they stand around a whole value")
+        raise ValueError(f"a quotation mark within {text.strip()!r}; they enclose a whole value")
     if not value:
         raise ValueError("a value is missing behind '='")
     return value
 
 
 def _pieces(text: str) -> list[str]:
-    """What stands between separators. Those within quotation marks separate nothing."""
+    """Split at separators outside quotation marks."""
     pieces: list[str] = []
     start = 0
     quoted = False
@@ -200,7 +199,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _with_colons(serial_number: str) -> str:
-    """A serial number in pairs of hexadecimal digits, as MQ shows it."""
+    """Return a serial number in pairs of hexadecimal digits, as MQ displays it."""
     digits = serial_number.upper()
     if len(digits) % 2:
         digits = "0" + digits
@@ -208,7 +207,7 @@ def _with_colons(serial_number: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """A value as it is shown. Nobody writes lines of their own into an error log with a name."""
+    """Return a value for display, without characters that could forge lines of an error log."""
     shown = value if value.isprintable() else "".join([each if each.isprintable() else "?" for each in value])
     for character in shown:
         if character in _SEPARATORS or character == '"':

@@ -13,7 +13,7 @@ _OWN: Final = ("completion", "reason", "detail")
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class MQError(Exception):
-    """A verb or command was refused or only partly done. `completion` and `reason` are MQ's numbers."""
+    """A verb or command failed or ended with a warning. `completion` and `reason` are MQ's codes."""
 
     def __init__(self, reason: int, detail: str = "", completion: int = 2) -> None:
         self.completion = completion
@@ -22,7 +22,7 @@ class MQError(Exception):
         super().__init__(completion, reason, detail)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The arguments of the exception are not those that it is made with. Attributes of a subclass go along.
+        # The exception's args differ from its constructor's. Attributes of a subclass are pickled, too.
         state = {name: value for name, value in vars(self).items() if name not in _OWN}
         return _rebuild, (type(self), self.reason, self.detail, self.completion), state or None
 
@@ -33,7 +33,7 @@ class MQError(Exception):
 
 
 def _rebuild(kind: type[MQError], reason: int, detail: str, completion: int) -> MQError:
-    """An error as it was before it was pickled. What a subclass needs to be made need not be known."""
+    """Rebuild a pickled error without calling the constructor of a subclass."""
     error = kind.__new__(kind, completion, reason, detail)
     MQError.__init__(error, reason, detail, completion)
     return error

@@ -1,6 +1,6 @@
-"""Who may do what, as the engine asks it: a port, so that the engine knows neither users nor rules.
+"""The authority guard as a port, so that the engine knows neither users nor rules.
 
-The server gives the real one. Without one everybody may do everything, as in a queue manager that a program embeds.
+The server provides the implementation. Without one there are no authority checks, as in an embedded queue manager.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from ostler.model.definitions import Definition
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Guard(metaclass=ABCMeta):
-    """Asked at connect, open, subscribe, publish and command; told of every definition that comes, changes or goes."""
+    """Called at connect, open, subscribe, publish and command, and on every change of a definition."""
 
     @abstractmethod
     def authorities(self, user: str, object_type: int, name: str) -> int:
-        """What a user may do to an object: bits of `ostler.model.authorities`. `object_type` is an MQOT number."""
+        """Return a user's authorities on an object, as bits of `model.authorities`. `object_type` is an MQOT number."""
 
     @abstractmethod
     def is_administrator(self, user: str) -> bool:
-        """Whether a user may do everything because of who it is."""
+        """Return True for a user who has all authorities."""
 
     @abstractmethod
     def on_defined(self, definition: Definition) -> None:
-        """An object was made or changed."""
+        """Called when an object was defined or altered."""
 
     @abstractmethod
     def on_deleted(self, definition: Definition) -> None:
-        """An object is gone."""
+        """Called when an object was deleted."""

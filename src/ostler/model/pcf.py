@@ -1,8 +1,8 @@
-"""Programmable command formats: commands, their replies and event messages as a header and typed parameters.
+"""Programmable command format (PCF): commands, replies and event messages as a header and typed parameters.
 
-`encode` makes the bytes, `decode` reads them. What is decoded may come from anybody: every length and count is checked
-before it is used, and whatever is wrong raises PcfError, a ValueError with the reason MQ's command server gives. Text
-loses its trailing blanks and nulls when decoded, as MQ's names are blank-padded on the wire.
+`encode` makes the bytes, `decode` reads them. Decoded bytes are untrusted: every length and count is checked before it
+is used, and an error raises PcfError, a ValueError with the reason of MQ's command server. Decoded text has no trailing
+blanks and nulls, because MQ's names are blank-padded on the wire.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ __all__ = [
 
 
 def encode(header: Header, parameters: Sequence[Parameter], ccsid: int = UTF_8, big_endian: bool = False) -> bytes:
-    """The message. `ccsid` is that of strings which do not name their own. A value that does not fit: ValueError."""
+    """Return the message. `ccsid` is that of strings without one. Raises ValueError for a value that does not fit."""
     order = ">" if big_endian else "<"
     parts = [
         _pack(
@@ -136,7 +136,7 @@ def _encode_parameter(order: str, item: Parameter, ccsid: int) -> bytes:
 
 
 def _variable(order: str, type: int, fields: tuple[int, ...], data: bytes) -> bytes:
-    """A structure that ends in bytes; structures begin at multiples of four, so the bytes are filled up."""
+    """Return a structure that ends in bytes, padded to a multiple of four."""
     padding = bytes(-len(data) % 4)
     fixed = 8 + 4 * len(fields)
     return _pack(f"{order}{2 + len(fields)}i", type, fixed + len(data) + len(padding), *fields) + data + padding
@@ -145,7 +145,7 @@ def _variable(order: str, type: int, fields: tuple[int, ...], data: bytes) -> by
 def _encode_string_list(order: str, item: StringList, ccsid: int) -> bytes:
     codec_ccsid = item.ccsid or ccsid
     texts = [_text_bytes(value, codec_ccsid) for value in item.values]
-    # At least one byte each, so that the number of strings is always told by their bytes.
+    # At least one byte each, so that the byte count determines the number of strings.
     width = max([len(text) for text in texts] + [1])
     blank = _text_bytes(" ", codec_ccsid)
     joined = b"".join([text.ljust(width, blank) for text in texts])

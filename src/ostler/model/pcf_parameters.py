@@ -1,4 +1,4 @@
-"""The parts of a PCF message as plain values: its header, and the eleven kinds of parameters."""
+"""The header and the eleven kinds of parameters of a PCF message, as plain values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ostler.model.constants import (
 )
 
 UTF_8: Final = 1208
-# The code pages in which parameters are written and read here. Others are converted before they come this far.
+# The code pages that are written and read here. Messages in others are converted first.
 CODECS: Final[dict[int, str]] = {
     37: "cp037",
     437: "cp437",
@@ -25,7 +25,7 @@ CODECS: Final[dict[int, str]] = {
 
 
 class PcfError(ValueError):
-    """The bytes are no valid PCF message. `reason` is the MQRCCF number for it."""
+    """The bytes are not a valid PCF message. `reason` is an MQRCCF number."""
 
     def __init__(self, reason: int, text: str) -> None:
         super().__init__(text)
@@ -38,7 +38,7 @@ class PcfError(ValueError):
 @final
 @dataclass(frozen=True)
 class Header:
-    """MQCFH, without its length and its count of parameters: those follow from the parameters."""
+    """MQCFH without its length and its count of parameters, which follow from the parameters."""
 
     type: int
     command: int
@@ -80,7 +80,7 @@ class Integer64List:
 @final
 @dataclass(frozen=True)
 class String:
-    """`ccsid` 0 means: as the message descriptor says."""
+    """`ccsid` 0 means that of the message descriptor."""
 
     parameter: int
     value: str

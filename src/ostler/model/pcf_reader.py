@@ -1,4 +1,4 @@
-"""Reading PCF messages. See `pcf`, which is what others import."""
+"""Decoder of PCF messages. Import it from `pcf`."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ from ostler.model.pcf_parameters import (
     StringList,
 )
 
-# Groups may stand in groups, but nobody sends a tree as deep as this.
+# Groups may contain groups, but no real message is nested this deep.
 GROUP_DEPTH_MAX: Final = 8
 
 _MESSAGE_TYPES: Final = frozenset(
@@ -118,7 +118,7 @@ _MESSAGE_TYPES: Final = frozenset(
 
 
 def decode(data: bytes, ccsid: int = UTF_8, big_endian: bool = False) -> PcfMessage:
-    """The message that fills `data` exactly. `ccsid` is that of the message descriptor."""
+    """Decode the message that fills `data` exactly. `ccsid` is that of the message descriptor. Raises PcfError."""
     if len(data) < MQCFH_STRUC_LENGTH:
         raise PcfError(MQRCCF_MSG_LENGTH_ERROR, f"{len(data)} bytes are less than a PCF header")
     reader = _Reader(data, ">" if big_endian else "<", ccsid)
@@ -135,7 +135,7 @@ def decode(data: bytes, ccsid: int = UTF_8, big_endian: bool = False) -> PcfMess
     )
     _check_header(header)
     count = reader.integer(32)
-    # Every parameter takes at least sixteen bytes, so a wild count is known before anything is read.
+    # Every parameter takes at least sixteen bytes, so an impossible count is detected first.
     if not 0 <= count <= (len(data) - MQCFH_STRUC_LENGTH) // MQCFIN_STRUC_LENGTH:
         raise PcfError(MQRCCF_CFH_PARM_COUNT_ERROR, f"{count} parameters do not fit in {len(data)} bytes")
     reader.at = MQCFH_STRUC_LENGTH
@@ -147,18 +147,18 @@ def decode(data: bytes, ccsid: int = UTF_8, big_endian: bool = False) -> PcfMess
 
 def _check_header(header: Header) -> None:
     if header.type not in _MESSAGE_TYPES:
-        raise PcfError(MQRCCF_CFH_TYPE_ERROR, f"{header.type} is no type of PCF message")
+        raise PcfError(MQRCCF_CFH_TYPE_ERROR, f"{header.type} is not a type of PCF message")
     if not MQCFH_VERSION_1 <= header.version <= MQCFH_VERSION_3:
         raise PcfError(MQRCCF_CFH_VERSION_ERROR, f"the header has no version {header.version}")
     if header.control not in (MQCFC_LAST, MQCFC_NOT_LAST):
-        raise PcfError(MQRCCF_CFH_CONTROL_ERROR, f"{header.control} is no control option")
+        raise PcfError(MQRCCF_CFH_CONTROL_ERROR, f"{header.control} is not a control option")
     if header.sequence_number < 1:
         raise PcfError(MQRCCF_CFH_MSG_SEQ_NUMBER_ERR, "message sequence numbers begin at 1")
 
 
 @final
 class _Reader:
-    """Walks over the parameter structures. `at` is where the next one begins."""
+    """Reads the parameter structures. `at` is where the next one begins."""
 
     def __init__(self, data: bytes, order: str, ccsid: int) -> None:
         self.data = data
@@ -168,7 +168,7 @@ class _Reader:
         self._integer = struct.Struct(order + "i")
 
     def integer(self, offset: int) -> int:
-        """The number at an offset from where the structure begins. Lengths are checked before."""
+        """Return the number at an offset in the structure. The caller has checked the length."""
         value: int = self._integer.unpack_from(self.data, self.at + offset)[0]
         return value
 
@@ -198,7 +198,7 @@ class _Reader:
         elif kind in _BYTES_FIXED:
             item = self._with_bytes(kind, length)
         else:
-            raise PcfError(MQRCCF_STRUCTURE_TYPE_ERROR, f"{kind} is no type of PCF parameter")
+            raise PcfError(MQRCCF_STRUCTURE_TYPE_ERROR, f"{kind} is not a type of PCF parameter")
         self.at += length
         return item
 
@@ -229,7 +229,7 @@ class _Reader:
         _check(length >= MQCFSL_STRUC_LENGTH_FIXED, MQRCCF_CFSL_LENGTH_ERROR)
         parameter, ccsid, count, width = self.integer(8), self.integer(12), self.integer(16), self.integer(20)
         _check(count >= 0, MQRCCF_CFSL_COUNT_ERROR)
-        # Strings of no length could be claimed in any number.
+        # Strings of length 0 could be claimed in any number.
         _check(width > 0 or (count == 0 and width == 0), MQRCCF_CFSL_STRING_LENGTH_ERR)
         _check(count * width <= length - MQCFSL_STRUC_LENGTH_FIXED, MQRCCF_CFSL_TOTAL_LENGTH_ERROR)
         start = self.at + MQCFSL_STRUC_LENGTH_FIXED
@@ -238,7 +238,7 @@ class _Reader:
         return StringList(parameter, tuple(values), ccsid)
 
     def _with_bytes(self, type: int, length: int) -> Parameter:
-        """A string or byte string, or a filter of them: the last fixed field is the length of what follows."""
+        """Read a string or byte string, or a filter of them: the last fixed field is the length of the data."""
         fixed = _BYTES_FIXED[type]
         _check(length >= fixed, _LENGTH_REASONS[type])
         parameter, size = self.integer(8), self.integer(fixed - 4)

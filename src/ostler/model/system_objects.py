@@ -1,7 +1,7 @@
 """The objects that every new queue manager has.
 
-One line is one object: its type, its name, what differs from the defaults of its type in MQSC, and after the colon what
-it is for, which becomes its description.
+Each line is one object: its type, its name, attributes that differ from the defaults in MQSC, and after the colon its
+description.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The layouts of the structures of the MQI in memory: one table per structure, and the offsets that hot paths use.
+"""The memory layouts of MQI structures: one table per structure, and the offsets that hot paths use.
 
 The layouts are public names of this package, loaded on first use; its modules are private.
 """

@@ -1,4 +1,4 @@
-"""What a program passes when it connects, and when it asks for the status of its connection."""
+"""The structures of MQCONNX, MQSTAT and MQBEGIN."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MQCNO: Final = Layout(
     ],
 )
 
-# Security parameters: who connects, and how that is proved.
+# Security parameters: user and password.
 MQCSP: Final = Layout(
     "MQCSP",
     MQCSP_STRUC_ID,

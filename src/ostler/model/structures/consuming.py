@@ -1,4 +1,4 @@
-"""What a program passes when it subscribes, and when it has messages brought to it by callback."""
+"""The structures of MQSUB, MQSUBRQ, MQCB and MQCTL."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ MQCBD: Final = Layout(
     ],
 )
 
-# Callback context. Programs only receive it, so a wrong one is an error of the queue manager itself.
+# Callback context. Programs only receive it, so an invalid one is an internal error.
 MQCBC: Final = Layout(
     "MQCBC",
     MQCBC_STRUC_ID,

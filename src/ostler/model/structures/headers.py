@@ -1,4 +1,4 @@
-"""The headers that stand before the data of a message, and the trigger messages."""
+"""The headers before message data, and the trigger messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ostler.model.structures.md import MD_BYTES_1, MQMD
 
 UTF_8: Final = 1208
 
-# Dead-letter header: why a message could not be put, and where it was to go.
+# Dead-letter header: the reason, and the original destination.
 MQDLH: Final = Layout(
     "MQDLH",
     MQDLH_STRUC_ID,
@@ -82,7 +82,7 @@ MQRFH2: Final = Layout(
     grows=True,
 )
 
-# Transmission header: where a message on a transmission queue is to go, and its descriptor.
+# Transmission-queue header: the destination of a message, and its descriptor.
 MQXQH: Final = Layout(
     "MQXQH",
     MQXQH_STRUC_ID,
@@ -97,7 +97,7 @@ MQXQH: Final = Layout(
     ],
 )
 
-# Descriptor extension: what version 2 of MQMD has and version 1 lacks.
+# Descriptor extension: the fields of MQMD version 2 that version 1 lacks.
 MQMDE: Final = Layout(
     "MQMDE",
     MQMDE_STRUC_ID,
@@ -145,7 +145,7 @@ MQIIH: Final = Layout(
     ],
 )
 
-# Trigger message: what the queue manager puts on an initiation queue.
+# Trigger message, which the queue manager puts on an initiation queue.
 MQTM: Final = Layout(
     "MQTM",
     MQTM_STRUC_ID,
@@ -164,7 +164,7 @@ MQTM: Final = Layout(
     ],
 )
 
-# Trigger message in characters: what a trigger monitor passes to the program it starts.
+# Trigger message in character format, which a trigger monitor passes to the program it starts.
 MQTMC2: Final = Layout(
     "MQTMC2",
     MQTMC_STRUC_ID,

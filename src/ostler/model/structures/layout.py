@@ -1,8 +1,8 @@
-"""The layout of one MQI structure: where its fields stand, what they begin as, how they are read and changed.
+"""The layout of an MQI structure: offsets and initial values of its fields, and how they are read and changed.
 
-A structure is never unpacked. It stays the bytes it came as; a field is read at its offset and patched in place. The
-layouts are those of a C compiler on Linux x86_64: little-endian, natural alignment, pointers of eight bytes. Headers
-inside messages may have come from elsewhere, so reading and patching can be told to go the other way round.
+A structure is never unpacked: a field is read at its offset and patched in place. The layouts are those of a C compiler
+on Linux x86_64: little-endian, natural alignment, pointers of eight bytes. Headers inside messages may come from other
+platforms, so fields can be read and patched in big-endian order, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CHARV_BUFFER_SIZE: Final = 12
 CHARV_LENGTH: Final = 16
 CHARV_CCSID: Final = 20
 
-# A variable string that is not there, in the character set of the program.
+# An absent variable string, in the character set of the program.
 EMPTY_CHARV: Final = bytes(CHARV_CCSID) + struct.pack("<i", MQCCSI_APPL)
 
 _ALIGNMENTS: Final[dict[str, int]] = {CHAR: 1, LETTER: 1, BYTES: 1, INT32: 4, INT64: 8, POINTER: 8, CHARV: 8}
@@ -48,7 +48,7 @@ _NUMBERS_BIG: Final[dict[str, struct.Struct]] = {
 
 
 class Field(NamedTuple):
-    """One field: MQ's name, its kind, where it stands, how long it is, its first value, the version that brought it."""
+    """One field: MQ's name, kind, offset, length, initial value, and the first version that has it."""
 
     name: str
     kind: str
@@ -59,7 +59,7 @@ class Field(NamedTuple):
 
 
 def pad(value: str | bytes, length: int) -> bytes:
-    """Make text the length of its field with blanks. MQ ends a text at the first NUL, and so does this."""
+    """Pad text with blanks to the length of its field. As in MQ, text ends at the first NUL."""
     text = value.encode() if isinstance(value, str) else bytes(value)
     text = text.partition(b"\0")[0]
     if len(text.rstrip(b" ")) > length:
@@ -68,12 +68,12 @@ def pad(value: str | bytes, length: int) -> bytes:
 
 
 def trim(field: bytes) -> bytes:
-    """Give the text of a field without its padding: up to the first NUL, no blanks at the end."""
+    """Return the text of a field without its padding: up to the first NUL, without trailing blanks."""
     return field.partition(b"\0")[0].rstrip(b" ")
 
 
 def charv_parts(name: str, offset: int, version: int) -> list[Field]:
-    """Name the five parts of a variable string as the Python packages do: ObjectString gives ObjectStringVSPtr ..."""
+    """Return the five parts of a variable string, named as in the Python packages: ObjectStringVSPtr and so on."""
     return [
         Field(name + "VSPtr", POINTER, offset + CHARV_POINTER, 8, 0, version),
         Field(name + "VSOffset", INT32, offset + CHARV_OFFSET, 4, 0, version),
@@ -85,7 +85,7 @@ def charv_parts(name: str, offset: int, version: int) -> list[Field]:
 
 @final
 class Layout:
-    """A structure with its versions. `reason` is what a program is told when it passes a structure that is wrong."""
+    """A structure with its versions. `reason` is the reason code for an invalid structure."""
 
     def __init__(
         self, name: str, identifier: bytes, reason: int, sizes: dict[int, int], fields: list[Field], grows: bool = False
@@ -114,15 +114,15 @@ class Layout:
             self._defaults[version] = self._first_values(version)
 
     def size(self, version: int = 0) -> int:
-        """Give the bytes of a version; none named is the newest."""
+        """Return the size of a version in bytes; by default the newest."""
         return self.sizes[version or self.current_version]
 
     def offset(self, field: str) -> int:
-        """Give where a field stands."""
+        """Return the offset of a field."""
         return self.by_name[field].offset
 
     def default(self, version: int = 0) -> bytearray:
-        """Give a structure with the first values of every field; no version named is the newest."""
+        """Return a structure with initial values; by default of the newest version."""
         return bytearray(self._defaults[version or self.current_version])
 
     def read(self, buffer: bytes | bytearray, field: str, encoding_little: bool = True) -> int | bytes:
@@ -155,7 +155,7 @@ class Layout:
         buffer[row.offset : row.offset + row.length] = self._packed(row, value, encoding_little)
 
     def validate_header(self, buffer: bytes | bytearray, encoding_little: bool = True) -> int:
-        """Check identifier, version and length, and give the version; raise MQError with the structure's own reason.
+        """Check identifier, version and length, and return the version. Raises MQError with the structure's reason.
 
         Bytes may follow the structure, as a message follows its header.
         """
@@ -177,11 +177,11 @@ class Layout:
             else:
                 fits = length == size
             if not fits:
-                raise MQError(self.reason, f"{self.name} says it is {length} bytes long, which it is not.")
+                raise MQError(self.reason, f"{self.name} has a StrucLength of {length}, which is wrong.")
         return version
 
     def _version(self, buffer: bytes | bytearray, encoding_little: bool) -> int:
-        # MQTMC2 keeps its version as text, since it is passed to programs as a command line.
+        # MQTMC2 has its version as text, since it is passed to programs as a command line.
         if self.by_name["Version"].kind == INT32:
             return self.read_int(buffer, "Version", encoding_little)
         text = bytes(buffer[4:8]).strip()

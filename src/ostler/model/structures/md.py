@@ -98,13 +98,13 @@ MQMD: Final = Layout(
     ],
 )
 
-# A version 2 descriptor with every field at its first value.
+# A version 2 descriptor with initial values.
 MD_DEFAULT: Final = bytes(MQMD.default(2))
 
 
 @final
 class Md:
-    """A message descriptor that people can read and change. It works on the buffer it is given, in place.
+    """A message descriptor with properties for its fields, which reads and changes its buffer in place.
 
     Texts are read without their padding. Hot paths use the offsets above instead.
     """

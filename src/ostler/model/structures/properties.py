@@ -1,4 +1,4 @@
-"""What a program passes with message handles and properties, and the variable string."""
+"""The structures of message handles and properties, and the variable string."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from ostler.model.structures.layout import (
 
 
 def _options_only(name: str, identifier: bytes, reason: int, options: int) -> Layout:
-    """Lay out one of the many structures that hold nothing but options."""
+    """Return the layout of a structure that has only options."""
     return Layout(
         name,
         identifier,
@@ -125,7 +125,7 @@ MQPD: Final = Layout(
     ],
 )
 
-# Variable string. It has no header of its own and so nothing that could be refused.
+# Variable string. It has no header, so it cannot be invalid.
 MQCHARV: Final = Layout(
     "MQCHARV",
     b"",

@@ -1,7 +1,7 @@
 """The one table of attributes: every object type, every attribute.
 
-MQSC, PCF, DISPLAY, defaults, ranges and the manual all come from here. The rows stand in the modules named after the
-families of objects.
+MQSC, PCF, DISPLAY, defaults, ranges and the manual are derived from it. The rows are in the modules beside it, one for
+each family of objects.
 """
 
 from __future__ import annotations

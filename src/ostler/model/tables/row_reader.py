@@ -1,26 +1,26 @@
-"""How a row of the attribute table is written, and the reader that makes an Attribute of it.
+"""The notation of the attribute table, and the reader that turns rows into Attributes.
 
-A line that begins with `*` names the object types that the rows after it belong to. A row is two lines. The first says
-it all in short: the MQSC name with its synonyms (`TARGET/TARGQ`), the constant of its PCF parameter (`-` for none), the
-kind of value, and then in any order:
+A line that begins with `*` names the object types of the rows after it. A row is two lines. The first has the MQSC name
+with its synonyms (`TARGET/TARGQ`), the constant of its PCF parameter (`-` for none), the kind of value, and then in any
+order:
 
     WORD=CONSTANT    a word that may be written for that number; a plain number will do as the constant
     @set             one of the word sets below
-    default=...      the value of a new object; without it the queue manager supplies the value and nobody else may
+    default=...      the value of a new object; without it only the queue manager sets the value
     SDR.default=...  the same for one subtype
     for=SDR,SVR      the subtypes that have the attribute, when not all do
     given            may be given when the object is made, though it has no default
     lasting          may be given when the object is made, and not altered later
-    fixed            has a default that nobody may change
+    fixed            has a default that cannot be changed
     mqset[=REASON]   MQSET can change it, and gives that reason for a wrong value
-    noinq            MQINQ does not give it, though its constant looks so
+    noinq            MQINQ does not return it, although it has a selector
     masked, request, never      when DISPLAY shows it
     zos              a queue manager on z/OS has it, others keep it only when it is given
-    ignored          is stored and displayed, and nobody reads it: whoever sets another value than the default is warned
+    ignored          is stored and displayed, but has no effect: setting a value other than the default gives a warning
     ignored=W,W      the same for these words alone
-    error=REASON     what a wrong value is answered with
+    error=REASON     the reason code of a wrong value
 
-The second line, indented, tells people what the attribute is for.
+The second line, indented, describes the attribute for people.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _INQUIRED: Final = frozenset(
 
 
 def read_rows(rows: str) -> tuple[Attribute, ...]:
-    """The attributes that a text of rows describes, once for each object type they belong to."""
+    """Return the attributes of some rows, one for each object type they belong to."""
     attributes: list[Attribute] = []
     object_types: list[ObjectType] = []
     lines = iter(rows.strip().split("\n"))
@@ -97,7 +97,7 @@ def read_rows(rows: str) -> tuple[Attribute, ...]:
 
 
 def number(name: str) -> int:
-    """The number behind a constant's name, or behind plain digits."""
+    """Return the number of a constant's name, or of plain digits."""
     if name.lstrip("-").isdigit():
         return int(name)
     value = getattr(constants, name)
@@ -106,7 +106,7 @@ def number(name: str) -> int:
 
 
 class _Row:
-    """The first line of a row, taken apart."""
+    """The first line of a row, parsed."""
 
     def __init__(self, line: str) -> None:
         names, self.pcf_name, kind, *rest = line.split()
@@ -140,7 +140,7 @@ class _Row:
             self.words.append((key, number(value)))
 
     def value(self, text: str) -> Value:
-        """A default in the form in which it is kept."""
+        """Return a default value in its stored form."""
         if self.kind in _LISTS:
             return tuple(text.split(",")) if text else ()
         if self.kind not in _NUMBERS:
@@ -157,7 +157,7 @@ class _Row:
         return int(low), int(high)
 
     def lengths(self) -> tuple[int, int]:
-        """The longest text in bytes, and how many items a list may have. MQINQ gives dates in twelve characters."""
+        """Return the longest text in bytes and the most items of a list. MQINQ returns dates in twelve characters."""
         if self.kind is ValueKind.DATE:
             return 12, 0
         if self.kind is ValueKind.TIME:
