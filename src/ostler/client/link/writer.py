@@ -11,7 +11,7 @@ import math
 import select
 import socket
 import threading
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, final
@@ -40,7 +40,7 @@ def is_ready(descriptor: i64, event: int, seconds: float) -> bool:
     return len(poller.poll(max(0, math.ceil(seconds * _MILLISECONDS)))) > 0
 
 
-class WritingLink(ABC):
+class WritingLink(metaclass=ABCMeta):
     """The link that a writer sends for, as far as the writer knows it."""
 
     state: Lock
