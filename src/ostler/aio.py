@@ -1,18 +1,18 @@
-"""Connections for tasks of an event loop: the names of `ostler`, awaited.
+"""The Python API for tasks of an event loop: the names of `ostler`, with coroutines for methods.
 
     async with await ostler.aio.connect("QM1", create=True) as qm:
         async with await qm.open("Q1", "rw") as q:
             await q.put("Hello", persistent=True)
             message = await q.get(wait=5)
 
-Verbs on a queue manager of this process run at once, in the loop's thread; there are no threads behind them. Only
-waiting suspends a task: for a message, or for the disk. Over a socket a verb suspends its task until it is answered. A
-connection belongs to one loop, and has one unit of work: many units in flight are many connections.
+Verbs on a queue manager of this process run at once, in the loop's thread, without other threads. Only waiting suspends
+a task: for a message, or for the disk. Over a socket a verb suspends its task until the reply arrives. A connection
+belongs to one loop and has one unit of work; several units of work in flight need several connections.
 
-A task may be cancelled while it waits, and no message is lost by that. One that was handed over in the very moment
-goes back to its place on the queue, where it counts as backed out once. A get inside a transaction spoils the
-transaction in that case if there was more in it: it ends with MQRC_BACKED_OUT. A put or a commit that waited for the
-disk stands, though nobody waits for it.
+A task may be cancelled while it waits, and no message is lost by that. A message that was got at that moment goes back
+to its position on the queue, with its backout count increased. If the get was part of a transaction with other verbs,
+the transaction is backed out and ends with MQRC_BACKED_OUT. A put or a commit that was waiting for the disk takes
+effect all the same.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ async def connect(
 ) -> AsyncConnection:
     """Connect to a queue manager, as `ostler.connect` does.
 
-    One that has to be started in this process is started in the thread of the loop: nothing else happens meanwhile.
-    Start it with `ostler.start` before the loop where that matters. Connections of a loop over the network share
-    sockets, as many as the channel's SHARECNV allows.
+    A queue manager that has to be started in this process is started in the loop's thread, which blocks the loop;
+    where that matters, start it with `ostler.start` before. Connections of a loop over the network share sockets, as
+    many as the channel's SHARECNV allows.
     """
     name = queue_manager.name if isinstance(queue_manager, QueueManager) else queue_manager
     parameters = connect_parameters(
@@ -70,10 +70,10 @@ async def connect(
 
 
 def commit_then(bound: Bound, callback: Callable[[], None]) -> int:
-    """Commit, and have somebody told when that is durable: the raw asynchronous commit, for measurements.
+    """Commit, and call back when the commit is durable: the raw asynchronous commit, for measurements.
 
-    The reason code; the callback comes only when it is 0. It comes from the thread that forced the log, or at once when
-    there is nothing to wait for. It must be short and not raise.
+    Returns the reason code. The callback is called only when that is 0: by the thread that forced the log, or at once
+    when there is nothing to wait for. It must be short and must not raise.
     """
     bound.lock.acquire()
     try:

@@ -1,15 +1,15 @@
-"""The Message Queue Interface, raw: all verbs as C programs know them, on queue managers here and elsewhere.
+"""The Message Queue Interface: all verbs on packed structures, for queue managers of every binding.
 
-Structures are bytearrays in their packed layouts (`ostler.model.structures` has the layouts), changed in place. What C
-returns through other pointers is returned here, in C's order, with completion and reason code last:
+Structures are bytearrays in their packed layouts (see `ostler.model.structures`), updated in place. Values that C
+returns through other pointers are returned in C's order, with completion and reason code last:
 
     hconn, cc, rc = MQCONN("QM1")
     hobj, cc, rc = MQOPEN(hconn, od, MQOO_OUTPUT)
     cc, rc = MQPUT(hconn, hobj, md, pmo, b"Hello")
     data, length, cc, rc = MQGET(hconn, hobj, md, gmo, 4096)
 
-MQCONN looks for a queue manager in this process, then for one that runs on this machine, then for what MQSERVER or a
-CCDT name. Which one it was does not matter to the other verbs.
+MQCONN looks for a queue manager in this process, then for one that runs on this machine, then uses the address in
+MQSERVER or a CCDT. The other verbs work alike on all of them.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ __all__ = [
 
 
 def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> tuple[int, int]:
-    """Put a message on an open queue. `md` and `pmo` come back filled in."""
+    """Put a message on an open queue. `md` and `pmo` are updated."""
     if hconn < FIRST_REMOTE:
         return here.MQPUT(hconn, hobj, md, pmo, buffer)
     return remote.MQPUT(hconn, hobj, md, pmo, buffer)
 
 
 def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> tuple[bytes, bytes, int, int]:
-    """MQPUT with values instead of buffers: the descriptor and options as they come back, completion and reason."""
+    """MQPUT on values instead of buffers. Returns the updated descriptor and options, completion and reason."""
     if hconn < FIRST_REMOTE:
         return here.put_message(hconn, hobj, md, pmo, buffer)
     return remote.put_message(hconn, hobj, md, pmo, buffer)
 
 
 def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> tuple[bytes, int, int, int]:
-    """Get or browse a message of up to `length` bytes: the data, the message's whole length, completion and reason."""
+    """Get or browse a message of up to `length` bytes. Returns data, full message length, completion and reason."""
     if hconn < FIRST_REMOTE:
         return here.MQGET(hconn, hobj, md, gmo, length)
     return remote.MQGET(hconn, hobj, md, gmo, length)
@@ -82,9 +82,9 @@ def MQGET(hconn: int, hobj: int, md: bytearray, gmo: bytearray, length: int) -> 
 def get_message(
     hconn: int, hobj: int, md: bytes, gmo: bytes, length: int
 ) -> tuple[bytes, bytes | None, bytes, int, int, int]:
-    """MQGET with values instead of buffers.
+    """MQGET on values instead of buffers.
 
-    Data, descriptor (None: no message), options, the message's whole length, completion and reason.
+    Returns data, descriptor (None: no message), options, full message length, completion and reason.
     """
     if hconn < FIRST_REMOTE:
         return here.get_message(hconn, hobj, md, gmo, length)
@@ -102,41 +102,41 @@ def MQBACK(hconn: int) -> tuple[int, int]:
 
 
 def MQDISC(hconn: int) -> tuple[int, int, int]:
-    """Leave the queue manager: commit what is open, close all handles. The handle that comes back is unusable.
+    """Disconnect: commit the unit of work and close all handles. Returns the unusable handle.
 
-    From a callback of the connection it is done as soon as the callback returns.
+    Inside a callback of the connection, the disconnection is done when the callback returns.
     """
     return here_connect.MQDISC(hconn) if hconn < FIRST_REMOTE else remote_connect.MQDISC(hconn)
 
 
 def MQBEGIN(hconn: int, bo: bytearray | None) -> tuple[int, int]:
-    """Begin a unit of work. No other resource managers take part here, so the best answer is a warning."""
+    """Begin a unit of work. There are no other resource managers, so success is MQRC_NO_EXTERNAL_PARTICIPANTS."""
     return here_connect.MQBEGIN(hconn, bo) if hconn < FIRST_REMOTE else remote_connect.MQBEGIN(hconn, bo)
 
 
 def MQSTAT(hconn: int, type: int, sts: bytearray) -> tuple[int, int]:
-    """What became of asynchronous puts since the last MQSTAT, or of the last reconnection."""
+    """Return the status of asynchronous puts since the last MQSTAT, or of the last reconnection."""
     if hconn < FIRST_REMOTE:
         return here_connect.MQSTAT(hconn, type, sts)
     return remote_connect.MQSTAT(hconn, type, sts)
 
 
 def MQOPEN(hconn: int, od: bytearray, options: int) -> tuple[int, int, int]:
-    """Open an object. `od` comes back with the names it resolved to, and with that of a dynamic queue."""
+    """Open an object. `od` returns the resolved names, and the name of a dynamic queue."""
     if hconn < FIRST_REMOTE:
         return here_objects.MQOPEN(hconn, od, options)
     return remote_objects.MQOPEN(hconn, od, options)
 
 
 def MQCLOSE(hconn: int, hobj: int, options: int) -> tuple[int, int, int]:
-    """Close an object, and delete a dynamic queue when the options say so. The handle that comes back is unusable."""
+    """Close an object, and delete a dynamic queue if the options ask for it. Returns the unusable handle."""
     if hconn < FIRST_REMOTE:
         return here_objects.MQCLOSE(hconn, hobj, options)
     return remote_objects.MQCLOSE(hconn, hobj, options)
 
 
 def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> tuple[int, int]:
-    """Put one message on a queue that need not be open. `od`, `md` and `pmo` come back filled in."""
+    """Put one message on a queue that need not be open. `od`, `md` and `pmo` are updated."""
     if hconn < FIRST_REMOTE:
         return here_objects.MQPUT1(hconn, od, md, pmo, buffer)
     return remote_objects.MQPUT1(hconn, od, md, pmo, buffer)
@@ -145,24 +145,24 @@ def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: byt
 def MQINQ(
     hconn: int, hobj: int, selectors: list[int], int_count: int, char_length: int
 ) -> tuple[list[int], bytes, int, int]:
-    """The attributes that the selectors name: at most `int_count` integers, and `char_length` bytes of text."""
+    """Return the attributes of the selectors: at most `int_count` integers, and `char_length` bytes of text."""
     if hconn < FIRST_REMOTE:
         return here_objects.MQINQ(hconn, hobj, selectors, int_count, char_length)
     return remote_objects.MQINQ(hconn, hobj, selectors, int_count, char_length)
 
 
 def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes) -> tuple[int, int]:
-    """Set attributes of a queue: all of them, or none. Durable when it returns."""
+    """Set attributes of a queue: all of them, or none. The change is durable on return."""
     if hconn < FIRST_REMOTE:
         return here_objects.MQSET(hconn, hobj, selectors, ints, chars)
     return remote_objects.MQSET(hconn, hobj, selectors, ints, chars)
 
 
 def MQSUB(hconn: int, sd: bytearray, hobj: int) -> tuple[int, int, int, int]:
-    """Subscribe: the handles of the destination and of the subscription. `sd` comes back filled in.
+    """Subscribe. Returns the handles of the destination and of the subscription. `sd` is updated.
 
-    `hobj` is the open queue that publications are to come to. With MQSO_MANAGED it does not count: the handle that
-    comes back is that of a queue that the queue manager has made.
+    `hobj` is the open destination queue. With MQSO_MANAGED it is ignored: the returned handle is that of a queue that
+    the queue manager has created.
     """
     if hconn < FIRST_REMOTE:
         return here_topics.MQSUB(hconn, sd, hobj)
@@ -170,7 +170,7 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> tuple[int, int, int, int]:
 
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> tuple[int, int]:
-    """Have the retained publications of a subscription sent to it. How many there were comes back in `sro`."""
+    """Request the retained publications of a subscription. `sro` returns their number."""
     if hconn < FIRST_REMOTE:
         return here_topics.MQSUBRQ(hconn, hsub, action, sro)
     return remote_topics.MQSUBRQ(hconn, hsub, action, sro)

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from tests.world.model_checked_verbs import APPLICATIONS
-from tests.world.model_checked_world import ComparedWorld
+from tests.world.model_checked_world import ModelCheckedWorld
 from tests.world.naive_model import ANY_ID
 from tests.world.world import World
 
@@ -47,7 +47,7 @@ puts = verb(
     expiry_tenths=st.sampled_from([-1, -1, -1, 5, 50]),
     correlation_id=identities,
     syncpoint=st.booleans(),
-    is_told=mostly,
+    is_acknowledged=mostly,
 )
 gets = verb(
     "get",
@@ -58,13 +58,13 @@ gets = verb(
     correlation_id=st.one_of(st.just(ANY_ID), identities),
     options=st.sampled_from(SYNCPOINTS),
     wait=st.sampled_from([False, False, False, True]),
-    is_told=mostly,
+    is_acknowledged=mostly,
 )
 units = st.one_of(
-    verb("commit", number=who, is_told=mostly),
+    verb("commit", number=who, is_acknowledged=mostly),
     verb("back_out", number=who),
-    verb("prepare", number=who, is_told=mostly),
-    verb("resolve", choice=st.integers(0, 5), is_committed=st.booleans(), is_told=mostly),
+    verb("prepare", number=who, is_acknowledged=mostly),
+    verb("resolve", choice=st.integers(0, 5), is_committed=st.booleans(), is_acknowledged=mostly),
 )
 others = st.one_of(
     verb("browse", number=who, name=names, is_first=st.booleans()),
@@ -75,7 +75,7 @@ meanwhile = st.one_of(
     verb("step_checkpoint", steps=st.integers(1, 9)),
     verb("checkpoint"),
     verb("force"),
-    verb("write_and_tell_nobody"),
+    verb("write_without_acknowledging"),
     verb("keep_extents"),
     verb("tick", milliseconds=st.sampled_from([1, 400, 600, 6_000])),
     verb("expire"),
@@ -87,10 +87,10 @@ objects = st.one_of(
         is_fifo=st.booleans(),
         keeps=st.booleans(),
         depth=st.sampled_from([2, 10, 5000]),
-        is_told=mostly,
+        is_acknowledged=mostly,
     ),
-    verb("delete", name=names, purge=st.booleans(), is_told=mostly),
-    verb("clear", name=names, is_told=mostly),
+    verb("delete", name=names, purge=st.booleans(), is_acknowledged=mostly),
+    verb("clear", name=names, is_acknowledged=mostly),
 )
 kinds = st.sampled_from(["kill", "power", "garbage", "lost", "kept"])
 trouble = st.one_of(
@@ -112,7 +112,7 @@ work = st.lists(st.one_of(puts, puts, gets, units, others, meanwhile), min_size=
 class EngineMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.compared = ComparedWorld(World.create())
+        self.compared = ModelCheckedWorld(World.create())
         self.compared.define("ORDERED", False, False, 5000, True)
         self.compared.define("FIFO", True, True, 5000, True)
         self.compared.define("SMALL", False, False, 3, True)

@@ -102,9 +102,9 @@ class PublishRounds:
         assert len(set(found["all"])) == len(found["all"]), "twice"
         there = set(found["all"])
         assert there <= {name for names, _ in self._units for name in names}
-        for names, is_told in self._units:
+        for names, is_acknowledged in self._units:
             count = len(there.intersection(names))
-            assert count in ((len(names),) if is_told else (0, len(names))), f"a part of {names}"
+            assert count in ((len(names),) if is_acknowledged else (0, len(names))), f"a part of {names}"
         for publisher, number in self._retained.items():
             kept_round, _, kept, _ = retained[publisher].split(".")
             assert (int(kept_round), int(kept)) >= (self._round, number)

@@ -1,7 +1,7 @@
-"""The books of the engine: do all the ways of counting the same thing agree?
+"""Invariants of the engine: redundant counts of the same thing must agree.
 
-A queue counts its messages in many places, because each of its paths must be short: links, chains, depth, bytes in
-memory, segments of the file. `audit` counts them all again, the long way.
+A queue counts its messages in many places, so that each path is short: links, chains, depth, bytes in memory, segments
+of the file. `audit` counts them all again, the slow way.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ def audit_engine(engine: Engine) -> None:
                 continue
             where = f"unit {unit.number}, message {entry.seq} of {queue.name}"
             wanted = PUT_UNCOMMITTED if entry.is_put else GOT_UNCOMMITTED
-            _same(f"{where}: sequence number of its slot", queue.slots.seqs[entry.slot], entry.seq)
-            _same(f"{where}: state of its slot", queue.slots.state(entry.slot), wanted)
-            _that((queue.queue_id, entry.slot) not in holders, f"{where}: another unit has the same slot")
+            _check_equal(f"{where}: sequence number of its slot", queue.slots.seqs[entry.slot], entry.seq)
+            _check_equal(f"{where}: state of its slot", queue.slots.state(entry.slot), wanted)
+            _check((queue.queue_id, entry.slot) not in holders, f"{where}: another unit has the same slot")
             holders[(queue.queue_id, entry.slot)] = unit.number
     for queue in engine.queues_by_id.values():
         if not queue.damaged:
             audit(queue)
             held = sum(1 for queue_id, _ in holders if queue_id == queue.queue_id)
-            _same(f"{queue.name}: entries of units of work", held, queue.uncommitted)
+            _check_equal(f"{queue.name}: entries of units of work", held, queue.uncommitted)
     long_bytes = sum(queue.long_bytes for queue in engine.queues_by_id.values())
-    _same("long messages of all queues in memory", engine.long_messages.used_bytes, long_bytes)
+    _check_equal("long messages of all queues in memory", engine.long_messages.used_bytes, long_bytes)
 
 
 def audit(queue: Queue) -> None:
@@ -71,7 +71,7 @@ def audit(queue: Queue) -> None:
 
 
 def _audit_slots(queue: Queue) -> list[int]:
-    """The slots in use."""
+    """Check the slots, and return those in use."""
     slots = queue.slots
     count = len(slots.resident)
     for name, array in (
@@ -83,52 +83,52 @@ def _audit_slots(queue: Queue) -> list[int]:
         ("message id hashes", slots.by_message_id.hashes),
         ("correlation id hashes", slots.by_correlation_id.hashes),
     ):
-        _same(f"{queue.name}: length of {name}", len(array), count)
+        _check_equal(f"{queue.name}: length of {name}", len(array), count)
     used = [slot for slot in range(count) if slots.state(slot) != FREE]
-    _same(f"{queue.name}: slots in use", slots.count, len(used))
+    _check_equal(f"{queue.name}: slots in use", slots.count, len(used))
     chained: set[int] = set()
     slot = slots.free_head
     while slot != NONE:
-        _that(slot not in chained, f"{queue.name}: the chain of free slots comes back to {slot}")
+        _check(slot not in chained, f"{queue.name}: the chain of free slots comes back to {slot}")
         chained.add(slot)
-        _same(f"{queue.name}: state of free slot {slot}", slots.flags[slot], FREE)
-        _that(slots.resident[slot] is None, f"{queue.name}: free slot {slot} holds a message")
-        _same(f"{queue.name}: place of free slot {slot}", slots.extents[slot], NONE)
+        _check_equal(f"{queue.name}: state of free slot {slot}", slots.flags[slot], FREE)
+        _check(slots.resident[slot] is None, f"{queue.name}: free slot {slot} holds a message")
+        _check_equal(f"{queue.name}: place of free slot {slot}", slots.extents[slot], NONE)
         slot = slots.nexts[slot]
-    _same(f"{queue.name}: free slots", len(chained), count - len(used))
+    _check_equal(f"{queue.name}: free slots", len(chained), count - len(used))
     states = [slots.state(slot) for slot in used]
     puts, gots = states.count(PUT_UNCOMMITTED), states.count(GOT_UNCOMMITTED)
-    _same(f"{queue.name}: depth", queue.depth, states.count(AVAILABLE) + puts)
-    _same(f"{queue.name}: uncommitted", queue.uncommitted, puts + gots)
+    _check_equal(f"{queue.name}: depth", queue.depth, states.count(AVAILABLE) + puts)
+    _check_equal(f"{queue.name}: uncommitted", queue.uncommitted, puts + gots)
     seqs = [slots.seqs[slot] for slot in used]
-    _same(f"{queue.name}: sequence numbers, each once", len(set(seqs)), len(seqs))
-    _that(not seqs or max(seqs) < queue.next_seq, f"{queue.name}: a sequence number was given out in advance")
+    _check_equal(f"{queue.name}: sequence numbers, each once", len(set(seqs)), len(seqs))
+    _check(not seqs or max(seqs) < queue.next_seq, f"{queue.name}: a sequence number was given out in advance")
     expiring = sum(1 for slot in used if slots.expiries[slot] != 0)
-    _same(f"{queue.name}: expiring messages", queue.expiring, expiring)
+    _check_equal(f"{queue.name}: expiring messages", queue.expiring, expiring)
     return used
 
 
 def _audit_order(queue: Queue, used: list[int]) -> set[int]:
-    """The slots linked in delivery order."""
+    """Check the delivery order, and return the slots linked in it."""
     slots = queue.slots
     linked: set[int] = set()
     for priority in range(10):
         before, last_seq = NONE, 0
         slot = slots.heads[priority]
-        _same(f"{queue.name}: filled bit {priority}", slots.filled >> priority & 1, int(slot != NONE))
+        _check_equal(f"{queue.name}: filled bit {priority}", slots.filled >> priority & 1, int(slot != NONE))
         while slot != NONE:
             where = f"{queue.name}: slot {slot} in the order of priority {priority}"
-            _that(slot not in linked, f"{where} comes twice")
+            _check(slot not in linked, f"{where} comes twice")
             linked.add(slot)
-            _same(f"{where}: state", slots.state(slot), AVAILABLE)
-            _same(f"{where}: priority", slots.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK, priority)
-            _same(f"{where}: link back", slots.previous[slot], before)
-            _that(slots.seqs[slot] > last_seq, f"{where} is out of order")
+            _check_equal(f"{where}: state", slots.state(slot), AVAILABLE)
+            _check_equal(f"{where}: priority", slots.flags[slot] >> PRIORITY_SHIFT & PRIORITY_MASK, priority)
+            _check_equal(f"{where}: link back", slots.previous[slot], before)
+            _check(slots.seqs[slot] > last_seq, f"{where} is out of order")
             before, last_seq = slot, slots.seqs[slot]
             slot = slots.nexts[slot]
-        _same(f"{queue.name}: tail of priority {priority}", slots.tails[priority], before)
+        _check_equal(f"{queue.name}: tail of priority {priority}", slots.tails[priority], before)
     available = {slot for slot in used if slots.state(slot) == AVAILABLE}
-    _same(f"{queue.name}: linked slots", sorted(linked), sorted(available))
+    _check_equal(f"{queue.name}: linked slots", sorted(linked), sorted(available))
     return linked
 
 
@@ -141,23 +141,23 @@ def _audit_index(queue: Queue, index: IdIndex, linked: set[int], what: str) -> N
         slot = index.heads[bucket]
         while slot != NONE:
             where = f"{queue.name}: slot {slot} in the chain of {what} {bucket}"
-            _that(slot not in found, f"{where} comes twice")
+            _check(slot not in found, f"{where} comes twice")
             found.add(slot)
             hashed = index.hashes[slot]
-            _same(f"{where}: bucket", hashed & index.mask, bucket)
-            _same(f"{where}: link back", index.previous[slot], before)
-            _that(slots.seqs[slot] > newest.get(hashed, 0), f"{where} is out of order")
+            _check_equal(f"{where}: bucket", hashed & index.mask, bucket)
+            _check_equal(f"{where}: link back", index.previous[slot], before)
+            _check(slots.seqs[slot] > newest.get(hashed, 0), f"{where} is out of order")
             newest[hashed] = slots.seqs[slot]
             before = slot
             slot = index.nexts[slot]
-        _same(f"{queue.name}: tail of the chain of {what} {bucket}", index.tails[bucket], before)
-    _same(f"{queue.name}: used count of {what}", index.used, len(found))
+        _check_equal(f"{queue.name}: tail of the chain of {what} {bucket}", index.tails[bucket], before)
+    _check_equal(f"{queue.name}: used count of {what}", index.used, len(found))
     expected = {slot for slot in linked if index.hashes[slot] != 0}
-    _same(f"{queue.name}: slots in chains of {what}", sorted(found), sorted(expected))
+    _check_equal(f"{queue.name}: slots in chains of {what}", sorted(found), sorted(expected))
 
 
 def _audit_messages(queue: Queue, used: list[int]) -> None:
-    """What is in memory, and that every message is somewhere and is the right one."""
+    """Check the messages in memory, and that every message can be read and is the right one."""
     slots = queue.slots
     resident = {True: 0, False: 0}
     long_bytes = 0
@@ -172,20 +172,22 @@ def _audit_messages(queue: Queue, used: list[int]) -> None:
             if message.size_bytes() >= LONG_MESSAGE_BYTES and not flags & PERSISTENT:
                 long_bytes += message.size_bytes()
         else:
-            _that(slots.extents[slot] != NONE, f"{where}: the message is nowhere")
+            _check(slots.extents[slot] != NONE, f"{where}: the message is nowhere")
         if flags & SPILL_PENDING:
-            _that(message is not None, f"{where}: to be written to the file, but not in memory")
-            _that(slot in queue.spill, f"{where}: to be written to the file, but not planned")
+            _check(message is not None, f"{where}: to be written to the file, but not in memory")
+            _check(slot in queue.spill, f"{where}: to be written to the file, but not planned")
             pending += message.size_bytes() if message is not None else 0
         message = queue.load(slot)
-        _same(f"{where}: sequence number of the message", message.seq, slots.seqs[slot])
+        _check_equal(f"{where}: sequence number of the message", message.seq, slots.seqs[slot])
         hashes = (slots.by_message_id.hashes[slot], slots.by_correlation_id.hashes[slot])
-        _same(f"{where}: hashes", hashes, (hash_id(message.md, MESSAGE_ID_AT), hash_id(message.md, CORRELATION_ID_AT)))
+        _check_equal(
+            f"{where}: hashes", hashes, (hash_id(message.md, MESSAGE_ID_AT), hash_id(message.md, CORRELATION_ID_AT))
+        )
     queue.counters.spill_reads = reads
-    _same(f"{queue.name}: persistent bytes in memory", queue.resident_bytes_persistent, resident[True])
-    _same(f"{queue.name}: non-persistent bytes in memory", queue.resident_bytes_nonpersistent, resident[False])
-    _same(f"{queue.name}: bytes of long messages in memory", queue.long_bytes, long_bytes)
-    _same(f"{queue.name}: bytes to be written to the file", queue.spill_bytes, pending)
+    _check_equal(f"{queue.name}: persistent bytes in memory", queue.resident_bytes_persistent, resident[True])
+    _check_equal(f"{queue.name}: non-persistent bytes in memory", queue.resident_bytes_nonpersistent, resident[False])
+    _check_equal(f"{queue.name}: bytes of long messages in memory", queue.long_bytes, long_bytes)
+    _check_equal(f"{queue.name}: bytes to be written to the file", queue.spill_bytes, pending)
 
 
 def _audit_file(queue: Queue, used: list[int]) -> None:
@@ -200,45 +202,45 @@ def _audit_file(queue: Queue, used: list[int]) -> None:
             ends.append((start, start + length))
             for segment in range(start // SEGMENT_BYTES, (start + length - 1) // SEGMENT_BYTES + 1):
                 live[segment] += 1
-    _same(f"{queue.name}: live messages by segment", [file.live[segment] for segment in range(segments)], live)
+    _check_equal(f"{queue.name}: live messages by segment", [file.live[segment] for segment in range(segments)], live)
     ends.sort()
     for (_, end), (start, _) in pairwise(ends):
-        _that(end <= start, f"{queue.name}: messages overlap in the file at offset {start}")
-    _same(f"{queue.name}: free segments, each once", len(set(file.free)), len(file.free))
+        _check(end <= start, f"{queue.name}: messages overlap in the file at offset {start}")
+    _check_equal(f"{queue.name}: free segments, each once", len(set(file.free)), len(file.free))
     empty = [n for n in range(segments) if live[n] == 0 and file.marks[n] == 0 and n != file.current]
-    _same(f"{queue.name}: free segments", sorted(file.free), empty)
+    _check_equal(f"{queue.name}: free segments", sorted(file.free), empty)
     if file.current != NONE:
         first = file.current * SEGMENT_BYTES
         for start, end in ends:
             if first <= start < first + SEGMENT_BYTES:
-                _that(end - first <= file.fill, f"{queue.name}: the message at offset {start} would be overwritten")
+                _check(end - first <= file.fill, f"{queue.name}: the message at offset {start} would be overwritten")
 
 
 def _audit_groups(queue: Queue, linked: set[int]) -> None:
     grouped = {slot for slot in linked if queue.slots.flags[slot] & GROUPED}
     found = [part.slot for group in queue.groups.values() for one in group.messages.values() for part in one.parts]
-    _same(f"{queue.name}: messages in groups", sorted(found), sorted(grouped))
+    _check_equal(f"{queue.name}: messages in groups", sorted(found), sorted(grouped))
 
 
 def _audit_cursors(queue: Queue, linked: set[int]) -> None:
     for handle in queue.browsers:
         if handle.cursor != NONE:
             where = f"{queue.name}: the cursor of handle {handle.number}"
-            _that(handle.cursor in linked, f"{where} rests on slot {handle.cursor}, which is not on the queue")
-            _that(queue.slots.flags[handle.cursor] & HAS_CURSOR != 0, f"{where} is not known to slot {handle.cursor}")
+            _check(handle.cursor in linked, f"{where} rests on slot {handle.cursor}, which is not on the queue")
+            _check(queue.slots.flags[handle.cursor] & HAS_CURSOR != 0, f"{where} is not known to slot {handle.cursor}")
 
 
 def state_names(queue: Queue) -> list[str]:
-    """The state of every slot in words, for messages of tests."""
+    """Return the state of every slot by name, for messages of tests."""
     names = {FREE: "free", AVAILABLE: "available", PUT_UNCOMMITTED: "being put", GOT_UNCOMMITTED: "being got"}
     return [names.get(flags & STATE_MASK, "?") for flags in queue.slots.flags]
 
 
-def _same(what: str, found: object, expected: object) -> None:
+def _check_equal(what: str, found: object, expected: object) -> None:
     if found != expected:
         raise InvariantViolated(f"{what}: {found}, but counted again {expected}")
 
 
-def _that(holds: bool, otherwise: str) -> None:
+def _check(holds: bool, otherwise: str) -> None:
     if not holds:
         raise InvariantViolated(otherwise)

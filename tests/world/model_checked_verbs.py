@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tests.world.naive_model import ANY_ID, NaiveMessage, NaiveTwin
+from tests.world.naive_model import ANY_ID, NaiveMessage, ReferenceModel
 from tests.world.world import World
 
 from ostler.engine.connection import Connection
@@ -66,10 +66,10 @@ class Waiter:
     request: GetRequest
 
 
-class ComparedVerbs:
+class ModelCheckedVerbs:
     def __init__(self, world: World) -> None:
         self.world = world
-        self.twin = NaiveTwin()
+        self.twin = ReferenceModel()
         self.applications: list[Application] = []
         self.waiters: list[Waiter] = []
         self.seqs: dict[tuple[int, int], int] = {}
@@ -91,19 +91,19 @@ class ComparedVerbs:
         assert len(found) == 1, f"{len(found)} records of kind {kind} with {numbers}"
         return found[0]
 
-    def _settle(self, lsn: int, is_told: bool) -> None:
+    def _complete_verb(self, lsn: int, is_acknowledged: bool) -> None:
         """The verb is done. Its application is told now, or others go on first."""
         self.verb_began = len(self.world.records)
-        if is_told:
+        if is_acknowledged:
             try:
                 self.world.settle(lsn)
             except DiskFull:
                 assert self.disk_is_full
             self.told_lsn = max(self.told_lsn, lsn)
-            self._take_in_backed_out()
+            self._apply_system_backouts()
         self.verb_began = len(self.world.records)
 
-    def _take_in_backed_out(self) -> None:
+    def _apply_system_backouts(self) -> None:
         """Units that were backed out to make room in the log."""
         for unit, lsn in self.world.backed_out:
             [owner] = [application for application in self.applications if application.unit == unit.number]
@@ -153,12 +153,12 @@ class ComparedVerbs:
         queue_id = self.twin.now.queues[name].queue_id
         if message.is_persistent:
             lsn = self._lsn(GET, unit, queue_id, self.seqs[queue_id, message.number])
-        self._leave(name, message)
+        self._remove_from_cursors(name, message)
         self.twin.do(lsn, "get", name, message.number, unit)
         self._count(name, gets=1, get_bytes=len(message.body), gets_persistent=int(message.is_persistent))
         return lsn
 
-    def _leave(self, name: str, message: NaiveMessage) -> None:
+    def _remove_from_cursors(self, name: str, message: NaiveMessage) -> None:
         """A message goes away: cursors on it fall back to the one before it."""
         before = [one for one in self._visible(name) if one.key() < message.key()]
         for application in self.applications:
@@ -172,7 +172,7 @@ class ComparedVerbs:
             return
         for waiter in self._waiting_for(name):
             if message.answers(waiter.message_id, waiter.correlation_id):
-                self._answered(waiter, message)
+                self._satisfy(waiter, message)
                 return
 
     def _waiting_for(self, name: str) -> list[Waiter]:
@@ -180,7 +180,7 @@ class ComparedVerbs:
         here = [waiter for waiter in self.waiters if waiter.queue == name]
         return sorted(here, key=lambda waiter: waiter.message_id == waiter.correlation_id == ANY_ID)
 
-    def _answered(self, waiter: Waiter, message: NaiveMessage) -> None:
+    def _satisfy(self, waiter: Waiter, message: NaiveMessage) -> None:
         assert waiter.request.done, "a waiting get was not answered"
         self._end_wait(waiter)
         if self._is_refused(waiter.request, message):
@@ -211,7 +211,7 @@ class ComparedVerbs:
             for waiter in self._waiting_for(name) if count else []:
                 fitting = [m for m in self._visible(name) if m.answers(waiter.message_id, waiter.correlation_id)]
                 if fitting:
-                    self._answered(waiter, fitting[0])
+                    self._satisfy(waiter, fitting[0])
 
     def _commit(self, unit: int, lsn: int) -> None:
         puts = [
@@ -250,7 +250,7 @@ class ComparedVerbs:
         expiry_tenths: int = -1,
         correlation_id: bytes = ANY_ID,
         syncpoint: bool = False,
-        is_told: bool = True,
+        is_acknowledged: bool = True,
     ) -> None:
         """MQPUT, so many times or until one is refused."""
         for _ in range(count):
@@ -267,11 +267,17 @@ class ComparedVerbs:
                 correlation_id,
                 _body(self.last_number + 1, min(length, MESSAGE_BYTES_MAX) if is_persistent else length),
             )
-            if not self._put(application, name, message, expiry_tenths, syncpoint, is_told):
+            if not self._put(application, name, message, expiry_tenths, syncpoint, is_acknowledged):
                 return
 
     def _put(
-        self, application: Application, name: str, message: NaiveMessage, tenths: int, syncpoint: bool, is_told: bool
+        self,
+        application: Application,
+        name: str,
+        message: NaiveMessage,
+        tenths: int,
+        syncpoint: bool,
+        is_acknowledged: bool,
     ) -> bool:
         world = self.world
         queue = world.engine.queues[name]
@@ -286,12 +292,12 @@ class ComparedVerbs:
             expiry_tenths=tenths,
             correlation_id=message.correlation_id,
         )
-        self._take_in_backed_out()
+        self._apply_system_backouts()
         if answer.reason != MQRC_NONE:
             # Units that were backed out for the sake of the log have given their messages back.
             is_full = queue.depth >= queue.depth_max
             self._check_refused(application, answer.reason, is_full, message.is_persistent, syncpoint)
-            self._settle(0, False)
+            self._complete_verb(0, False)
             return False
         assert not was_full
         assert not (syncpoint and application.is_backed_out)
@@ -306,7 +312,7 @@ class ComparedVerbs:
         self._count(name, puts=1, put_bytes=len(message.body), puts_persistent=int(message.is_persistent))
         if not syncpoint:
             self._serve(name, self.twin.now.queues[name].find(message.number))
-        self._settle(answer.lsn, is_told)
+        self._complete_verb(answer.lsn, is_acknowledged)
         return True
 
     def _check_refused(
@@ -343,7 +349,7 @@ class ComparedVerbs:
         correlation_id: bytes = ANY_ID,
         options: int = MQGMO_NO_SYNCPOINT,
         wait: bool = False,
-        is_told: bool = True,
+        is_acknowledged: bool = True,
     ) -> None:
         """MQGET, so many times or until there is nothing. `by_message` >= 0 chooses one to be got by its id."""
         for _ in range(count):
@@ -351,7 +357,7 @@ class ComparedVerbs:
             if application is None or name not in self.twin.now.queues:
                 return
             message_id = self._some_id(name, by_message) if by_message >= 0 else ANY_ID
-            if not self._get(application, name, message_id, correlation_id, options, wait, is_told):
+            if not self._get(application, name, message_id, correlation_id, options, wait, is_acknowledged):
                 return
 
     def _get(
@@ -362,7 +368,7 @@ class ComparedVerbs:
         correlation_id: bytes,
         options: int,
         wait: bool,
-        is_told: bool,
+        is_acknowledged: bool,
     ) -> bool:
         request = self.world.get(
             application.connection,
@@ -381,7 +387,7 @@ class ComparedVerbs:
                 return False
             self._check_answer(request, expected)
             self._take(application, name, expected, options)
-            self._settle(request.after_lsn, is_told)
+            self._complete_verb(request.after_lsn, is_acknowledged)
         elif wait:
             assert not request.done
             application.waiter = Waiter(application, name, options, message_id, correlation_id, request)
@@ -418,7 +424,7 @@ class ComparedVerbs:
 
     # -- units of work
 
-    def commit(self, number: int, is_told: bool) -> None:
+    def commit(self, number: int, is_acknowledged: bool) -> None:
         application = self._idle(number)
         if application is None:
             return
@@ -431,7 +437,7 @@ class ComparedVerbs:
         assert reason == MQRC_NONE
         if unit:
             self._commit(unit, lsn or self.world.log.end_lsn())
-        self._settle(lsn, is_told)
+        self._complete_verb(lsn, is_acknowledged)
 
     def back_out(self, number: int) -> None:
         application = self._idle(number)
@@ -443,13 +449,13 @@ class ComparedVerbs:
         if unit and not application.is_backed_out:
             self._back_out(unit, self._lsn(BACK_OUT, unit) if is_logged else self.world.log.end_lsn())
         application.is_backed_out = False
-        self._settle(0, False)
+        self._complete_verb(0, False)
 
     def _is_logged(self, application: Application) -> bool:
         unit = application.connection.unit_of_work
         return unit is not None and unit.first_lsn >= 0
 
-    def prepare(self, number: int, is_told: bool) -> None:
+    def prepare(self, number: int, is_acknowledged: bool) -> None:
         application = self._idle(number)
         if application is None or not application.unit or application.is_backed_out:
             return
@@ -458,9 +464,9 @@ class ComparedVerbs:
         assert lsn == self._lsn(PREPARE, unit.number)
         application.unit = 0
         self.twin.do(lsn, "prepare", unit.number, xid)
-        self._settle(lsn, is_told)
+        self._complete_verb(lsn, is_acknowledged)
 
-    def resolve(self, choice: int, is_committed: bool, is_told: bool) -> None:
+    def resolve(self, choice: int, is_committed: bool, is_acknowledged: bool) -> None:
         numbers = sorted(self.twin.now.prepared)
         if not numbers:
             return
@@ -472,7 +478,7 @@ class ComparedVerbs:
             self._commit(number, lsn)
         else:
             self._back_out(number, self._lsn(BACK_OUT, number))
-        self._settle(lsn, is_told)
+        self._complete_verb(lsn, is_acknowledged)
 
     def disconnect(self, number: int) -> None:
         """An application goes away without a word; another one comes."""
@@ -485,7 +491,7 @@ class ComparedVerbs:
         if application.unit and not application.is_backed_out:
             lsn = self._lsn(BACK_OUT, application.unit) if is_logged else self.world.log.end_lsn()
             self._back_out(application.unit, lsn)
-        self._settle(0, False)
+        self._complete_verb(0, False)
 
 
 def _body(number: int, length: int) -> bytes:

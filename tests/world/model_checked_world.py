@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.world.audit import audit_engine
-from tests.world.model_checked_verbs import APPLICATIONS, LITTLE_ROOM_BYTES, Application, ComparedVerbs
+from tests.world.model_checked_verbs import APPLICATIONS, LITTLE_ROOM_BYTES, Application, ModelCheckedVerbs
 from tests.world.naive_model import NaiveQueue
 from tests.world.simulated_disk import PowerLost
 from tests.world.world import World
@@ -19,7 +19,7 @@ _NPMCLASS_HIGH = 10
 _FIFO = 1
 
 
-class ComparedWorld(ComparedVerbs):
+class ModelCheckedWorld(ModelCheckedVerbs):
     def __init__(self, world: World) -> None:
         super().__init__(world)
         world.space_comes = self._space_comes
@@ -36,7 +36,7 @@ class ComparedWorld(ComparedVerbs):
 
     # -- objects
 
-    def _define(self, name: str, naive: NaiveQueue, is_told: bool = True) -> None:
+    def _define(self, name: str, naive: NaiveQueue, is_acknowledged: bool = True) -> None:
         attributes: dict[str, Value] = {
             "MSGDLVSQ": _FIFO if naive.is_fifo else 0,
             "NPMCLASS": _NPMCLASS_HIGH if naive.keeps_nonpersistent else 0,
@@ -47,20 +47,20 @@ class ComparedWorld(ComparedVerbs):
             lsn = self.world.define_queue_unforced(name, attributes, True)
         except MQError as refused:
             reason, lsn = refused.reason, 0
-        self._take_in_backed_out()
+        self._apply_system_backouts()
         if reason != MQRC_NONE:
             assert reason == MQRC_RESOURCE_PROBLEM
             assert self.world.log.room_bytes() < LITTLE_ROOM_BYTES
-            self._settle(0, False)
+            self._complete_verb(0, False)
             return
         naive.queue_id = self.world.engine.queues[name].queue_id
         self.twin.do(self._lsn(DEFINE, naive.queue_id), "define", name, naive)
-        self._settle(lsn, is_told)
+        self._complete_verb(lsn, is_acknowledged)
 
-    def define(self, name: str, is_fifo: bool, keeps: bool, depth: int, is_told: bool) -> None:
-        self._define(name, NaiveQueue(0, is_fifo, keeps, depth), is_told)
+    def define(self, name: str, is_fifo: bool, keeps: bool, depth: int, is_acknowledged: bool) -> None:
+        self._define(name, NaiveQueue(0, is_fifo, keeps, depth), is_acknowledged)
 
-    def delete(self, name: str, purge: bool, is_told: bool) -> None:
+    def delete(self, name: str, purge: bool, is_acknowledged: bool) -> None:
         self._close_everywhere(name)
         queue = self.world.engine.queues.get(name)
         if queue is None:
@@ -83,9 +83,9 @@ class ComparedWorld(ComparedVerbs):
         assert lsn == self._lsn(DELETE, queue.queue_id)
         self.twin.do(lsn, "delete", name)
         self.counted.pop(name, None)
-        self._settle(lsn, is_told)
+        self._complete_verb(lsn, is_acknowledged)
 
-    def clear(self, name: str, is_told: bool) -> None:
+    def clear(self, name: str, is_acknowledged: bool) -> None:
         self._close_everywhere(name)
         queue = self.world.engine.queues.get(name)
         if queue is None or queue.uncommitted:
@@ -93,7 +93,7 @@ class ComparedWorld(ComparedVerbs):
         lsn = self.world.clear_queue(name)
         assert lsn == self._lsn(CLEAR, queue.queue_id)
         self.twin.do(lsn, "clear", name)
-        self._settle(lsn, is_told)
+        self._complete_verb(lsn, is_acknowledged)
 
     def _close_everywhere(self, name: str) -> None:
         for application in self.applications:
@@ -109,7 +109,7 @@ class ComparedWorld(ComparedVerbs):
     def force(self) -> None:
         self.world.force()
 
-    def write_and_tell_nobody(self) -> None:
+    def write_without_acknowledging(self) -> None:
         self.world.write_log()
 
     def step_checkpoint(self, steps: int) -> None:
@@ -218,7 +218,7 @@ class ComparedWorld(ComparedVerbs):
                 self._end()
                 return
         except PowerLost:
-            self._take_in_backed_out()
+            self._apply_system_backouts()
             self._crash(kind, seed)
         finally:
             self.world.disk.lose_power_after(-1)

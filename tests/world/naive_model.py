@@ -132,7 +132,7 @@ class NaiveState:
             queue.messages = [m for m in queue.messages if m.put_by or m.got_by or not m.has_expired(now_ms)]
 
 
-class NaiveTwin:
+class ReferenceModel:
     """The state now, and all that is needed to know it after a crash."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from random import Random
 
 from tests.world.model_checked_verbs import APPLICATIONS
-from tests.world.model_checked_world import ComparedWorld
+from tests.world.model_checked_world import ModelCheckedWorld
 from tests.world.naive_model import ANY_ID
 from tests.world.world import World
 from tests.world.world_lives import SMALL_LOG
@@ -31,7 +31,7 @@ class RandomWorkload:
 
     def __init__(self, seed: int, settings: LogSettings = SMALL_LOG) -> None:
         self._random = Random(seed)
-        self.compared = ComparedWorld(
+        self.compared = ModelCheckedWorld(
             World.create(seed, settings, buffer_bytes=self._random.choice([0, 4096, 200_000]))
         )
         self.compared.define("ORDERED", False, False, 5000, True)
@@ -56,7 +56,7 @@ class RandomWorkload:
 
     def _next(self) -> Verb:
         if self._chance(self._trouble_percent):
-            return self._trouble()
+            return self._fault()
         maker = self._random.choices(
             [self._put, self._get, self._unit, self._other, self._meanwhile, self._command], [34, 28, 16, 8, 12, 2]
         )[0]
@@ -65,17 +65,17 @@ class RandomWorkload:
     def _chance(self, percent: int) -> bool:
         return self._random.randrange(100) < percent
 
-    def _who(self) -> int:
+    def _application_number(self) -> int:
         return self._random.randrange(APPLICATIONS)
 
-    def _is_told(self) -> bool:
+    def _is_acknowledged(self) -> bool:
         return self._chance(self._told_percent)
 
     def _put(self) -> Verb:
         choice = self._random.choice
         is_persistent = self._chance(75)
         arguments: dict[str, object] = {
-            "number": self._who(),
+            "number": self._application_number(),
             "name": choice(QUEUES),
             "count": choice([1, 1, 1, 2, 10]),
             "is_persistent": is_persistent,
@@ -84,21 +84,21 @@ class RandomWorkload:
             "expiry_tenths": choice([-1, -1, -1, -1, 5, 50]),
             "correlation_id": choice(_IDENTITIES),
             "syncpoint": self._chance(40),
-            "is_told": self._is_told(),
+            "is_acknowledged": self._is_acknowledged(),
         }
         return "put", arguments
 
     def _get(self) -> Verb:
         choice = self._random.choice
         arguments: dict[str, object] = {
-            "number": self._who(),
+            "number": self._application_number(),
             "name": choice(QUEUES),
             "count": choice([1, 1, 1, 2, 10]),
             "by_message": choice([-1, -1, -1, -1, 0, 1, 7]),
             "correlation_id": choice(_IDENTITIES),
             "options": choice(_SYNCPOINTS),
             "wait": self._chance(30),
-            "is_told": self._is_told(),
+            "is_acknowledged": self._is_acknowledged(),
         }
         return "get", arguments
 
@@ -107,27 +107,29 @@ class RandomWorkload:
             arguments: dict[str, object] = {
                 "choice": self._random.randrange(6),
                 "is_committed": self._chance(50),
-                "is_told": self._is_told(),
+                "is_acknowledged": self._is_acknowledged(),
             }
             return "resolve", arguments
         verb = self._random.choices(["commit", "back_out", "prepare"], [50, 35, 10])[0]
         if verb == "back_out":
-            return verb, {"number": self._who()}
-        return verb, {"number": self._who(), "is_told": self._is_told()}
+            return verb, {"number": self._application_number()}
+        return verb, {"number": self._application_number(), "is_acknowledged": self._is_acknowledged()}
 
-    def _other(self) -> Verb:
+    def _other_verb(self) -> Verb:
         if self._chance(60):
             name = self._random.choice(QUEUES)
-            return "browse", {"number": self._who(), "name": name, "is_first": self._chance(30)}
-        return self._random.choice(["give_up_waiting", "give_up_waiting", "disconnect"]), {"number": self._who()}
+            return "browse", {"number": self._application_number(), "name": name, "is_first": self._chance(30)}
+        return self._random.choice(["give_up_waiting", "give_up_waiting", "disconnect"]), {
+            "number": self._application_number()
+        }
 
-    def _meanwhile(self) -> Verb:
+    def _background_work(self) -> Verb:
         verb = self._random.choices(
             [
                 "step_checkpoint",
                 "checkpoint",
                 "force",
-                "write_and_tell_nobody",
+                "write_without_acknowledging",
                 "keep_extents",
                 "tick",
                 "expire",
@@ -145,7 +147,7 @@ class RandomWorkload:
         if self._is_linear and self._chance(50):
             return "record_image", {"name": name}
         verb = self._random.choice(["define", "define", "delete", "clear"])
-        arguments: dict[str, object] = {"name": name, "is_told": self._is_told()}
+        arguments: dict[str, object] = {"name": name, "is_acknowledged": self._is_acknowledged()}
         if verb == "define":
             arguments["is_fifo"] = self._chance(50)
             arguments["keeps"] = self._chance(50)
@@ -154,7 +156,7 @@ class RandomWorkload:
             arguments["purge"] = self._chance(50)
         return verb, arguments
 
-    def _trouble(self) -> Verb:
+    def _fault(self) -> Verb:
         verb = self._random.choice(["crash", "crash", "power_fails_during", "end", "fill_disk", "empty_disk"])
         arguments: dict[str, object] = {}
         if self._is_linear and self._chance(30):

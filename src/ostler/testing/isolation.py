@@ -1,9 +1,9 @@
-"""Each test sees only its own objects and messages: a queue manager as it was before the test, after the test.
+"""Isolation of tests: the state of a queue manager is restored after each test.
 
-Programs have the names of their queues in their configuration, so a test cannot be given names of its own. Instead the
-queue manager is brought back afterwards: connections that the test left are broken and what they did not commit is
-backed out, objects that it made are deleted, those that it changed or deleted are what they were, and queues are empty.
-Connections that were there before, such as those of fixtures of a wider scope, go on.
+Programs have the names of their queues in their configuration, so tests cannot use names of their own. Instead the
+queue manager is restored afterwards: connections that the test left open are broken and their units of work backed out,
+objects that it created are deleted, those that it changed or deleted are as before, and queues are empty. Connections
+that existed before, such as those of fixtures of a wider scope, are kept.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ from ostler.server.admin import command_server
 from ostler.server.channels import initiator as channel_initiator
 from ostler.server.queue_manager import QueueManager
 
-# What the queue manager keeps on its own queues is its business, but events and dead letters are a test's.
+# The queue manager's own queues are left alone, but events and dead letters belong to the test.
 _OURS: Final = re.compile(r"(?!SYSTEM\.)|SYSTEM\.(ADMIN\..*EVENT|DEAD\.LETTER\.QUEUE|DEFAULT\.)")
 
-# They may connect after the moment that a test is brought back to: under load, or after a restart.
+# Connections of the queue manager itself. They may be newer than the baseline: under load, or after a restart.
 _PARTS_OF_MANAGER: Final = frozenset((command_server.APPLICATION, channel_initiator.APPLICATION))
 
 StopService = Callable[[Definition], None]
-"""Called for a listener or channel that is about to be deleted, or to become what it was: it must not be at work."""
+"""Stops a listener or channel that is about to be deleted or restored."""
 
 
-def _leave(definition: Definition) -> None:
-    """Nothing is at work without sockets."""
+def _stop_nothing(definition: Definition) -> None:
+    """Do nothing: without sockets no listener or channel runs."""
 
 
 class IsolationError(Exception):
-    """The queue manager could not be brought back: somebody of before stands in the way."""
+    """The state of the queue manager could not be restored: a connection from before the test prevents it."""
 
 
 class Baseline:
-    """What a queue manager was like at a moment, and the way back to it."""
+    """A snapshot of the objects and connections of a queue manager, which can be restored."""
 
-    def __init__(self, manager: QueueManager, stop_service: StopService = _leave) -> None:
+    def __init__(self, manager: QueueManager, stop_service: StopService = _stop_nothing) -> None:
         self._manager = manager
         self._stop_service = stop_service
         with manager.lock:
             self._next_connection = manager.engine.next_connection
             self._definitions = _all_definitions(manager.engine)
 
-    def again(self, manager: QueueManager, stop_service: StopService = _leave) -> Baseline:
-        """The same for the queue manager after it was ended and started: all connections there are now are new."""
+    def for_restarted(self, manager: QueueManager, stop_service: StopService = _stop_nothing) -> Baseline:
+        """Return the same baseline for the queue manager after a restart: all its connections count as new."""
         moved = Baseline(manager, stop_service)
         moved._next_connection = 0
         moved._definitions = self._definitions
         return moved
 
     def restore(self) -> None:
-        """Bring the queue manager back."""
+        """Restore the state of the queue manager."""
         self._break_connections()
         with self._manager.lock:
             now = _all_definitions(self._manager.engine)
-        # Queues of all types share one name space: what is in the way goes first.
+        # Queues of all types share one name space: new ones are deleted first.
         for key, definition in now.items():
             if key not in self._definitions:
                 self._delete(definition)
@@ -90,7 +90,7 @@ class Baseline:
         with manager.lock:
             engine = manager.engine
             if definition.object_type == ObjectType.QLOCAL:
-                # Also when somebody of before has it open: it was the test's to give.
+                # Even if an older connection has it open: the test created it.
                 queue = engine.queues.get(definition.name)
                 lsn = objects.delete_queue(engine, queue) if queue is not None else 0
             else:
@@ -105,7 +105,7 @@ class Baseline:
             self._empty(queue)
 
     def _empty(self, queue: Queue) -> None:
-        """Clear a queue, or, if somebody of before has it open, take its messages one by one."""
+        """Clear a queue, or, if an older connection has it open, get its messages one by one."""
         manager = self._manager
         lsn = 0
         with manager.lock:
@@ -127,7 +127,7 @@ class Baseline:
 
 
 def _is_part_of_manager(connection: Connection) -> bool:
-    """Tell the command server and the channel initiator from applications, which may have any name."""
+    """Return whether a connection is that of the command server or the channel initiator."""
     return connection.owner is None and connection.application in _PARTS_OF_MANAGER
 
 
@@ -136,7 +136,7 @@ def _is_to_empty(queue: Queue) -> bool:
 
 
 def _all_definitions(engine: Engine) -> dict[tuple[ObjectType, str], Definition]:
-    """Every object, the queue manager itself included; queues that go with their connection are none of them."""
+    """Return all object definitions, the queue manager's included, without temporary dynamic queues."""
     found = {
         (kind, name): definition
         for kind, table in engine.definitions.items()

@@ -1,4 +1,4 @@
-"""The pytest plugin: a queue manager per test run, and for each test only what is its own.
+"""The pytest plugin: one queue manager for a test run, isolated for each test.
 
     @pytest.mark.mqsc("DEFINE QLOCAL(ORDERS)")
     def test_orders(qmgr):
@@ -11,8 +11,8 @@ Settings, in pytest.ini or pyproject.toml:
     ostler_qmgr_name     the queue manager's name
     ostler_channel       the name of its server-connection channel
 
-With pytest-xdist every worker has a queue manager of its own, in a directory and on a port of its own. It has a name of
-its own, too, unless `ostler_qmgr_name` gives one: programs may rely on that.
+With pytest-xdist every worker has a queue manager of its own, in a directory and on a port of its own. Its name is its
+own, too, unless `ostler_qmgr_name` is set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 if TYPE_CHECKING:
     from ostler.testing.running import RunningQueueManager
 
-# Nothing of Ostler is loaded before a test asks for a queue manager: this is part of every pytest run.
+# Ostler is loaded only when a test uses a queue manager: the plugin is part of every pytest run.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def manager_name(config: pytest.Config) -> str:
-    """The name of this worker's queue manager."""
+    """Return the name of this worker's queue manager."""
     from ostler.testing.running import NAME
 
     given = str(config.getini("ostler_qmgr_name"))
@@ -51,7 +51,7 @@ def manager_name(config: pytest.Config) -> str:
 def qmgr_session(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RunningQueueManager]:
-    """The queue manager of the whole run. What is done to it here stays for all tests; most want `qmgr`."""
+    """The queue manager of the whole run, without isolation: changes stay for all tests. Most tests use `qmgr`."""
     from ostler.testing.running import CHANNEL, queue_manager
 
     config = request.config
@@ -65,12 +65,12 @@ def qmgr_session(
 
 @pytest.fixture
 def qmgr(request: pytest.FixtureRequest, qmgr_session: RunningQueueManager) -> Iterator[RunningQueueManager]:
-    """The queue manager, with what the `mqsc` marks of the test define.
+    """The queue manager, with the objects that the `mqsc` marks of the test define.
 
-    After the test it is as it was before: connections that the test left are broken, objects are what they were, and
+    After the test its state is restored: connections that the test left open are broken, objects are as before, and
     queues are empty.
     """
-    # A class's marks come before those of its tests.
+    # Marks of a class come before those of its tests.
     marks = reversed(list(request.node.iter_markers("mqsc")))
     with qmgr_session.isolated("\n".join(text for mark in marks for text in mark.args)) as running:
         yield running
@@ -78,7 +78,7 @@ def qmgr(request: pytest.FixtureRequest, qmgr_session: RunningQueueManager) -> I
 
 @pytest.fixture
 def qmgr_environment(qmgr: RunningQueueManager, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Set the environment of this process so that MQ programs in it connect to `qmgr`; what was set."""
+    """Set the environment of this process so that MQ programs in it connect to `qmgr`. Returns the variables."""
     for name in ("MQCCDTURL", "MQCHLLIB", "MQCHLTAB"):
         monkeypatch.delenv(name, raising=False)
     for name, value in qmgr.environment.items():

@@ -1,11 +1,11 @@
-"""A queue manager for tests: with sockets, on a port of its own, in a directory that is gone afterwards.
+"""A queue manager for tests: with a listener on a free port, in a temporary directory.
 
     with ostler.testing.queue_manager(mqsc="DEFINE QLOCAL(ORDERS)") as qm:
         subprocess.run([...], env={**os.environ, **qm.environment})
         assert qm.depth("ORDERS") == 1
 
-It runs in the process of the tests: it is there in a tenth of a second, and gone whatever happens to that process.
-Programs reach it over the network, as they reach any other, from this process or another one.
+It runs in the process of the tests: it starts in a tenth of a second and always ends with that process. Programs of
+this or any other process reach it over the network.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ CHANNEL: Final = "DEV.APP.SVRCONN"
 HOST: Final = "127.0.0.1"
 LISTENER: Final = "OSTLER.TESTING.LISTENER"
 _PORT_TRIES: Final = 20
-# Small, to be made quickly; a unit of work may still be some megabytes.
+# Small, to be created quickly; a unit of work may still have some megabytes.
 _LOG: Final = LogSection(file_pages=1024)
 
 
 class MqscError(Exception):
-    """Commands that were not done. The words are the queue manager's answer to all of them."""
+    """MQSC commands failed. The text is the answer of the queue manager to all of them."""
 
 
 class RunningQueueManager:
-    """A queue manager that runs, and what tests want to know of it and do to it."""
+    """A running queue manager, with shortcuts for tests."""
 
     def __init__(self, name: str, data: Path, channel: str = CHANNEL, guarded: bool = False) -> None:
         self.name = name
@@ -61,39 +61,39 @@ class RunningQueueManager:
         self._manager: QueueManager | None = None
         self._server: Server | None = None
 
-    # -- where programs find it --------------------------------------------------------------------------------------
+    # -- address -----------------------------------------------------------------------------------------------------
 
     @property
     def connection_name(self) -> str:
-        """Such as 127.0.0.1(41414)."""
+        """The connection name, such as 127.0.0.1(41414)."""
         return f"{self.host}({self.port})"
 
     @property
     def mqserver(self) -> str:
-        """What MQSERVER must be for programs to connect here."""
+        """The value of MQSERVER for programs that connect here."""
         return f"{self.channel}/TCP/{self.connection_name}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the environment of a program must have for it to connect here, be it over the network or locally."""
+        """The environment variables for programs that connect here, over the network or locally."""
         return {"MQSERVER": self.mqserver, "OSTLER_DATA": str(self.data)}
 
     @property
     def manager(self) -> QueueManager:
-        """The queue manager itself."""
+        """The queue manager object."""
         assert self._manager is not None, "the queue manager is not running"
         return self._manager
 
     @property
     def server(self) -> Server:
-        """Its part with the sockets."""
+        """The server of the queue manager, with its sockets."""
         assert self._server is not None, "the queue manager is not running"
         return self._server
 
     # -- start and end -----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start it. After an `end` it comes back at the same address, with what is persistent."""
+        """Start the queue manager. After `end` it listens on the same port again, with its persistent messages."""
         from ostler.server.assembly import Server
         from ostler.server.queue_manager import create_queue_manager
         from ostler.testing.without_security import allow_any_principal, disable_security
@@ -117,7 +117,7 @@ class RunningQueueManager:
             raise
 
     def end(self, mode: str = "immediate") -> None:
-        """End it, as endmqm would: quiesce, immediate or preemptive. `start` brings it back."""
+        """End the queue manager as endmqm does: quiesce, immediate or preemptive. `start` starts it again."""
         if self._server is not None:
             self._server.end(mode)
         self._server = self._manager = None
@@ -126,7 +126,7 @@ class RunningQueueManager:
         self.mqsc(f"DEFINE CHANNEL({self.channel}) CHLTYPE(SVRCONN) TRPTYPE(TCP) REPLACE")
 
     def _listen_somewhere(self) -> None:
-        """Listen on a port that is free now. Somebody else may take it in the meantime; then on another one."""
+        """Listen on a free port. If another process takes it in the meantime, try another one."""
         for tries_left in reversed(range(_PORT_TRIES)):
             port = _free_port()
             self.mqsc(f"DEFINE LISTENER({LISTENER}) TRPTYPE(TCP) IPADDR({HOST}) PORT({port}) CONTROL(MANUAL) REPLACE")
@@ -139,10 +139,10 @@ class RunningQueueManager:
                 self.port = port
                 return
 
-    # -- what tests do -----------------------------------------------------------------------------------------------
+    # -- shortcuts for tests -----------------------------------------------------------------------------------------
 
     def mqsc(self, text: str) -> list[str]:
-        """Run MQSC commands; the lines of the answer. MqscError when one of them could not be done."""
+        """Run MQSC commands and return the lines of the answer. Raises MqscError when a command fails."""
         lines: list[str] = []
         for answer in run_script(self.server.target, text, echo=False):
             if isinstance(answer, ScriptCounts):
@@ -153,14 +153,14 @@ class RunningQueueManager:
         return lines
 
     def add_user(self, user: str, password: str, *groups: str) -> None:
-        """A user of its password file, for a queue manager that is guarded. Members of group mqm administer it."""
+        """Add a user to the password file, for a guarded queue manager. Members of group mqm administer it."""
         entry = UserEntry(user, hash_password(password, secrets.token_bytes(16)), groups)
         with edit_passwords(self.manager.directory) as passwords:
             passwords.set_user(entry)
         self.manager.users.forget()
 
     def connect(self, user: str | None = None) -> Connection:
-        """A connection from this process, not over the network."""
+        """Return a connection within this process, not over the network."""
         return ostler.connect(self.manager, user=user, application="ostler.testing")
 
     def put(self, queue: str, body: Message | bytes | str, **fields: Unpack[MessageFields]) -> Message:
@@ -169,23 +169,23 @@ class RunningQueueManager:
             return connection.put(queue, body, **fields)
 
     def get(self, queue: str, wait: float | None = 0) -> Message | None:
-        """Take a message that the program under test has put; None when there is none, or none comes in time."""
+        """Get a message that the program under test has put; None when there is none, or none arrives in time."""
         with self.connect() as connection, connection.open(queue, "r") as opened:
             return opened.get(wait=wait)
 
     def browse(self, queue: str) -> list[Message]:
-        """All messages that are on a queue."""
+        """Return all messages of a queue, without removing them."""
         with self.connect() as connection, connection.open(queue, "b") as opened:
             return list(opened.browse())
 
     def depth(self, queue: str) -> int:
-        """How many messages are on a queue, those included that are not committed yet."""
+        """Return the number of messages on a queue, uncommitted ones included."""
         with self.connect() as connection, connection.open(queue, "b") as opened:
             return opened.depth
 
     @contextmanager
     def isolated(self, mqsc: str = "") -> Iterator[RunningQueueManager]:
-        """A block that leaves no trace: afterwards objects are what they were, and queues are empty."""
+        """Restore the state of the queue manager at the end of the block: objects are as before, queues are empty."""
         baseline = self._baseline()
         try:
             if mqsc:
@@ -194,7 +194,7 @@ class RunningQueueManager:
         finally:
             if self._server is None:
                 self.start()
-                baseline = baseline.again(self.manager, self._stop_service)
+                baseline = baseline.for_restarted(self.manager, self._stop_service)
             baseline.restore()
 
     def _baseline(self) -> Baseline:
@@ -226,12 +226,12 @@ def queue_manager(
     channel: str = CHANNEL,
     guarded: bool = False,
 ) -> Iterator[RunningQueueManager]:
-    """A queue manager that runs for the time of a block, with the objects that `mqsc` defines.
+    """Run a queue manager for the time of a block, with the objects that `mqsc` defines.
 
     It has a server-connection channel of the given name and listens on a free port of 127.0.0.1. Its files are in
-    `data`, or in a directory that is removed afterwards. Everybody who can reach it may do everything, whatever user
-    and password they give, unless it is `guarded`: then it has what every new queue manager has, which lets no client
-    in until channel rules, authorities and passwords are set.
+    `data`, or in a temporary directory. Every client may do everything, with any user and password, unless it is
+    `guarded`: then it has the security of a new queue manager, which rejects all clients until channel rules,
+    authorities and passwords are set.
     """
     with tempfile.TemporaryDirectory(prefix="ostler-testing-", ignore_cleanup_errors=True) as scratch:
         running = RunningQueueManager(name, Path(scratch if data is None else data).absolute(), channel, guarded)

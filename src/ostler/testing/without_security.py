@@ -1,4 +1,4 @@
-"""A queue manager without a guard: whoever comes in may do everything, as tests of other things like it."""
+"""A queue manager without security: every client may do everything, for tests of programs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ostler.server.queue_manager import QueueManager
 
 
 def allow_any_principal(directory: QueueManagerDirectory) -> QueueManagerDirectory:
-    """The same directory of a queue manager that does not run: any user and group may have authorities from now on.
+    """Let any user and group have authorities, in the directory of a queue manager that does not run. Returns it.
 
-    Tests make users up that neither the operating system nor the password file knows.
+    Tests use users that neither the operating system nor the password file knows.
     """
     ini = QueueManagerIni.read(directory.ini)
     ini.set_value("Security", "SecurityPolicy", "UserExternal")
@@ -23,9 +23,9 @@ def allow_any_principal(directory: QueueManagerDirectory) -> QueueManagerDirecto
 
 
 def disable_security(manager: QueueManager) -> QueueManager:
-    """The same queue manager, which asks for no passwords, applies no channel rules, and lets everybody do everything.
+    """Switch off passwords and channel rules, and grant all authorities to everybody. Returns the queue manager.
 
-    A server that runs already goes on asking for passwords until its security is refreshed (CONNAUTH).
+    A server that runs already keeps checking passwords until its security is refreshed (CONNAUTH).
     """
     with manager.lock:
         definition = manager.engine.manager.with_changes({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 from tests.world.audit import audit_engine
-from tests.world.model_checked_world import ComparedWorld
+from tests.world.model_checked_world import ModelCheckedWorld
 from tests.world.simulated_disk import PowerLost, SimulatedDisk
 from tests.world.world import World
 
@@ -22,9 +22,9 @@ class Story:
     """A short history, and where each of its writes to the log begins and ends."""
 
     def __init__(self) -> None:
-        self.compared = ComparedWorld(World.create(settings=LOG))
+        self.compared = ModelCheckedWorld(World.create(settings=LOG))
         compared = self.compared
-        compared.define("Q", is_fifo=False, keeps=False, depth=5000, is_told=True)
+        compared.define("Q", is_fifo=False, keeps=False, depth=5000, is_acknowledged=True)
         compared.put(0, "Q", is_persistent=True)
         compared.put(0, "Q", is_persistent=True)
         compared.checkpoint()
@@ -33,17 +33,17 @@ class Story:
         compared.put(1, "Q", syncpoint=True)
         compared.get(1, "Q", options=MQGMO_SYNCPOINT)
         self._write()  # neither of them is committed yet
-        compared.commit(1, is_told=False)
+        compared.commit(1, is_acknowledged=False)
         self._write()
-        compared.get(0, "Q", is_told=False)
+        compared.get(0, "Q", is_acknowledged=False)
         compared.put(2, "Q", syncpoint=True, priority=4)
-        compared.prepare(2, is_told=False)
-        compared.put(0, "Q", priority=9, is_told=False)
+        compared.prepare(2, is_acknowledged=False)
+        compared.put(0, "Q", priority=9, is_acknowledged=False)
         self._write()
         compared.put(1, "Q", syncpoint=True)
         compared.get(1, "Q", options=MQGMO_SYNCPOINT)
         compared.back_out(1)
-        compared.resolve(0, is_committed=True, is_told=False)
+        compared.resolve(0, is_committed=True, is_acknowledged=False)
         self._write()
 
     @property
@@ -54,12 +54,12 @@ class Story:
         begin = next_page(self.world.log.durable_lsn())
         self.writes.append((begin, self.world.force()))
 
-    def restarted(self, disk: SimulatedDisk) -> ComparedWorld:
+    def restarted(self, disk: SimulatedDisk) -> ModelCheckedWorld:
         """Restart from this disk, and compare the state with its log."""
         world = World(disk, LOG, self.world.buffer_bytes)
         world.restart()
         audit_engine(world.engine)
-        after = ComparedWorld(world)
+        after = ModelCheckedWorld(world)
         after.twin = deepcopy(self.compared.twin)
         after.twin.crashed(world.log.restart_report.end_lsn)
         after.look()

@@ -5,18 +5,15 @@ They go over the queue manager's local socket, for its owner. Values come back a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from ostler.client.link.link import check_reply
 from ostler.command.admin.objects import Given, values
 from ostler.command.mqsc.display.layout import COLUMN_WIDTH, GAP_WIDTH
 from ostler.command.mqsc.grammar import OBJECT_NOUNS
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, find, from_text, to_text
 from ostler.model.constants import (
-    MQRC_NOT_AUTHORIZED,
     MQRC_OBJECT_ALREADY_EXISTS,
     MQRC_OBJECT_IN_USE,
     MQRC_Q_NOT_EMPTY,
@@ -25,10 +22,6 @@ from ostler.model.constants import (
     MQRCCF_PARM_SYNTAX_ERROR,
 )
 from ostler.model.errors import MQError
-from ostler.wire.frames import COMMAND
-
-if TYPE_CHECKING:
-    from ostler.client.session.remote_session import RemoteSession
 
 _FAILURE: Final = re.compile(r"(AMQ\d{4}[ES]): (.*)", re.DOTALL)
 _REASON: Final = re.compile(r"MQRC\w+ \((\d+)\): (.*)", re.DOTALL)
@@ -52,32 +45,13 @@ _LISTS: Final = (ValueKind.NAMES, ValueKind.STRINGS, ValueKind.WORDS)
 _QUEUES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
 
 
-async def run(session: RemoteSession, text: str) -> list[str]:
-    """Run a command and return the lines of its answer. Raises MQError when it failed."""
-    lines: list[str] = []
-
-    def on_part(_: int, payload: bytes) -> None:
-        lines.extend(json.loads(payload).get("lines", ()))
-
-    await session.ensure_link()
-    payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()
-    asked = await session.link.send_request(session.conversation, COMMAND, payload, on_part)
-    try:
-        check_reply(await asked.reply())
-    except MQError as error:
-        if error.reason == MQRC_NOT_AUTHORIZED:
-            detail = f"Objects are defined and displayed over the queue manager's own socket only. {error.detail}"
-            raise MQError(error.reason, detail) from None
-        raise
-    except BaseException:
-        asked.forget()
-        raise
+def check_answer(lines: list[str]) -> None:
+    """Raise MQError when a line of the answer reports a failure."""
     for line in lines:
-        _check(line, lines)
-    return lines
+        _check_line(line, lines)
 
 
-def _check(line: str, lines: list[str]) -> None:
+def _check_line(line: str, lines: list[str]) -> None:
     if line.startswith(_SYNTAX):
         raise MQError(MQRCCF_PARM_SYNTAX_ERROR, " ".join(lines))
     failure = _FAILURE.match(line)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ostler.client.api.get_options import GetParameters, get_parameters, length_limit
 from ostler.client.link.link import PendingRequest, check_reply, protocol_error
 from ostler.client.locate.routes import JoinedLink
+from ostler.client.session.link_session import LinkSession
 from ostler.client.session.session import BackoutRules, GetOptions, OpenQueue, Put, StoredMessage
 from ostler.engine.message.message import MESSAGE_ID_AT, PERSISTENCE_AT
 from ostler.engine.open import OpenRequest
@@ -74,9 +75,6 @@ from ostler.wire.put_get_frames import (
 from ostler.wire.replies import REPLY_FIXED_BYTES
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
-if TYPE_CHECKING:
-    from ostler.client.session.remote_session import RemoteSession
-
 _IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
 _STORED: Final = WANTS_PROPERTIES | WANTS_TOKEN | AS_STORED
 _BYTES_MAX: Final = 0x7FFFFFFF
@@ -123,7 +121,7 @@ def decode_put_reply(payload: bytes) -> Put:
 class RemoteQueue(OpenQueue):
     __slots__ = ("__weakref__", "_arguments", "_is_open", "_lost", "_opened", "_session")
 
-    def __init__(self, session: RemoteSession, arguments: OpenArguments, opened: OpenReply) -> None:
+    def __init__(self, session: LinkSession, arguments: OpenArguments, opened: OpenReply) -> None:
         self._session = session
         self._arguments = arguments
         self._opened = opened

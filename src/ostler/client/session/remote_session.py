@@ -14,11 +14,11 @@ while it quiesces.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ostler.client.link.link import (
-    Link,
     LinkListener,
     PendingRequest,
     check_reply,
@@ -27,6 +27,7 @@ from ostler.client.link.link import (
 )
 from ostler.client.locate.routes import JoinedLink, Route
 from ostler.client.session import remote_administration, remote_subscription
+from ostler.client.session.link_session import LinkSession
 from ostler.client.session.reconnect import SessionReconnector
 from ostler.client.session.remote_queue import RemoteQueue, decode_put_reply, open_arguments
 from ostler.client.session.remote_subscription import RemoteSubscription
@@ -49,6 +50,7 @@ from ostler.model.constants import (
     MQRC_ENVIRONMENT_ERROR,
     MQRC_HCONN_ERROR,
     MQRC_MSG_TOO_BIG_FOR_CHANNEL,
+    MQRC_NOT_AUTHORIZED,
     MQRC_PMO_ERROR,
     MQRC_Q_MGR_QUIESCING,
     MQRC_Q_MGR_STOPPING,
@@ -62,6 +64,7 @@ from ostler.wire.connect_frames import ConnectReply
 from ostler.wire.frames import (
     BACK,
     CANCEL,
+    COMMAND,
     COMMIT,
     DISCONNECT,
     OPEN,
@@ -85,11 +88,8 @@ async def connect_session(route: Route) -> RemoteSession:
     return session
 
 
-class RemoteSession(Session, LinkListener):
+class RemoteSession(LinkSession, LinkListener):
     """A connection over a link, made by `connect_session`."""
-
-    link: Link
-    conversation: int
 
     def __init__(self, route: Route) -> None:
         self._route = route
@@ -115,7 +115,6 @@ class RemoteSession(Session, LinkListener):
 
     @property
     def generation(self) -> int:
-        """The number of the current link; see `reconnect`."""
         return self._reconnector.generation
 
     @property
@@ -145,7 +144,6 @@ class RemoteSession(Session, LinkListener):
             raise MQError(self._broken.reason, self._broken.detail)
 
     def is_usable(self) -> bool:
-        """Return whether a verb can succeed: the link works or may be replaced."""
         return not self.closed and self._broken is None and (self._reconnects() or self.link.failure is None)
 
     def _reconnects(self) -> bool:
@@ -160,11 +158,6 @@ class RemoteSession(Session, LinkListener):
     async def call(
         self, type: int, build: Callable[[], bytes], in_unit: bool = False, must_not_repeat: bool = False
     ) -> bytes:
-        """Send a request and return its reply, over a new link if need be.
-
-        `build` encodes the payload for each attempt, as handles change with the link. `in_unit`: the request is part of
-        the unit of work, which ends with its link. `must_not_repeat`: the request must not be executed twice.
-        """
         while True:
             await self.ensure_link()
             if in_unit:
@@ -199,10 +192,6 @@ class RemoteSession(Session, LinkListener):
             await self.reconnect(ending, generation)
 
     def ending_error(self, reply: bytes) -> MQError | None:
-        """Return the error of a reply that reports the end of the queue manager, else None.
-
-        The request was not executed then, and the session reconnects.
-        """
         if int.from_bytes(reply[:4], "little") != MQCC_FAILED or not self._reconnects():
             return None
         reason = int.from_bytes(reply[4:8], "little")
@@ -212,7 +201,6 @@ class RemoteSession(Session, LinkListener):
         return None
 
     async def ensure_link(self) -> None:
-        """Raise MQError if the connection is closed or broken; reconnect if there is no link."""
         self.runtime.raise_deferred_interrupt()
         self.check()
         if self._has_no_link:
@@ -220,7 +208,6 @@ class RemoteSession(Session, LinkListener):
             self.check()
 
     async def reconnect(self, error: MQError, generation: int) -> None:
-        """Replace a broken link. Raises MQError when the session does not reconnect or reconnection fails."""
         if self.closed:
             raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
         if not self._reconnects():
@@ -287,7 +274,7 @@ class RemoteSession(Session, LinkListener):
         except MalformedFrame as error:
             raise protocol_error(error) from None
 
-    def forget_queue(self, queue: RemoteQueue) -> None:
+    def forget_queue(self, queue: OpenQueue) -> None:
         self._queues.discard(queue)
 
     async def subscribe(self, asked: SubscribeArguments, destination: OpenQueue | None) -> OpenSubscription:
@@ -295,7 +282,7 @@ class RemoteSession(Session, LinkListener):
         self._subscriptions.add(made)
         return made
 
-    def forget_subscription(self, subscription: RemoteSubscription) -> None:
+    def forget_subscription(self, subscription: OpenSubscription) -> None:
         self._subscriptions.discard(subscription)
 
     async def put1(
@@ -327,7 +314,6 @@ class RemoteSession(Session, LinkListener):
         return done
 
     def check_level(self, level: int) -> None:
-        """Raise MQError if a publication cannot have this level."""
         remote_subscription.check_version(self.link)
         if not 0 <= level <= LEVEL_HIGHEST:
             raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
@@ -364,11 +350,6 @@ class RemoteSession(Session, LinkListener):
             raise MQError(MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
 
     async def resolve_abandoned_gets(self, in_unit: bool) -> None:
-        """Back out the unit of work if one of its interrupted gets has got a message that the program has not seen.
-
-        A unit that did nothing else is forgotten. Any other counts as backed out by the queue manager: the next verb of
-        the program in it ends with MQRC_BACKED_OUT.
-        """
         if not in_unit or not self.abandoned_gets:
             return
         took = 0
@@ -461,4 +442,24 @@ class RemoteSession(Session, LinkListener):
         return remote_administration.parse_display(word, names, lines)
 
     async def _mqsc(self, text: str) -> list[str]:
-        return await remote_administration.run(self, text)
+        """Run a command and return the lines of its answer. Raises MQError when it failed."""
+        lines: list[str] = []
+
+        def on_part(_: int, payload: bytes) -> None:
+            lines.extend(json.loads(payload).get("lines", ()))
+
+        await self.ensure_link()
+        payload = json.dumps({"action": "mqsc", "text": text, "echo": False}).encode()
+        request = await self.link.send_request(self.conversation, COMMAND, payload, on_part)
+        try:
+            check_reply(await request.reply())
+        except MQError as error:
+            if error.reason == MQRC_NOT_AUTHORIZED:
+                detail = f"Objects are defined and displayed over the queue manager's own socket only. {error.detail}"
+                raise MQError(error.reason, detail) from None
+            raise
+        except BaseException:
+            request.forget()
+            raise
+        remote_administration.check_answer(lines)
+        return lines

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ostler.client.link.link import Link, check_reply, protocol_error
 from ostler.client.locate.routes import JoinedLink
 from ostler.client.mqi.remote.topics import managed_arguments, resubscribe_options
+from ostler.client.session.link_session import LinkSession
 from ostler.client.session.remote_queue import RemoteQueue
 from ostler.client.session.session import OpenQueue, OpenSubscription
 from ostler.model.constants import (
@@ -27,9 +26,6 @@ from ostler.wire.subscribe_frames import (
     decode_subscribe_reply,
 )
 
-if TYPE_CHECKING:
-    from ostler.client.session.remote_session import RemoteSession
-
 _COUNT_MAX = 0x7FFFFFFF
 
 
@@ -42,7 +38,7 @@ def check_version(link: Link) -> None:
 
 
 async def subscribe(
-    session: RemoteSession, asked: SubscribeArguments, destination: OpenQueue | None
+    session: LinkSession, asked: SubscribeArguments, destination: OpenQueue | None
 ) -> RemoteSubscription:
     def build() -> bytes:
         check_version(session.link)
@@ -72,7 +68,7 @@ class RemoteSubscription(OpenSubscription):
 
     def __init__(
         self,
-        session: RemoteSession,
+        session: LinkSession,
         asked: SubscribeArguments,
         provided: OpenQueue | None,
         found: SubscribeReply,
