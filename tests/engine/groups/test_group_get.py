@@ -13,7 +13,7 @@ from ostler.engine.core import Engine
 from ostler.engine.groups import groups
 from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
-from ostler.engine.message.message import Message
+from ostler.engine.message.message import Message, read_i32
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, HAS_CURSOR, LOCKED, NONE
 from ostler.model.attributes import ObjectType
@@ -390,7 +390,7 @@ def test_segments_in_another_code_page_are_not_joined(second: Sent, reason: int)
     assert world.answer(request) == "ab"
     assert request.reason == reason
     assert chr(request.segment_status) == "S"
-    assert groups.field(request.md, 356) == SEGMENT
+    assert read_i32(request.md, 356) == SEGMENT
     # The rest is had one by one.
     assert world.get(COMPLETE | LOGICAL) == ""
     assert [world.get(LOGICAL) for _ in range(3)] == ["cd", "ef", "other"]

@@ -11,7 +11,15 @@ from ostler.engine.core import Engine
 from ostler.engine.groups import groups
 from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.message.descriptor_fields import DEFAULT_DESCRIPTOR
-from ostler.engine.message.message import FLAGS_AT, GROUP_ID_AT, MESSAGE_TYPE_AT, NULL_ID, OFFSET_AT, SEQUENCE_NUMBER_AT
+from ostler.engine.message.message import (
+    FLAGS_AT,
+    GROUP_ID_AT,
+    MESSAGE_TYPE_AT,
+    NULL_ID,
+    OFFSET_AT,
+    SEQUENCE_NUMBER_AT,
+    read_i32,
+)
 from ostler.model.attributes import ObjectType
 from ostler.model.constants import (
     MQMF_LAST_MSG_IN_GROUP,
@@ -101,8 +109,8 @@ def descriptor(
 def place(md: bytes) -> tuple[bytes, int, int]:
     return (
         md[GROUP_ID_AT : GROUP_ID_AT + 24],
-        groups.field(md, SEQUENCE_NUMBER_AT),
-        groups.field(md, OFFSET_AT),
+        read_i32(md, SEQUENCE_NUMBER_AT),
+        read_i32(md, OFFSET_AT),
     )
 
 
@@ -312,7 +320,7 @@ def test_some_unknown_flags_are_for_other_queue_managers() -> None:
 )
 def test_original_length(type: int, flags: int, given: int, size: int, stored: int) -> None:
     md = Putter().put(descriptor(flags, MINE, 1, 0, given, type), 0, size)
-    assert groups.field(md, 360) == stored
+    assert read_i32(md, 360) == stored
 
 
 @pytest.mark.parametrize(
@@ -331,8 +339,8 @@ def test_lengths_that_cannot_be(type: int, flags: int, given: int, size: int, re
 
 def test_the_application_keeps_its_flags() -> None:
     plan = Putter().plan(descriptor(LAST_IN_GROUP | LAST_SEGMENT), LOGICAL)
-    assert groups.field(plan.md, FLAGS_AT) == IN_GROUP | LAST_IN_GROUP | SEGMENT | LAST_SEGMENT
-    assert groups.field(plan.answer_md, FLAGS_AT) == LAST_IN_GROUP | LAST_SEGMENT
+    assert read_i32(plan.md, FLAGS_AT) == IN_GROUP | LAST_IN_GROUP | SEGMENT | LAST_SEGMENT
+    assert read_i32(plan.answer_md, FLAGS_AT) == LAST_IN_GROUP | LAST_SEGMENT
     assert place(plan.answer_md) == place(plan.md)
 
 

@@ -18,10 +18,16 @@ from ostler.engine.groups.selection import continues_group, message_of, state_of
 from ostler.engine.groups.selection import select as select
 from ostler.engine.groups.state import GroupState
 from ostler.engine.handle import Handle
-from ostler.engine.message.descriptor_numbers import field as field
-from ostler.engine.message.descriptor_numbers import two_numbers as two_numbers
-from ostler.engine.message.descriptor_numbers import with_field
-from ostler.engine.message.message import FLAGS_AT, GROUP_ID_AT, NULL_ID, OFFSET_AT, PERSISTENCE_AT, SEQUENCE_NUMBER_AT
+from ostler.engine.message.message import (
+    FLAGS_AT,
+    GROUP_ID_AT,
+    NULL_ID,
+    OFFSET_AT,
+    PERSISTENCE_AT,
+    SEQUENCE_NUMBER_AT,
+    patch_i32,
+    read_i32,
+)
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, UNDER_CURSOR, GetRequest
 from ostler.engine.queue.matching import identifiers_match
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, NONE, PRIORITY_MASK, PRIORITY_SHIFT
@@ -90,7 +96,7 @@ def _cursor_reason(handle: Handle) -> i64:
     queue = handle.queue
     if queue is None or handle.cursor == NONE or queue.slots.state(handle.cursor) != AVAILABLE:
         return 0
-    if not queue.slots.flags[handle.cursor] & GROUPED or field(queue.load(handle.cursor).md, OFFSET_AT) == 0:
+    if not queue.slots.flags[handle.cursor] & GROUPED or read_i32(queue.load(handle.cursor).md, OFFSET_AT) == 0:
         return 0
     return MQRC_INVALID_MSG_UNDER_CURSOR
 
@@ -122,7 +128,7 @@ def has_group_effects(request: GetRequest) -> bool:
     """Return True when `after_get` must be called for an answered request. For others it has no effect."""
     return (
         request.options & (BROWSE_OPTIONS | MQGMO_LOGICAL_ORDER) != 0
-        or field(request.md, FLAGS_AT) != 0
+        or read_i32(request.md, FLAGS_AT) != 0
         or request.handle.get_group.is_open()
     )
 
@@ -132,12 +138,12 @@ def after_get(request: GetRequest, md: bytes) -> None:
 
     A get that leaves a group unfinished succeeds with a warning in `request.reason`.
     """
-    flags: i64 = field(md, FLAGS_AT)
+    flags: i64 = read_i32(md, FLAGS_AT)
     options: i64 = request.options
     state = state_of(request)
     if state.join_reason != 0:
         flags &= ~MQMF_LAST_SEGMENT
-        md = with_field(md, FLAGS_AT, flags)
+        md = patch_i32(md, FLAGS_AT, flags)
         request.md = md
     _set_status(request, flags)
     if request.reason == MQRC_TRUNCATED_MSG_FAILED:
@@ -146,7 +152,7 @@ def after_get(request: GetRequest, md: bytes) -> None:
     logical: bool = options & MQGMO_LOGICAL_ORDER != 0
     in_unit_of_work: bool = options & MQGMO_SYNCPOINT != 0
     if options & MQGMO_SYNCPOINT_IF_PERSISTENT:
-        in_unit_of_work = field(md, PERSISTENCE_AT) == 1
+        in_unit_of_work = read_i32(md, PERSISTENCE_AT) == 1
     warning: i64 = state.join_reason
     state.join_reason = 0
     if options & BROWSE_OPTIONS:
@@ -186,7 +192,7 @@ def _record_start(handle: Handle, state: GroupState) -> None:
 def _leave_reason(state: GroupState, md: bytes, in_unit_of_work: bool) -> i64:
     """Return the warning for a get without logical order while a group got in logical order is open, or 0."""
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
-    if not state.continues(group_id, field(md, SEQUENCE_NUMBER_AT), field(md, OFFSET_AT)):
+    if not state.continues(group_id, read_i32(md, SEQUENCE_NUMBER_AT), read_i32(md, OFFSET_AT)):
         return _incomplete_reason(state)
     return 0 if in_unit_of_work == state.in_unit_of_work else MQRC_INCONSISTENT_UOW
 

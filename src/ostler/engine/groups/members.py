@@ -15,7 +15,6 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.message.descriptor_numbers import field
 from ostler.engine.message.message import (
     FEEDBACK_AT,
     FLAGS_AT,
@@ -24,6 +23,7 @@ from ostler.engine.message.message import (
     OFFSET_AT,
     ORIGINAL_LENGTH_AT,
     SEQUENCE_NUMBER_AT,
+    read_i32,
 )
 from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_SEGMENT, MQMT_REPORT
 
@@ -171,22 +171,22 @@ class MessageGroup:
 
 
 def part_key(md: bytes) -> i64:
-    feedback: i64 = field(md, FEEDBACK_AT) if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT else 0
-    return feedback << _OFFSET_BITS | field(md, OFFSET_AT) & _OFFSET_MASK
+    feedback: i64 = read_i32(md, FEEDBACK_AT) if read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT else 0
+    return feedback << _OFFSET_BITS | read_i32(md, OFFSET_AT) & _OFFSET_MASK
 
 
 def add(groups: dict[bytes, MessageGroup], md: bytes, body_bytes: i64, slot: i64, seq: i64) -> i64:
     """Add a message that has become available. Returns the flags for its slot."""
-    flags: i64 = field(md, FLAGS_AT)
+    flags: i64 = read_i32(md, FLAGS_AT)
     # A report about a segment represents the bytes of that segment, however many of them it carries.
-    original: i64 = field(md, ORIGINAL_LENGTH_AT)
+    original: i64 = read_i32(md, ORIGINAL_LENGTH_AT)
     length: i64 = original if flags & MQMF_SEGMENT and original >= 0 else body_bytes
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     group = groups.get(group_id)
     if group is None:
         group = MessageGroup()
         groups[group_id] = group
-    sequence: i64 = field(md, SEQUENCE_NUMBER_AT)
+    sequence: i64 = read_i32(md, SEQUENCE_NUMBER_AT)
     part = GroupPart(slot, seq, part_key(md), length, flags)
     group.add(sequence, part)
     return (LATER_MESSAGE if sequence != 1 else 0) | (LATER_SEGMENT if part.offset() != 0 else 0)
@@ -196,6 +196,6 @@ def remove(groups: dict[bytes, MessageGroup], md: bytes, seq: i64) -> None:
     """Remove a message that is no longer available."""
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     group = groups[group_id]
-    group.remove(field(md, SEQUENCE_NUMBER_AT), part_key(md), seq)
+    group.remove(read_i32(md, SEQUENCE_NUMBER_AT), part_key(md), seq)
     if not group.messages:
         del groups[group_id]

@@ -30,7 +30,6 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.groups.state import GroupState
 from ostler.engine.handle import Handle
-from ostler.engine.message.descriptor_numbers import field, four_bytes
 from ostler.engine.message.message import (
     FLAGS_AT,
     GROUP_ID_AT,
@@ -39,6 +38,8 @@ from ostler.engine.message.message import (
     OFFSET_AT,
     ORIGINAL_LENGTH_AT,
     SEQUENCE_NUMBER_AT,
+    i32_bytes,
+    read_i32,
 )
 from ostler.model.constants import (
     MQMF_ACCEPT_UNSUP_IF_XMIT_MASK,
@@ -116,7 +117,7 @@ def prepare_put(
     is_persistent: bool,
 ) -> PutPlan:
     """Check a put and complete its descriptor. Nothing changes before `record_put`."""
-    given: i64 = field(md, FLAGS_AT)
+    given: i64 = read_i32(md, FLAGS_AT)
     if not _flags_are_known(handle, given):
         return _refuse(MQRC_MSG_FLAGS_ERROR)
     flags: i64 = given
@@ -130,7 +131,7 @@ def prepare_put(
         reason: i64 = _length_reason(md, flags, body_bytes)
         if reason != 0:
             return _refuse(reason)
-        length = field(md, ORIGINAL_LENGTH_AT) if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT else body_bytes
+        length = read_i32(md, ORIGINAL_LENGTH_AT) if read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT else body_bytes
     conflict: i64 = _conflict(state, flags, in_unit_of_work, is_persistent) if state.is_open() else 0
     warning: i64 = 0
     if options & MQPMO_LOGICAL_ORDER:
@@ -147,10 +148,10 @@ def prepare_put(
         return _refuse(MQRC_MSG_SEQ_NUMBER_ERROR)
     if position.offset < 0 or position.offset > _NUMBER_MAX or (length > 0 and position.offset + length > _NUMBER_MAX):
         return _refuse(MQRC_OFFSET_ERROR)
-    head = md[:GROUP_ID_AT] + position.group_id + four_bytes(position.sequence) + four_bytes(position.offset)
-    end = four_bytes(length)
-    stored = head + four_bytes(flags) + end
-    answer = stored if flags == given else head + four_bytes(given) + end
+    head = md[:GROUP_ID_AT] + position.group_id + i32_bytes(position.sequence) + i32_bytes(position.offset)
+    end = i32_bytes(length)
+    stored = head + i32_bytes(flags) + end
+    answer = stored if flags == given else head + i32_bytes(given) + end
     return PutPlan(0, warning, stored, answer)
 
 
@@ -168,9 +169,9 @@ def _flags_are_known(handle: Handle, flags: i64) -> bool:
 
 def _length_reason(md: bytes, flags: i64, body_bytes: i64) -> i64:
     is_last: bool = flags & MQMF_LAST_SEGMENT != 0
-    if field(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+    if read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
         # A report about a segment has the segment's length; it may carry less of it, or nothing.
-        original: i64 = field(md, ORIGINAL_LENGTH_AT)
+        original: i64 = read_i32(md, ORIGINAL_LENGTH_AT)
         if original < body_bytes or original < 0 or (original == 0 and not is_last):
             return MQRC_ORIGINAL_LENGTH_ERROR
     elif body_bytes == 0 and not is_last:
@@ -212,8 +213,8 @@ def _physical_position(engine: Engine, md: bytes, flags: i64) -> _GroupPosition:
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     if group_id == NULL_ID:
         group_id = engine.new_id()
-    sequence: i64 = field(md, SEQUENCE_NUMBER_AT) if flags & MQMF_MSG_IN_GROUP else 1
-    offset: i64 = field(md, OFFSET_AT) if flags & MQMF_SEGMENT else 0
+    sequence: i64 = read_i32(md, SEQUENCE_NUMBER_AT) if flags & MQMF_MSG_IN_GROUP else 1
+    offset: i64 = read_i32(md, OFFSET_AT) if flags & MQMF_SEGMENT else 0
     return _GroupPosition(group_id, sequence, offset)
 
 

@@ -10,7 +10,6 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.message.descriptor_numbers import field, four_bytes, with_field
 from ostler.engine.message.message import (
     CCSID_AT,
     ENCODING_AT,
@@ -22,6 +21,9 @@ from ostler.engine.message.message import (
     PRIORITY_AT,
     REPORT_AT,
     Message,
+    i32_bytes,
+    patch_i32,
+    read_i32,
 )
 from ostler.model.constants import (
     MQCCSI_INHERIT,
@@ -82,7 +84,7 @@ def sections(md: bytes, body: bytes) -> list[Section]:
 
     Data that is not a valid header of its format counts as application data.
     """
-    current = Section(0, field(md, ENCODING_AT), field(md, CCSID_AT), md[FORMAT_AT : FORMAT_AT + 8])
+    current = Section(0, read_i32(md, ENCODING_AT), read_i32(md, CCSID_AT), md[FORMAT_AT : FORMAT_AT + 8])
     found = [current]
     while True:
         following = _following(current, body)
@@ -181,8 +183,8 @@ def _split_offsets(layout: list[Section], body_bytes: i64, segment_bytes_max: i6
 
 
 def _segment_descriptor(md: bytes, section: Section, start: i64, end: i64, body_bytes: i64, data_start: i64) -> bytes:
-    flags: i64 = field(md, FLAGS_AT)
-    original: i64 = field(md, ORIGINAL_LENGTH_AT)
+    flags: i64 = read_i32(md, FLAGS_AT)
+    original: i64 = read_i32(md, ORIGINAL_LENGTH_AT)
     was_segment: bool = flags & MQMF_SEGMENT != 0
     length: i64 = end - start
     if end < body_bytes:
@@ -190,24 +192,24 @@ def _segment_descriptor(md: bytes, section: Section, start: i64, end: i64, body_
     else:
         if not was_segment:
             flags |= MQMF_LAST_SEGMENT
-        if was_segment and field(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+        if was_segment and read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
             length = original - start  # the report represents more bytes than it carries
-    offset: i64 = start + (field(md, OFFSET_AT) if was_segment else 0)
-    report: i64 = field(md, REPORT_AT)
+    offset: i64 = start + (read_i32(md, OFFSET_AT) if was_segment else 0)
+    report: i64 = read_i32(md, REPORT_AT)
     if report != 0 and offset - data_start >= _REPORT_DATA_BYTES:
         report = without_report_data(report)
     return b"".join(
         (
             md[:REPORT_AT],
-            four_bytes(report),
+            i32_bytes(report),
             md[MESSAGE_TYPE_AT:ENCODING_AT],
-            four_bytes(section.encoding),
-            four_bytes(section.ccsid),
+            i32_bytes(section.encoding),
+            i32_bytes(section.ccsid),
             section.format,
             md[PRIORITY_AT:OFFSET_AT],
-            four_bytes(offset),
-            four_bytes(flags | MQMF_SEGMENT),
-            four_bytes(length),
+            i32_bytes(offset),
+            i32_bytes(flags | MQMF_SEGMENT),
+            i32_bytes(length),
         )
     )
 
@@ -228,8 +230,8 @@ def last_section(md: bytes, body: bytes) -> Section:
 
 def joined_descriptor(md: bytes, body_bytes: i64) -> bytes:
     """Return the descriptor of a message joined from segments: that of the first, now the only segment."""
-    flags: i64 = field(md, FLAGS_AT) | MQMF_SEGMENT | MQMF_LAST_SEGMENT
-    return with_field(with_field(md, FLAGS_AT, flags), ORIGINAL_LENGTH_AT, body_bytes)
+    flags: i64 = read_i32(md, FLAGS_AT) | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+    return patch_i32(patch_i32(md, FLAGS_AT, flags), ORIGINAL_LENGTH_AT, body_bytes)
 
 
 def joined_body(segments: list[Message]) -> bytes:
@@ -240,7 +242,7 @@ def joined_body(segments: list[Message]) -> bytes:
     pieces: list[bytes] = []
     for segment in segments:
         body = segment.body
-        if field(segment.md, MESSAGE_TYPE_AT) == MQMT_REPORT:
-            body = body.ljust(field(segment.md, ORIGINAL_LENGTH_AT), b"\0")
+        if read_i32(segment.md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+            body = body.ljust(read_i32(segment.md, ORIGINAL_LENGTH_AT), b"\0")
         pieces.append(body)
     return b"".join(pieces)

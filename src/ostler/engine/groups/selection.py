@@ -14,8 +14,15 @@ from ostler.engine.core import Engine
 from ostler.engine.groups.members import LATER_MESSAGE, LATER_SEGMENT, GroupPart, LogicalMessage, MessageGroup, part_key
 from ostler.engine.groups.segmentation import last_section
 from ostler.engine.groups.state import GroupState
-from ostler.engine.message.descriptor_numbers import field
-from ostler.engine.message.message import CCSID_AT, ENCODING_AT, FLAGS_AT, GROUP_ID_AT, SEQUENCE_NUMBER_AT, hash_id
+from ostler.engine.message.message import (
+    CCSID_AT,
+    ENCODING_AT,
+    FLAGS_AT,
+    GROUP_ID_AT,
+    SEQUENCE_NUMBER_AT,
+    hash_id,
+    read_i32,
+)
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, UNDER_CURSOR, GetRequest
 from ostler.engine.queue.matching import is_eligible, matches
 from ostler.engine.queue.queue import Queue
@@ -181,13 +188,13 @@ def _is_complete(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -
         return True
     md = queue.load(slot).md
     group = queue.groups[md[GROUP_ID_AT : GROUP_ID_AT + 24]]
-    flags: i64 = field(md, FLAGS_AT)
+    flags: i64 = read_i32(md, FLAGS_AT)
     wants_group: bool = request.options & MQGMO_ALL_MSGS_AVAILABLE != 0 and flags & MQMF_MSG_IN_GROUP != 0
     if wants_group and not _group_is_complete(engine, request, queue, group):
         return False
     if not flags & MQMF_SEGMENT:
         return True
-    message = group.messages[field(md, SEQUENCE_NUMBER_AT)]
+    message = group.messages[read_i32(md, SEQUENCE_NUMBER_AT)]
     part = message.parts[message.position(part_key(md), queue.slots.seqs[slot])]
     return _segments_are_there(engine, request, queue, message, part)
 
@@ -251,10 +258,10 @@ def _joinable(queue: Queue, segments: list[int], state: GroupState) -> list[int]
     for slot in segments:
         message = queue.load(slot)
         if joined:
-            if field(message.md, CCSID_AT) != ccsid:
+            if read_i32(message.md, CCSID_AT) != ccsid:
                 state.join_reason = MQRC_INCONSISTENT_CCSIDS
                 return joined
-            if field(message.md, ENCODING_AT) != encoding:
+            if read_i32(message.md, ENCODING_AT) != encoding:
                 state.join_reason = MQRC_INCONSISTENT_ENCODINGS
                 return joined
         end = last_section(message.md, message.body)

@@ -10,7 +10,6 @@ from typing import final
 
 from mypy_extensions import i64
 
-from ostler.engine.message.descriptor_numbers import field
 from ostler.engine.message.message import (
     FLAGS_AT,
     GROUP_ID_AT,
@@ -19,6 +18,7 @@ from ostler.engine.message.message import (
     ORIGINAL_LENGTH_AT,
     PERSISTENCE_AT,
     SEQUENCE_NUMBER_AT,
+    read_i32,
 )
 from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
 
@@ -66,14 +66,14 @@ class GroupState:
                 self.before = self._copy()
         else:
             self.before = None
-        flags: i64 = field(md, FLAGS_AT)
+        flags: i64 = read_i32(md, FLAGS_AT)
         self.in_segments = flags & (MQMF_SEGMENT | MQMF_LAST_SEGMENT) == MQMF_SEGMENT
         self.is_last_message = flags & MQMF_LAST_MSG_IN_GROUP != 0
         self.in_group = flags & MQMF_MSG_IN_GROUP != 0 and (self.in_segments or not self.is_last_message)
         self.group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
-        self.sequence_number = field(md, SEQUENCE_NUMBER_AT)
-        self.offset = field(md, OFFSET_AT) + field(md, ORIGINAL_LENGTH_AT) if self.in_segments else 0
-        self.is_persistent = field(md, PERSISTENCE_AT) == 1
+        self.sequence_number = read_i32(md, SEQUENCE_NUMBER_AT)
+        self.offset = read_i32(md, OFFSET_AT) + read_i32(md, ORIGINAL_LENGTH_AT) if self.in_segments else 0
+        self.is_persistent = read_i32(md, PERSISTENCE_AT) == 1
         self.in_unit_of_work = in_unit_of_work
         self.by_logical_order = by_logical_order
         self.used = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from librt.strings import BytesWriter, read_i64_le, write_i32_le
+from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64
 
 from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
@@ -62,6 +62,25 @@ def _mix(h: i64, word: i64) -> i64:
     # 31 bits times 25 bits do not overflow, so the result is the same with machine integers and Python integers.
     h = ((h ^ word) & _MASK) * _PRIME & _MASK
     return h ^ h >> 13
+
+
+def read_i32(md: bytes, at: i64) -> i64:
+    """Return the integer at an offset of a descriptor."""
+    return i64(read_i32_le(md, at))
+
+
+def i32_bytes(value: i64) -> bytes:
+    writer = BytesWriter()
+    write_i32_le(writer, i32(value))
+    return writer.getvalue()
+
+
+def i64_pair_bytes(a: i64, b: i64) -> bytes:
+    """Return two integers in 16 bytes."""
+    writer = BytesWriter()
+    write_i64_le(writer, a)
+    write_i64_le(writer, b)
+    return writer.getvalue()
 
 
 def patch_i32(md: bytes, at: i64, value: i64) -> bytes:

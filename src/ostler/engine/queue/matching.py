@@ -7,7 +7,6 @@ from typing import Final
 from mypy_extensions import i64
 
 from ostler.engine.core import Engine, ExpiredMessage
-from ostler.engine.message.descriptor_numbers import field, two_numbers
 from ostler.engine.message.message import (
     CORRELATION_ID_AT,
     GROUP_ID_AT,
@@ -16,6 +15,8 @@ from ostler.engine.message.message import (
     OFFSET_AT,
     SEQUENCE_NUMBER_AT,
     Message,
+    i64_pair_bytes,
+    read_i32,
 )
 from ostler.engine.properties.property_control import selector_source, starts_with_rfh2
 from ostler.engine.queue.get_request import GetRequest
@@ -108,11 +109,11 @@ def numbers_match(request: GetRequest, md: bytes) -> bool:
     match: i64 = request.match
     if match & MQMO_MATCH_GROUP_ID and not _same_id(request.group_id, md, GROUP_ID_AT):
         return False
-    if match & MQMO_MATCH_MSG_SEQ_NUMBER and field(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
+    if match & MQMO_MATCH_MSG_SEQ_NUMBER and read_i32(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
         return False
-    return not match & MQMO_MATCH_OFFSET or field(md, OFFSET_AT) == request.offset
+    return not match & MQMO_MATCH_OFFSET or read_i32(md, OFFSET_AT) == request.offset
 
 
 def token_of(queue: Queue, slot: i64) -> bytes:
     """Return the message token, which identifies a message on a queue as long as it is there."""
-    return two_numbers(queue.slots.seqs[slot], slot)
+    return i64_pair_bytes(queue.slots.seqs[slot], slot)
