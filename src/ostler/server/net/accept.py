@@ -14,20 +14,20 @@ import struct
 from collections.abc import Callable
 from itertools import islice
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE, MQRC_MAX_CONNS_LIMIT_REACHED
+from ostler.security.channel_authentication import Decision
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.listeners import ListenerSocket
 from ostler.server.net.reactor import Reactor
 from ostler.server.net.timers import Timer
+from ostler.server.queue_manager import QueueManager
+from ostler.server.rate_limited_log import RateLimitedLog
 from ostler.server.security.os_users import user_name
 from ostler.server.storage.descriptor_budget import descriptor_budget, raise_limit
 from ostler.wire.frames import FAREWELL, frame
 from ostler.wire.replies import reason_payload
-
-if TYPE_CHECKING:
-    from ostler.server.assembly import Server
 
 _ACCEPTS_MAX: Final = 64  # in one pass
 _ACCEPT_NS_MAX: Final = 1_000_000
@@ -43,10 +43,36 @@ _EVICTION_PAUSE_MS: Final = 1_000  # between two scans of all links
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
+class AddressRules(Protocol):
+    """The BLOCKADDR rules of channel authentication."""
+
+    def blocked_address(self, address: str) -> Decision | None:
+        """Return the decision for an address, or None when no rule matches."""
+
+
+class AcceptingServer(Protocol):
+    """The parts of the server that an Acceptor uses."""
+
+    @property
+    def manager(self) -> QueueManager: ...
+
+    @property
+    def reactor(self) -> Reactor: ...
+
+    @property
+    def notes(self) -> RateLimitedLog: ...
+
+    @property
+    def admission(self) -> AddressRules: ...
+
+    def is_considering(self, link: ServerLink) -> bool:
+        """Return True while the authentication of a user on a link is not decided."""
+
+
 class Acceptor:
     """Accepts connections. Used on the reactor's thread, under the engine's lock."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: AcceptingServer) -> None:
         self._server = server
         self.reactor = server.reactor
         log = server.manager.settings.log

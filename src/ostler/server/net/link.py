@@ -37,7 +37,7 @@ from ostler.server.net.link_limits import (
     RECEIVE_BYTES_MAX,
     UNADMITTED_FRAME_BYTES,
 )
-from ostler.server.net.timers import Timer
+from ostler.server.net.slow_lane import LaneMember
 from ostler.wire.client_hello import HANDSHAKE_RECORD
 from ostler.wire.connect_frames import decode_connect, decode_hello
 from ostler.wire.frames import (
@@ -91,14 +91,13 @@ _PARTIAL_PAYLOADS_MAX: Final = 64
 
 
 @final
-class ServerLink(Timer):
+class ServerLink(LaneMember):
     """One accepted or outgoing connection. Its timer watches for HELLO, admission, heartbeats and the last flush."""
 
     def __init__(self, reactor: Reactor, sock: socket.socket, address: str, is_local: bool) -> None:
-        super().__init__()
+        super().__init__(sock.fileno())
         self.reactor = reactor
         self.sock = sock
-        self.fd: i64 = sock.fileno()
         self.address = address
         self.is_local = is_local  # on the queue manager's own socket: the kernel reports the peer's user
         self.user: str = ""
@@ -144,9 +143,6 @@ class ServerLink(Timer):
         self.is_quiescing = False  # its channel was stopped: it closes after its last conversation
         self.is_deferred = False  # a request waits for log space or a later pass; those behind it wait, too
         self.is_costly = False  # its requests are expensive and use the share that each pass has for such
-        self.is_fast = False  # in the fast lane (`slow_lane.py`)
-        self.quick_in_a_row: i64 = 0  # passes in which its requests were handled quickly
-        self.mask: i64 = 0  # the events that epoll watches for
         self.pending: i64 = 0  # requests that wait
         self.last_received_ms: i64 = 0
         self.is_heartbeat_pending = False

@@ -9,12 +9,11 @@ one client does, the others have half of the reactor's time, and wait for at mos
 from __future__ import annotations
 
 import select
-from typing import TYPE_CHECKING, Final, final
+from typing import Final, final
 
 from mypy_extensions import i64
 
-if TYPE_CHECKING:
-    from ostler.server.net.link import ServerLink
+from ostler.server.net.timers import Timer
 
 _QUICK_NS: Final = 2_000_000  # a link whose requests take longer than this in one pass is slow
 _QUICK_IN_A_ROW: Final = 16
@@ -26,6 +25,17 @@ _REST_NS_MAX: Final = 25_000_000
 _EVENTS_MAX: Final = 4  # few at a time: the kernel rotates the ready list
 _IN: Final = select.EPOLLIN
 _MILLISECOND_NS: Final = 1_000_000
+
+
+class LaneMember(Timer):
+    """The attributes of a link that its lane uses."""
+
+    def __init__(self, fd: i64) -> None:
+        super().__init__()
+        self.fd: i64 = fd
+        self.mask: i64 = 0  # the events that epoll watches for
+        self.is_fast = False  # in the fast lane
+        self.quick_in_a_row: i64 = 0  # passes in which its requests were handled quickly
 
 
 @final
@@ -47,11 +57,11 @@ class SlowLane:
     def close(self) -> None:
         self.epoll.close()
 
-    def epoll_of(self, link: ServerLink) -> select.epoll:
+    def epoll_of(self, link: LaneMember) -> select.epoll:
         """Return the epoll that watches a link."""
         return self._fast if link.is_fast else self.epoll
 
-    def update_lane(self, link: ServerLink, took_ns: i64) -> None:
+    def update_lane(self, link: LaneMember, took_ns: i64) -> None:
         """Move a link to the lane where it belongs, given the time that its requests took in this pass."""
         if took_ns > self.quick_ns:
             link.quick_in_a_row = 0
@@ -62,7 +72,7 @@ class SlowLane:
             if link.quick_in_a_row >= _QUICK_IN_A_ROW and link.mask != 0:
                 self._move(link, True)
 
-    def _move(self, link: ServerLink, is_fast: bool) -> None:
+    def _move(self, link: LaneMember, is_fast: bool) -> None:
         self.epoll_of(link).unregister(link.fd)
         link.is_fast = is_fast
         self.epoll_of(link).register(link.fd, link.mask)
