@@ -262,7 +262,7 @@ def test_a_peer_that_makes_tls_answer_and_does_not_read_is_ended(certificates: T
             client.do_handshake()
             server.receive_data(outgoing.read())
 
-    with pytest.raises(TlsFailed, match="makes TLS answer without reading"):
+    with pytest.raises(TlsFailed, match="requests replies of TLS without reading them"):
         ask_for_new_keys()
     assert len(server.take_output()) < UNASKED_OUTPUT_BYTES_MAX + 100
 

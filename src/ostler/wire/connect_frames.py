@@ -81,15 +81,15 @@ class ConnectArguments:
 
 def decode_connect(payload: bytes) -> ConnectArguments:
     reader = PayloadReader(payload)
-    asked = ConnectArguments()
-    asked.options = reader.integer()
-    asked.application_type = reader.integer()
-    asked.queue_manager = reader.name(NAME_BYTES)
-    asked.application = reader.text(USER_BYTES_MAX)
-    asked.user = reader.text(USER_BYTES_MAX)
-    asked.password = reader.text(PASSWORD_BYTES_MAX)
+    arguments = ConnectArguments()
+    arguments.options = reader.integer()
+    arguments.application_type = reader.integer()
+    arguments.queue_manager = reader.name(NAME_BYTES)
+    arguments.application = reader.text(USER_BYTES_MAX)
+    arguments.user = reader.text(USER_BYTES_MAX)
+    arguments.password = reader.text(PASSWORD_BYTES_MAX)
     reader.check_end()
-    return asked
+    return arguments
 
 
 @final
@@ -116,12 +116,12 @@ class ConnectReply:
 
 
 def decode_connect_reply(reader: PayloadReader) -> ConnectReply:
-    told = ConnectReply()
-    told.connection_id = reader.fixed(24)
-    told.queue_manager = reader.name(NAME_BYTES)
-    told.ccsid = reader.integer()
-    told.message_bytes_max = reader.integer()
-    told.handles_max = reader.integer()
-    told.user = reader.text(USER_BYTES_MAX)
+    reply = ConnectReply()
+    reply.connection_id = reader.fixed(24)
+    reply.queue_manager = reader.name(NAME_BYTES)
+    reply.ccsid = reader.integer()
+    reply.message_bytes_max = reader.integer()
+    reply.handles_max = reader.integer()
+    reply.user = reader.text(USER_BYTES_MAX)
     reader.check_end()
-    return told
+    return reply

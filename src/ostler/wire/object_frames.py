@@ -51,13 +51,13 @@ class OpenArguments:
 def read_open_arguments(reader: PayloadReader) -> OpenArguments:
     object_type: i64 = reader.integer()
     options: i64 = reader.integer()
-    asked = OpenArguments(object_type, reader.name(NAME_BYTES), options)
-    asked.manager_name = reader.name(NAME_BYTES)
-    asked.dynamic_name = reader.name(NAME_BYTES)
-    asked.alternate_user = reader.name(12)
-    asked.selection = reader.text(SELECTION_BYTES_MAX)
-    asked.object_string = reader.text(SELECTION_BYTES_MAX)
-    return asked
+    arguments = OpenArguments(object_type, reader.name(NAME_BYTES), options)
+    arguments.manager_name = reader.name(NAME_BYTES)
+    arguments.dynamic_name = reader.name(NAME_BYTES)
+    arguments.alternate_user = reader.name(12)
+    arguments.selection = reader.text(SELECTION_BYTES_MAX)
+    arguments.object_string = reader.text(SELECTION_BYTES_MAX)
+    return arguments
 
 
 # Flags of an OPEN reply.
@@ -107,25 +107,25 @@ class OpenReply:
 
 def decode_open_reply(reader: PayloadReader, version: i64 = PROTOCOL_VERSION) -> OpenReply:
     """Decode the reply to OPEN of a version of the protocol."""
-    found = read_open_reply(reader)
+    reply = read_open_reply(reader)
     if version > 1:
-        found.object_string = reader.text(SELECTION_BYTES_MAX)
+        reply.object_string = reader.text(SELECTION_BYTES_MAX)
     reader.check_end()
-    return found
+    return reply
 
 
 def read_open_reply(reader: PayloadReader) -> OpenReply:
-    found = OpenReply()
-    found.hobj = reader.integer()
-    found.flags = reader.integer()
-    found.object_type = reader.integer()
-    found.name = reader.name(NAME_BYTES)
-    found.resolved_names = reader.fixed(2 * NAME_BYTES)
-    found.default_persistence = reader.integer()
-    found.default_priority = reader.integer()
-    found.backout_threshold = reader.integer()
-    found.backout_queue = reader.name(NAME_BYTES)
-    return found
+    reply = OpenReply()
+    reply.hobj = reader.integer()
+    reply.flags = reader.integer()
+    reply.object_type = reader.integer()
+    reply.name = reader.name(NAME_BYTES)
+    reply.resolved_names = reader.fixed(2 * NAME_BYTES)
+    reply.default_persistence = reader.integer()
+    reply.default_priority = reader.integer()
+    reply.backout_threshold = reader.integer()
+    reply.backout_queue = reader.name(NAME_BYTES)
+    return reply
 
 
 @final

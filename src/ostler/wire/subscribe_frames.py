@@ -60,22 +60,22 @@ class SubscribeArguments:
 
 
 def decode_subscribe(reader: PayloadReader) -> SubscribeArguments:
-    asked = SubscribeArguments(reader.integer())
-    asked.destination = reader.integer()
-    asked.expiry = reader.integer()
-    asked.priority = reader.integer()
-    asked.level = reader.integer()
-    asked.object_name = reader.name(NAME_BYTES)
-    asked.alternate_user = reader.name(USER_BYTES)
-    asked.correlation_id = reader.fixed(IDENTIFIER_BYTES)
-    asked.accounting_token = reader.fixed(TOKEN_BYTES)
-    asked.application_data = reader.name(IDENTITY_BYTES)
-    asked.topic_string = reader.text(TOPIC_BYTES_MAX)
-    asked.name = reader.text(TOPIC_BYTES_MAX)
-    asked.user_data = reader.text(TOPIC_BYTES_MAX)
-    asked.selection = reader.text(SELECTION_BYTES_MAX)
+    arguments = SubscribeArguments(reader.integer())
+    arguments.destination = reader.integer()
+    arguments.expiry = reader.integer()
+    arguments.priority = reader.integer()
+    arguments.level = reader.integer()
+    arguments.object_name = reader.name(NAME_BYTES)
+    arguments.alternate_user = reader.name(USER_BYTES)
+    arguments.correlation_id = reader.fixed(IDENTIFIER_BYTES)
+    arguments.accounting_token = reader.fixed(TOKEN_BYTES)
+    arguments.application_data = reader.name(IDENTITY_BYTES)
+    arguments.topic_string = reader.text(TOPIC_BYTES_MAX)
+    arguments.name = reader.text(TOPIC_BYTES_MAX)
+    arguments.user_data = reader.text(TOPIC_BYTES_MAX)
+    arguments.selection = reader.text(SELECTION_BYTES_MAX)
     reader.check_end()
-    return asked
+    return arguments
 
 
 @final
@@ -116,19 +116,19 @@ class SubscribeReply:
 
 
 def decode_subscribe_reply(reader: PayloadReader) -> SubscribeReply:
-    found = SubscribeReply()
-    found.hsub = reader.integer()
-    found.options = reader.integer()
-    found.expiry = reader.integer()
-    found.priority = reader.integer()
-    found.level = reader.integer()
-    found.correlation_id = reader.fixed(IDENTIFIER_BYTES)
-    found.accounting_token = reader.fixed(TOKEN_BYTES)
-    found.application_data = reader.name(IDENTITY_BYTES)
-    found.topic = reader.text(TOPIC_BYTES_MAX)
-    found.name = reader.text(TOPIC_BYTES_MAX)
-    found.user_data = reader.text(TOPIC_BYTES_MAX)
-    found.selection = reader.text(SELECTION_BYTES_MAX)
-    found.destination = read_open_reply(reader)
+    reply = SubscribeReply()
+    reply.hsub = reader.integer()
+    reply.options = reader.integer()
+    reply.expiry = reader.integer()
+    reply.priority = reader.integer()
+    reply.level = reader.integer()
+    reply.correlation_id = reader.fixed(IDENTIFIER_BYTES)
+    reply.accounting_token = reader.fixed(TOKEN_BYTES)
+    reply.application_data = reader.name(IDENTITY_BYTES)
+    reply.topic = reader.text(TOPIC_BYTES_MAX)
+    reply.name = reader.text(TOPIC_BYTES_MAX)
+    reply.user_data = reader.text(TOPIC_BYTES_MAX)
+    reply.selection = reader.text(SELECTION_BYTES_MAX)
+    reply.destination = read_open_reply(reader)
     reader.check_end()
-    return found
+    return reply

@@ -68,19 +68,19 @@ _ALERTS: Final[dict[str, tuple[int, str]]] = {
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": (_FAILED, "AMQ9637E: the other side wants a certificate, and got none."),
     "SSLV3_ALERT_CERTIFICATE_REVOKED": (
         MQRC_SSL_CERTIFICATE_REVOKED,
-        "AMQ9633E: the other side says that our certificate is revoked.",
+        "AMQ9633E: the other side reports that our certificate is revoked.",
     ),
-    "SSLV3_ALERT_CERTIFICATE_EXPIRED": (_FAILED, "AMQ9633E: the other side says that our certificate has expired."),
-    "TLSV1_ALERT_UNKNOWN_CA": (_FAILED, "AMQ9633E: the other side does not know who issued our certificate."),
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": (_FAILED, "AMQ9633E: the other side reports that our certificate has expired."),
+    "TLSV1_ALERT_UNKNOWN_CA": (_FAILED, "AMQ9633E: the other side does not trust the issuer of our certificate."),
     "SSLV3_ALERT_BAD_CERTIFICATE": (_FAILED, "AMQ9633E: the other side did not accept our certificate."),
     "SSLV3_ALERT_CERTIFICATE_UNKNOWN": (_FAILED, "AMQ9633E: the other side did not accept our certificate."),
-    "TLSV1_ALERT_INTERNAL_ERROR": (_FAILED, "AMQ9641E: the other side failed; its error log says why."),
+    "TLSV1_ALERT_INTERNAL_ERROR": (_FAILED, "AMQ9641E: the other side failed. See its error log for the reason."),
 }
 _LOCAL_ERRORS: Final[dict[str, str]] = {
     "NO_SHARED_CIPHER": "AMQ9616E: no CipherSpec suits both sides and the certificate (an ECDSA one needs an EC key).",
     "UNSUPPORTED_PROTOCOL": "AMQ9616E: the other side offers no version of TLS that the CipherSpec allows.",
-    "WRONG_VERSION_NUMBER": "AMQ9620E: what came is not TLS, or not the version that the CipherSpec asks for.",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "AMQ9637E: the other side gave no certificate.",
+    "WRONG_VERSION_NUMBER": "AMQ9620E: the data is not TLS, or not the version that the CipherSpec requires.",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "AMQ9637E: the other side sent no certificate.",
 }
 
 
@@ -152,7 +152,7 @@ class TlsStream:
         plain = self._read()
         self._unasked_bytes += self._outgoing.pending - before
         if self._unasked_bytes > UNASKED_OUTPUT_BYTES_MAX:
-            raise TlsFailed(_FAILED, "AMQ9620E: the other side makes TLS answer without reading.")
+            raise TlsFailed(_FAILED, "AMQ9620E: the other side requests replies of TLS without reading them.")
         return plain
 
     def encrypt(self, data: bytes) -> None:
@@ -288,7 +288,7 @@ class TlsStream:
     def _keep_leftover(self, data: bytes) -> None:
         """Keep bytes behind the peer's end: at most the first flight of a handshake."""
         if self._incoming.pending + len(data) > HANDSHAKE_BYTES_MAX:
-            raise TlsFailed(_FAILED, "AMQ9620E: the other side goes on behind the end of its conversation.")
+            raise TlsFailed(_FAILED, "AMQ9620E: the other side sends data behind the end of its TLS session.")
         self._incoming.write(data)
 
     def _receive_hello(self, hello: ClientHelloReader, piece: bytes) -> None:
@@ -380,8 +380,8 @@ class _SuccessorRules(TlsRules):
         if stream.peer_bytes != self._peer:
             raise TlsFailed(
                 MQRC_SSL_PEER_NAME_MISMATCH,
-                f"AMQ9636E: with new keys for channel {self._channel} the other side shows another certificate "
-                f"({stream.peer_subject()}). It is looked at when the channel starts again.",
+                f"AMQ9636E: with new keys for channel {self._channel} the other side sent another certificate "
+                f"({stream.peer_subject()}). The new certificate is checked when the channel is restarted.",
             )
 
 

@@ -258,7 +258,7 @@ def test_no_repository(original: TestCertificates, tmp_path: Path) -> None:
     here.settings = RepositorySettings("QM1", tmp_path)
     client, server = here.client(ANY).stream(NAME), here.contexts.stream()
     assert "AMQ9657E" in refusal(lambda: shake_hands(client, server)).text
-    assert "its error log says why" in refusal(lambda: client.receive_data(server.take_output())).text
+    assert "See its error log" in refusal(lambda: client.receive_data(server.take_output())).text
     assert "no channel uses TLS yet" in here.contexts.refresh()
     # It is looked for again when the next client comes.
     shutil.copytree(original.manager, tmp_path / "key")

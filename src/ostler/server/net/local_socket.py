@@ -36,17 +36,17 @@ def bind_local(directory: QueueManagerDirectory) -> socket.socket:
     """
     run_path(directory).mkdir(mode=0o700, exist_ok=True)
     socket_path(directory).unlink(missing_ok=True)
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         # The file gets the mode of the socket when it is bound, so that others can never connect.
-        os.fchmod(made.fileno(), _OWNER_ONLY)
+        os.fchmod(sock.fileno(), _OWNER_ONLY)
         with _short_path(directory) as path:
-            made.bind(path)
-        made.listen(BACKLOG)
+            sock.bind(path)
+        sock.listen(BACKLOG)
     except BaseException:
-        made.close()
+        sock.close()
         raise
-    return made
+    return sock
 
 
 def unlink_local(directory: QueueManagerDirectory) -> None:
@@ -59,16 +59,16 @@ def connect_local(directory: QueueManagerDirectory, timeout_seconds: float | Non
 
     Raises FileNotFoundError or ConnectionRefusedError when none runs, TimeoutError, and other OSErrors.
     """
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        made.settimeout(timeout_seconds)
+        sock.settimeout(timeout_seconds)
         with _short_path(directory) as path:
-            made.connect(path)
-        made.settimeout(None)
+            sock.connect(path)
+        sock.settimeout(None)
     except BaseException:
-        made.close()
+        sock.close()
         raise
-    return made
+    return sock
 
 
 @contextmanager

@@ -87,24 +87,24 @@ def start_connect(target: HostAddress, port: int, bindings: Sequence[LocalBindin
     """
     binding = _fitting(target, bindings)
     for local_port in _ports(binding, turn):
-        made = socket.socket(target.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+        sock = socket.socket(target.family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         try:
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            _bind(made, binding, local_port)
-            code = made.connect_ex(target.at(port))
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _bind(sock, binding, local_port)
+            code = sock.connect_ex(target.at(port))
             if code not in (0, errno.EINPROGRESS):
                 raise OSError(code, os.strerror(code))
         except OSError as error:
-            is_bound = made.getsockname()[1] != 0
-            made.close()
+            is_bound = sock.getsockname()[1] != 0
+            sock.close()
             # The port is in use; or, once it is bound, this pair of addresses and ports is.
             if local_port == 0 or error.errno != (errno.EADDRNOTAVAIL if is_bound else errno.EADDRINUSE):
                 raise
         except BaseException:
-            made.close()
+            sock.close()
             raise
         else:
-            return made
+            return sock
     text = f"All local ports from {binding.port_low} to {binding.port_high} are in use"
     raise OSError(errno.EADDRINUSE, text)
 
@@ -124,41 +124,41 @@ def _ports(binding: LocalBinding, turn: int) -> Iterator[int]:
         yield binding.port_low + (turn + step) % count
 
 
-def _bind(made: socket.socket, binding: LocalBinding, port: int) -> None:
+def _bind(sock: socket.socket, binding: LocalBinding, port: int) -> None:
     address = binding.address
     if address is None and port == 0:
         return
     if port == 0:
         with suppress(OSError):
-            made.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
+            sock.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
     else:
         # A recently closed connection blocks its port only for the same partner.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if address is None:
-        address = HostAddress(made.family, "::" if made.family == socket.AF_INET6 else "0.0.0.0")
-    made.bind(address.at(port))
+        address = HostAddress(sock.family, "::" if sock.family == socket.AF_INET6 else "0.0.0.0")
+    sock.bind(address.at(port))
 
 
-def connect_result(made: socket.socket) -> int:
+def connect_result(sock: socket.socket) -> int:
     """Return 0 if a socket that has become writable is connected, otherwise the error number."""
-    code = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
         return code
     try:
-        peer = made.getpeername()
+        peer = sock.getpeername()
     except OSError as error:
         return error.errno or errno.ENOTCONN
     # Without a listener, a local connect may reach itself: the kernel chose the target port as its own.
-    return errno.ECONNREFUSED if peer == made.getsockname() else 0
+    return errno.ECONNREFUSED if peer == sock.getsockname() else 0
 
 
-def wait_connected(made: socket.socket, seconds: float) -> None:
+def wait_connected(sock: socket.socket, seconds: float) -> None:
     """Wait until a socket is connected. OSError if it is refused; TimeoutError if there is no answer."""
     poll = select.poll()
-    poll.register(made, select.POLLOUT)
+    poll.register(sock, select.POLLOUT)
     if not poll.poll(seconds * _MILLISECONDS):
         raise TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT))
-    code = connect_result(made)
+    code = connect_result(sock)
     if code:
         raise OSError(code, os.strerror(code))
 
@@ -170,12 +170,12 @@ def keep_alive_seconds(interval: int, heartbeat_seconds: int) -> int:
     return heartbeat_seconds + _AUTOMATIC_EXTRA_SECONDS if heartbeat_seconds > 0 else 0
 
 
-def set_keep_alive(made: socket.socket, seconds: int) -> None:
+def set_keep_alive(sock: socket.socket, seconds: int) -> None:
     """Let the kernel probe the partner after so many silent seconds. 0: never."""
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1 if seconds > 0 else 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1 if seconds > 0 else 0)
     if seconds > 0:
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, min(seconds, _IDLE_SECONDS_MAX))
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, min(seconds, _PROBE_SECONDS))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, min(seconds, _IDLE_SECONDS_MAX))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, min(seconds, _PROBE_SECONDS))
 
 
 def error_text(error: OSError) -> str:

@@ -101,13 +101,13 @@ def object_verb(conversation: ServerConversation, type: i64, number: i64, buffer
 
 
 def _open(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
-    asked = read_open_arguments(reader)
+    arguments = read_open_arguments(reader)
     reader.check_end()
     engine = conversation.engine
-    handle = open_object(engine, conversation.connection, make_open_request(engine, asked))
+    handle = open_object(engine, conversation.connection, make_open_request(engine, arguments))
     made = handle.queue if handle.created_dynamic else None
     lsn: i64 = engine.journal.end_lsn() if made is not None and not made.is_temporary else 0
-    payload = bytes(8) + make_open_reply(engine, handle, asked).encode(conversation.link.version)
+    payload = bytes(8) + make_open_reply(engine, handle, arguments).encode(conversation.link.version)
     conversation.reply_long_when_durable(lsn, OPEN, number, payload)
 
 
@@ -155,22 +155,24 @@ def put1(
 
 
 def _put1(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
-    asked = decode_put1(buffer, start, end)
+    arguments = decode_put1(buffer, start, end)
     connection = conversation.connection
     engine = conversation.engine
-    if asked.md[:8] != _MD_ID:
+    if arguments.md[:8] != _MD_ID:
         raise MQError(MQRC_MD_ERROR)
-    if len(asked.body) > conversation.link.message_bytes_max:
+    if len(arguments.body) > conversation.link.message_bytes_max:
         raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
-    decode_block(asked.block)
-    request = make_open_request(engine, asked.target)
+    decode_block(arguments.block)
+    request = make_open_request(engine, arguments.target)
     request.selection = ""
-    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
-        request.alternate_user = asked.target.alternate_user
-    source = connection.handles.get(asked.context)
+    if arguments.options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = arguments.target.alternate_user
+    source = connection.handles.get(arguments.context)
     if number == 0:
-        asked.options = asked.options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
-    reason: i64 = putting.put1(engine, connection, request, asked.md, asked.options, asked.block, asked.body, source)
+        arguments.options = arguments.options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
+    reason: i64 = putting.put1(
+        engine, connection, request, arguments.md, arguments.options, arguments.block, arguments.body, source
+    )
     if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
         raise MQError(reason)
     if number == 0:
@@ -184,10 +186,10 @@ def _put1(conversation: ServerConversation, type: i64, number: i64, buffer: byte
 
 
 def _inquire(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
-    asked = decode_inquire(reader)
-    handle = open_handle(conversation, asked.hobj)
+    arguments = decode_inquire(reader)
+    handle = open_handle(conversation, arguments.hobj)
     try:
-        integers, texts, reason = attributes.inquire(conversation.engine, handle, asked.selectors)
+        integers, texts, reason = attributes.inquire(conversation.engine, handle, arguments.selectors)
     except MQError:
         statistics.count_inquire(conversation.engine, conversation.connection, handle, False)
         raise
@@ -204,11 +206,13 @@ def _inquire(conversation: ServerConversation, number: i64, reader: PayloadReade
 
 
 def _set(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
-    asked = decode_inquire(reader)
-    handle = open_handle(conversation, asked.hobj)
+    arguments = decode_inquire(reader)
+    handle = open_handle(conversation, arguments.hobj)
     engine = conversation.engine
     try:
-        lsn: i64 = attributes.set_attributes(engine, handle, asked.selectors, asked.integers, asked.characters)
+        lsn: i64 = attributes.set_attributes(
+            engine, handle, arguments.selectors, arguments.integers, arguments.characters
+        )
     except MQError:
         statistics.count_set(engine, conversation.connection, handle, False)
         raise
@@ -224,19 +228,19 @@ def _status(conversation: ServerConversation, number: i64, reader: PayloadReader
     if kind != MQSTAT_TYPE_ASYNC_ERROR:
         raise MQError(MQRC_STAT_TYPE_ERROR, f"{kind} is not a type of status (MQSTAT_TYPE_*).")
     connection = conversation.connection
-    found = connection.async_status
+    counts = connection.async_status
     connection.async_status = AsyncStatus()
     status = StatusReply()
-    status.succeeded = found.succeeded
-    status.warned = found.warned
-    status.failed = found.failed
-    status.completion = found.first_completion
-    status.reason = found.first_reason
-    status.object_type = found.object_type
-    status.object_name = found.object_name
-    status.object_string = found.object_string
+    status.succeeded = counts.succeeded
+    status.warned = counts.warned
+    status.failed = counts.failed
+    status.completion = counts.first_completion
+    status.reason = counts.first_reason
+    status.object_type = counts.object_type
+    status.object_name = counts.object_name
+    status.object_string = counts.object_string
     # An application that reads that a put succeeded relies on its record.
-    lsn: i64 = conversation.engine.journal.end_lsn() if found.succeeded + found.warned > 0 else 0
+    lsn: i64 = conversation.engine.journal.end_lsn() if counts.succeeded + counts.warned > 0 else 0
     payload = bytes(8) + status.encode(conversation.link.version)
     conversation.reply_long_when_durable(lsn, STATUS, number, payload)
 
@@ -249,78 +253,78 @@ def _begin(conversation: ServerConversation, number: i64) -> None:
     conversation.link.send(data)
 
 
-def make_open_request(engine: Engine, asked: OpenArguments) -> OpenRequest:
+def make_open_request(engine: Engine, arguments: OpenArguments) -> OpenRequest:
     """Return the request to the engine for an OPEN or MQOPEN. MQError for names that cannot be valid."""
-    request = OpenRequest(asked.object_type, asked.name, asked.options)
-    request.manager_name = asked.manager_name
-    if asked.manager_name:
-        if not valid_name(asked.manager_name):
+    request = OpenRequest(arguments.object_type, arguments.name, arguments.options)
+    request.manager_name = arguments.manager_name
+    if arguments.manager_name:
+        if not valid_name(arguments.manager_name):
             raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The queue manager name contains characters that are not valid.")
-        if asked.object_type != MQOT_Q and asked.manager_name != engine.name:
-            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {asked.manager_name}.")
-    if asked.name and not valid_name(asked.name):
+        if arguments.object_type != MQOT_Q and arguments.manager_name != engine.name:
+            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {arguments.manager_name}.")
+    if arguments.name and not valid_name(arguments.name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
-    request.dynamic_name = asked.dynamic_name
-    if asked.options & MQOO_ALTERNATE_USER_AUTHORITY:
-        request.alternate_user = asked.alternate_user
-    request.selection = asked.selection
-    if asked.object_type == MQOT_TOPIC:
-        request.topic_string = asked.object_string
+    request.dynamic_name = arguments.dynamic_name
+    if arguments.options & MQOO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = arguments.alternate_user
+    request.selection = arguments.selection
+    if arguments.object_type == MQOT_TOPIC:
+        request.topic_string = arguments.object_string
     return request
 
 
-def make_open_reply(engine: Engine, handle: Handle, asked: OpenArguments) -> OpenReply:
+def make_open_reply(engine: Engine, handle: Handle, arguments: OpenArguments) -> OpenReply:
     """Describe an open object to the client."""
     if handle.queue is not None:
-        found = make_queue_open_reply(handle)
-        found.object_type = asked.object_type
-        return found
-    found = OpenReply()
-    found.hobj = handle.number
-    found.object_type = asked.object_type
-    found.name = handle.name
+        reply = make_queue_open_reply(handle)
+        reply.object_type = arguments.object_type
+        return reply
+    reply = OpenReply()
+    reply.hobj = handle.number
+    reply.object_type = arguments.object_type
+    reply.name = handle.name
     opened = handle.topic
     if opened is not None:
         settings = refresh_open_topic(engine, opened)
-        found.object_type = MQOT_TOPIC
-        found.object_string = opened.topic
-        found.default_persistence = settings.persistence
-        found.default_priority = settings.priority
+        reply.object_type = MQOT_TOPIC
+        reply.object_string = opened.topic
+        reply.default_persistence = settings.persistence
+        reply.default_priority = settings.priority
         if settings.response == MQPRT_ASYNC_RESPONSE:
-            found.flags = PUTS_NEED_NO_REPLY
-    return found
+            reply.flags = PUTS_NEED_NO_REPLY
+    return reply
 
 
 def make_queue_open_reply(handle: Handle) -> OpenReply:
     """Describe an open queue to the client."""
     queue = handle.queue
     assert queue is not None, "the handle of a queue"
-    found = OpenReply()
-    found.hobj = handle.number
-    found.object_type = MQOT_Q
-    found.flags = IS_QUEUE
-    found.name = queue.name
+    reply = OpenReply()
+    reply.hobj = handle.number
+    reply.object_type = MQOT_Q
+    reply.flags = IS_QUEUE
+    reply.name = queue.name
     if handle.created_dynamic:
-        found.flags |= CREATED
+        reply.flags |= CREATED
         if queue.is_temporary:
-            found.flags |= TEMPORARY
+            reply.flags |= TEMPORARY
     if handle.remote_manager:
-        found.flags |= REMOTE
+        reply.flags |= REMOTE
     if len(handle.resolved_names) == 96:
-        found.resolved_names = handle.resolved_names
+        reply.resolved_names = handle.resolved_names
     definition = queue.definition
     if handle.default_response == MQPRT_ASYNC_RESPONSE or (
         handle.default_response < 0 and _integer(definition, "DEFPRESP") == MQPRT_ASYNC_RESPONSE
     ):
-        found.flags |= PUTS_NEED_NO_REPLY
+        reply.flags |= PUTS_NEED_NO_REPLY
     if _reads_ahead(handle, definition):
-        found.flags |= READS_AHEAD
-    found.default_persistence = _integer(definition, "DEFPSIST")
-    found.default_priority = _integer(definition, "DEFPRTY")
-    found.backout_threshold = queue.backout_threshold
+        reply.flags |= READS_AHEAD
+    reply.default_persistence = _integer(definition, "DEFPSIST")
+    reply.default_priority = _integer(definition, "DEFPRTY")
+    reply.backout_threshold = queue.backout_threshold
     name = definition.attributes.get("BOQNAME")
-    found.backout_queue = name if isinstance(name, str) else ""
-    return found
+    reply.backout_queue = name if isinstance(name, str) else ""
+    return reply
 
 
 def _reads_ahead(handle: Handle, definition: Definition) -> bool:

@@ -79,9 +79,9 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
 
 
 def _subscribe(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
-    asked = decode_subscribe(reader)
+    arguments = decode_subscribe(reader)
     connection = conversation.connection
-    made = subscribe(conversation.engine, connection, make_subscribe_request(connection, asked))
+    made = subscribe(conversation.engine, connection, make_subscribe_request(connection, arguments))
     writer = PayloadWriter()
     writer.integer(MQCC_OK if made.warning == 0 else MQCC_WARNING)
     writer.integer(made.warning)
@@ -124,28 +124,28 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
         connection.publish_level = PUBLISH_LEVEL_HIGHEST
 
 
-def make_subscribe_request(connection: Connection, asked: SubscribeArguments) -> SubscribeRequest:
+def make_subscribe_request(connection: Connection, arguments: SubscribeArguments) -> SubscribeRequest:
     """Return the request to the engine for a SUBSCRIBE or MQSUB. MQError for what cannot be valid."""
-    if asked.object_name and not valid_name(asked.object_name):
+    if arguments.object_name and not valid_name(arguments.object_name):
         raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
-    request = SubscribeRequest(asked.options)
-    request.object_name = asked.object_name
-    request.topic_string = asked.topic_string
-    request.name = asked.name
-    request.user_data = asked.user_data
-    request.selection = asked.selection
-    request.correlation_id = asked.correlation_id
-    request.expiry = asked.expiry
-    request.priority = asked.priority
-    request.accounting_token = asked.accounting_token
-    request.application_data = asked.application_data
-    request.level = asked.level
-    if asked.options & MQSO_ALTERNATE_USER_AUTHORITY:
-        request.alternate_user = asked.alternate_user
-    if asked.destination > 0 and not asked.options & MQSO_MANAGED:
-        request.destination = connection.handles.get(asked.destination)
+    request = SubscribeRequest(arguments.options)
+    request.object_name = arguments.object_name
+    request.topic_string = arguments.topic_string
+    request.name = arguments.name
+    request.user_data = arguments.user_data
+    request.selection = arguments.selection
+    request.correlation_id = arguments.correlation_id
+    request.expiry = arguments.expiry
+    request.priority = arguments.priority
+    request.accounting_token = arguments.accounting_token
+    request.application_data = arguments.application_data
+    request.level = arguments.level
+    if arguments.options & MQSO_ALTERNATE_USER_AUTHORITY:
+        request.alternate_user = arguments.alternate_user
+    if arguments.destination > 0 and not arguments.options & MQSO_MANAGED:
+        request.destination = connection.handles.get(arguments.destination)
         if request.destination is None:
-            raise MQError(MQRC_HOBJ_ERROR, f"{asked.destination} is not an open object handle of this connection.")
+            raise MQError(MQRC_HOBJ_ERROR, f"{arguments.destination} is not an open object handle of this connection.")
     return request
 
 
@@ -153,24 +153,24 @@ def make_subscribe_reply(made: SubscribeResult) -> SubscribeReply:
     """Describe a subscription to the client."""
     subscription = made.subscription
     attributes = subscription.definition.attributes
-    found = SubscribeReply()
-    found.hsub = made.handle.number
-    found.options = options_of(subscription) | (MQSO_RESUME if made.is_resumed else 0)
+    reply = SubscribeReply()
+    reply.hsub = made.handle.number
+    reply.options = options_of(subscription) | (MQSO_RESUME if made.is_resumed else 0)
     expiry = attributes.get("EXPIRY", MQEI_UNLIMITED)
-    found.expiry = expiry if isinstance(expiry, int) else MQEI_UNLIMITED
-    found.priority = subscription.priority
-    found.level = subscription.level
-    found.correlation_id = subscription.correlation_id
-    found.accounting_token = subscription.identity[_USER_BYTES : _USER_BYTES + TOKEN_BYTES]
-    found.application_data = subscription.identity[-IDENTITY_BYTES:].rstrip(b" \0").decode("latin-1")
-    found.topic = subscription.topic
-    found.name = subscription.name
-    found.user_data = subscription.user_data
+    reply.expiry = expiry if isinstance(expiry, int) else MQEI_UNLIMITED
+    reply.priority = subscription.priority
+    reply.level = subscription.level
+    reply.correlation_id = subscription.correlation_id
+    reply.accounting_token = subscription.identity[_USER_BYTES : _USER_BYTES + TOKEN_BYTES]
+    reply.application_data = subscription.identity[-IDENTITY_BYTES:].rstrip(b" \0").decode("latin-1")
+    reply.topic = subscription.topic
+    reply.name = subscription.name
+    reply.user_data = subscription.user_data
     selector = subscription.selector
-    found.selection = selector.text if selector is not None else ""
+    reply.selection = selector.text if selector is not None else ""
     if made.destination is not None:
-        found.destination = make_queue_open_reply(made.destination)
-    return found
+        reply.destination = make_queue_open_reply(made.destination)
+    return reply
 
 
 def options_of(subscription: Subscription) -> int:
