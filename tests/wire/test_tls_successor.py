@@ -300,12 +300,12 @@ def context_of(place: Path, spec: str, label: str = "") -> ssl.SSLContext:
 @pytest.mark.parametrize("spec", SPECS)
 def test_successors_understand_each_other(certificates: TestCertificates, spec: str) -> None:
     client, server = over(certificates, spec, "REQUIRED")
-    before = [(stream.cipher, stream.protocol_word, stream.peer_certificate) for stream in (client, server)]
+    before = [(stream.cipher, stream.security_protocol, stream.peer_certificate) for stream in (client, server)]
     assert all(all(each) for each in before)  # those who look meanwhile see what was agreed on
     shake_hands(client, server)
     client.encrypt(b"under new keys")
     assert server.receive_data(client.take_output()) == b"under new keys"
-    assert [(stream.cipher, stream.protocol_word, stream.peer_certificate) for stream in (client, server)] == before
+    assert [(stream.cipher, stream.security_protocol, stream.peer_certificate) for stream in (client, server)] == before
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -364,9 +364,9 @@ class Server(ReactorHandler):
     def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str:
         return self.channel_commands.resolve(name, action, luwid)
 
-    def is_considering(self, link: ServerLink) -> bool:
+    def is_admission_pending(self, link: ServerLink) -> bool:
         """Return True while a peer on the link waits for admission."""
-        return self.admission.is_considering(link) or self._partners.is_considering(link)
+        return self.admission.is_admission_pending(link) or self._partners.is_admission_pending(link)
 
     def is_serving(self) -> bool:
         return self._thread.is_alive()

@@ -83,7 +83,7 @@ class ManagerCore(ABC):
             for request in woken:
                 waker = request.waker
                 if isinstance(waker, Timer):
-                    waker.ring()
+                    waker.notify()
                 elif callable(waker):
                     try:
                         waker()

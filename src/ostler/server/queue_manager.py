@@ -242,7 +242,7 @@ class QueueManager(ManagerCore):
         self.statistics_writer.begin()
         self.housekeeping.start()
         self.search = SearchThread(self)
-        engine.owner_signal.waker = self.search.ring
+        engine.owner_signal.waker = self.search.notify
         self.collect_notices()
         report = self.log.restart_report
         if report.dropped_bytes:

@@ -242,7 +242,7 @@ class TlsStream:
         return self._version
 
     @property
-    def protocol_word(self) -> str:
+    def security_protocol(self) -> str:
         """SECPROT of DISPLAY CHSTATUS: TLSV12, TLSV13, or NONE."""
         return self.protocol.upper().replace(".", "") or "NONE"
 

@@ -406,12 +406,12 @@ def test_a_rule_may_name_a_host(door: Door, qm: RunningQueueManager, name: str) 
     with names_stand_still(door, name) as go_on:
         link = door.link()
         door.knock(link)
-        assert door.admission.is_considering(link)
+        assert door.admission.is_admission_pending(link)
         assert not door.answers
         go_on.set()
         assert door.answered.wait(30)
     with qm.manager.lock:
-        assert not door.admission.is_considering(link)
+        assert not door.admission.is_admission_pending(link)
         (answer,) = door.answers
         assert answer == "known" if name.endswith(".com") else isinstance(answer, MQError)
 
@@ -452,7 +452,7 @@ def test_who_has_gone_or_does_something_else_is_not_answered(
         go_on.set()
         assert door.answered.wait(30)
     # Names are asked for on several threads: the other one may be answered first.
-    eventually(lambda: not door.admission.is_considering(gone), "the one that has gone is forgotten")
+    eventually(lambda: not door.admission.is_admission_pending(gone), "the one that has gone is forgotten")
     with qm.manager.lock:
         assert door.answers == ["known"]
 

@@ -108,7 +108,7 @@ class ChannelAdmission:
         """Drop the pending request of a closed link; a look-up in progress is ignored later."""
         self._pending.pop(link, None)
 
-    def is_considering(self, link: ServerLink) -> bool:
+    def is_admission_pending(self, link: ServerLink) -> bool:
         """Return True if a request of the link is pending."""
         return link in self._pending
 

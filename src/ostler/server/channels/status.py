@@ -91,7 +91,7 @@ def instance_status(
         heartbeat_seconds=int(link.heartbeat_ms) // 1000 if link is not None else 0,
         remote_product="OSTL" if agreed is not None and end is not None and end.partner else "",
         remote_manager=instance.partner,
-        security_protocol=tls.protocol_word if tls is not None else "NONE",
+        security_protocol=tls.security_protocol if tls is not None else "NONE",
         cipher_spec=tls.cipher if tls is not None else "",
         peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",

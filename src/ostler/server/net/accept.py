@@ -65,7 +65,7 @@ class AcceptingServer(Protocol):
     @property
     def admission(self) -> AddressRules: ...
 
-    def is_considering(self, link: ServerLink) -> bool:
+    def is_admission_pending(self, link: ServerLink) -> bool:
         """Return True while the authentication of a user on a link is not decided."""
 
 
@@ -184,7 +184,7 @@ class Acceptor:
                 del self._unadmitted[link]
                 continue
             examined += 1
-            if not self._server.is_considering(link) and _is_silent(link):
+            if not self._server.is_admission_pending(link) and _is_silent(link):
                 del self._unadmitted[link]
                 link.close("evicted: its slot was needed, and nothing had been received")
                 self._server.notes.write(
@@ -208,7 +208,7 @@ class Acceptor:
         self._next_eviction_ms = now + _EVICTION_PAUSE_MS
         before = now - _IDLE_MS
         for link in list(self.reactor.links.values()):
-            is_idle = not link.conversations and _has_no_channel(link) and not self._server.is_considering(link)
+            is_idle = not link.conversations and _has_no_channel(link) and not self._server.is_admission_pending(link)
             if is_idle and not link.is_local and link.started_ms < before:
                 link.send_farewell(
                     MQRC_CHANNEL_NOT_AVAILABLE, "The slot of this idle connection is needed: no application connected."

@@ -116,7 +116,7 @@ def completion_code(reason: i64) -> i64:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WaitingRequest(Timer):
-    """A request that waits on queues. The reactor calls `on_answer`; other threads call `ring` to have it do so.
+    """A request that waits on queues. The reactor calls `on_answer`; other threads call `notify` to have it do so.
 
     (There is no `__call__`: a native class that has one cannot be derived from a class without.)
     """
@@ -126,7 +126,7 @@ class WaitingRequest(Timer):
         self.conversation = conversation
         self.number: i64 = number
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         reactor = self.conversation.link.reactor
         reactor.answered.append(self)
         reactor.wake()

@@ -736,7 +736,7 @@ class ServerLink(LaneMember):
             self.close(self.close_reason)
             return
         is_late: bool = self._awaits_admission() and now_ms - self.started_ms >= ADMISSION_TIMEOUT_MS
-        if is_late and not self.reactor.handler.is_considering(self):
+        if is_late and not self.reactor.handler.is_admission_pending(self):
             text = f"No application connected within {ADMISSION_TIMEOUT_MS // 1000} seconds."
             self.send_farewell(MQRC_CHANNEL_NOT_AVAILABLE, text)
             return

@@ -31,7 +31,7 @@ class LinkAgent(Timer):
             self.is_marked = True
             self.reactor.pumping.append(self)
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake the reactor, because a message has arrived from another thread."""
         self.mark()
         self.reactor.wake()

@@ -32,7 +32,7 @@ def link_status(link: ServerLink) -> ChannelStatus:
         conversations=len(conversations),
         conversations_max=int(link.conversations_max),
         heartbeat_seconds=int(link.heartbeat_ms) // 1000,
-        security_protocol=tls.protocol_word if tls is not None else "NONE",
+        security_protocol=tls.security_protocol if tls is not None else "NONE",
         cipher_spec=tls.cipher if tls is not None else "",
         peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",

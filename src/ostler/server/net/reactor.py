@@ -462,7 +462,7 @@ class Reactor:
             elif wanted > self._asked_lsn:
                 self.lock.acquire()
                 try:
-                    self.writer.call_when_durable(wanted, self._forced)
+                    self.writer.call_when_durable(wanted, self._on_forced)
                 finally:
                     self.lock.release()
                 self._asked_lsn = wanted
@@ -493,7 +493,7 @@ class Reactor:
         took: i64 = i64((monotonic() - began) * 1000000.0)
         self._force_us = (self._force_us * 15 + took) // 16
 
-    def _forced(self) -> None:
+    def _on_forced(self) -> None:
         """Record the time of a force by the log's thread. When forces are quick again, the reactor does them itself."""
         self._force_us = (self._force_us * 15 + self.writer.counters.last_us) // 16
         self.wake()

@@ -58,7 +58,7 @@ class ReactorHandler(metaclass=ABCMeta):
         """Accept connections that wait on a listening socket."""
 
     @abstractmethod
-    def is_considering(self, link: ServerLink) -> bool:
+    def is_admission_pending(self, link: ServerLink) -> bool:
         """Return True while the authentication of a user on a link is not decided."""
 
     @abstractmethod

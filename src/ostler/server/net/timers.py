@@ -30,7 +30,7 @@ class Timer:
     def fire(self, now_ms: i64) -> None:
         raise AssertionError("Timer is abstract")
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake this waiter, because another thread has answered it. Called under the engine's lock."""
         raise AssertionError("this timer does not wait for a get")
 

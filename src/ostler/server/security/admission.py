@@ -110,7 +110,7 @@ class Admission:
         """Drop what is pending for a link that has closed."""
         self._pending.pop(link, None)
 
-    def is_considering(self, link: ServerLink) -> bool:
+    def is_admission_pending(self, link: ServerLink) -> bool:
         """Return True while an application on the link waits for admission."""
         return link in self._pending
 

@@ -272,7 +272,7 @@ class MultiGet(WaitingRequest):
         if self.conversation.is_over:
             self._stop_trying(reason)
             self._unwatch()
-            self.is_waiting = False  # another thread may still ring for it
+            self.is_waiting = False  # another thread may still notify it
         elif self.is_waiting:
             self._answer_no_message()
 

@@ -25,7 +25,7 @@ class SearchThread:
         self._stopping = threading.Event()
         self._thread: SupervisedThread | None = None
 
-    def ring(self) -> None:
+    def notify(self) -> None:
         """Wake the thread, because a search has to be continued. Needs the engine's lock."""
         self._asked.set()
         if self._thread is None and not self._stopping.is_set():
