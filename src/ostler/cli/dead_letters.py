@@ -17,11 +17,11 @@ from typing import Final
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandParser
 from ostler.cli.samples import connection as sample_connection
-from ostler.cli.samples.bodies import positive, shown_properties
+from ostler.cli.samples.bodies import positive, property_lines
 from ostler.cli.samples.connection import UsageError, connect
 from ostler.cli.samples.json_lines import header_json, json_of
-from ostler.cli.samples.output import described, printable, shown_header, text_of
-from ostler.cli.samples.progress import Progress
+from ostler.cli.samples.output import describe_message, header_lines, printable, text_of
+from ostler.cli.samples.progress import MessageProgress
 from ostler.cli.samples.samples import REFUSED, USAGE, run_program
 from ostler.client.api.connection import Connection
 from ostler.client.api.dead_letter_header import reason_number
@@ -154,7 +154,7 @@ def _matches(pattern: str, queue: str, manager: str) -> bool:
 
 def _list(arguments: argparse.Namespace) -> int:
     connection, dead = _open(arguments)
-    with connection, Progress(f"looking at {dead.name}", None, not sys.stdout.isatty()) as progress:
+    with connection, MessageProgress(f"looking at {dead.name}", None, not sys.stdout.isatty()) as progress:
         for letter in _chosen(arguments, dead.letters()):
             if arguments.is_json:
                 print(json.dumps(_in_short(letter)))
@@ -201,9 +201,9 @@ def _show(arguments: argparse.Namespace) -> int:
                 said["dead_letter"] = header_json(letter.header) if letter.header is not None else None
                 print(json.dumps(said))
                 continue
-            print(f"-- dead letter {found}: {described(original)}")
-            lines = shown_header(letter.header) if letter.header is not None else ["no dead-letter header"]
-            for line in (*lines, *shown_properties(original.properties)):
+            print(f"-- dead letter {found}: {describe_message(original)}")
+            lines = header_lines(letter.header) if letter.header is not None else ["no dead-letter header"]
+            for line in (*lines, *property_lines(original.properties)):
                 print(f"   {printable(line)}")
             print(printable(text_of(original)))
     if found == 0:
@@ -246,7 +246,7 @@ def _change(
             _refuse_ambiguous(arguments.ids, list(names.values()))
         if names and not arguments.yes and sys.stdin.isatty() and not _agrees(f"{verb} {of_them}? [y/N] "):
             return USAGE
-        with Progress(f"{dead.name}", len(names)) as progress:
+        with MessageProgress(f"{dead.name}", len(names)) as progress:
 
             def tell(count: int) -> None:
                 while progress.count < count:

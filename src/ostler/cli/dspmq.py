@@ -29,7 +29,7 @@ _CHOICES: Final = ("all", "status", "default", "standby", "installation", "proce
 
 
 @dataclass(frozen=True)
-class Shown:
+class ListedManager:
     """One queue manager as it is displayed."""
 
     name: str
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         default = default_name(base)
     except ConfigurationError as error:
         raise CommandFailed(Status.UNEXPECTED, "AMQ7076E", why=error) from error
-    found = [_look(base, name, default) for name in names]
+    found = [_describe_manager(base, name, default) for name in names]
     if arguments.only_active:
         found = [each for each in found if each.state in _ACTIVE]
     if arguments.is_json:
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     return Status.RUNNING if arguments.only_active and found else Status.DONE
 
 
-def _look(base: Path, name: str, default: str) -> Shown:
+def _describe_manager(base: Path, name: str, default: str) -> ListedManager:
     directory = QueueManagerDirectory(base, name)
     state = state_of(directory)
     process = running_process(directory)[1]
@@ -99,7 +99,7 @@ def _look(base: Path, name: str, default: str) -> Shown:
     program = ""
     if record is not None and is_its and process and record.is_embedded:
         program = program_name(process) or "another program"
-    return Shown(name, state, name == default, str(directory.path), process, started, version, program)
+    return ListedManager(name, state, name == default, str(directory.path), process, started, version, program)
 
 
 def _fields(arguments: argparse.Namespace) -> list[str]:
@@ -111,7 +111,7 @@ def _fields(arguments: argparse.Namespace) -> list[str]:
     return [each for each in _CHOICES if each in chosen]
 
 
-def _line(shown: Shown, fields: list[str]) -> str:
+def _line(shown: ListedManager, fields: list[str]) -> str:
     parts = [f"QMNAME({shown.name})".ljust(_NAME_WIDTH + 8)]
     embedded = f" EMBEDDED({shown.embedded_in})" if shown.embedded_in else ""
     values = {
@@ -124,7 +124,7 @@ def _line(shown: Shown, fields: list[str]) -> str:
     return " ".join([*parts, *(values[field] for field in fields)])
 
 
-def _for_programs(shown: Shown) -> dict[str, object]:
+def _for_programs(shown: ListedManager) -> dict[str, object]:
     return {
         "name": shown.name,
         "status": str(shown.state),

@@ -94,7 +94,7 @@ def _add(arguments: argparse.Namespace) -> int:
     if user in _read(directory).users:
         raise CommandFailed(Status.EXISTS, "user-exists", user=user, name=directory.name)
     kept = None if arguments.no_password else new_hash(_new_password(arguments))
-    with changing(directory) as passwords:
+    with change_passwords(directory) as passwords:
         if user in passwords.users:
             raise CommandFailed(Status.EXISTS, "user-exists", user=user, name=directory.name)
         passwords.set_user(UserEntry(user, kept, groups))
@@ -106,7 +106,7 @@ def _set_password(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
     _found(directory, _read(directory), arguments.user)
     kept = new_hash(_new_password(arguments))
-    with changing(directory) as passwords:
+    with change_passwords(directory) as passwords:
         entry = _found(directory, passwords, arguments.user)
         passwords.set_user(UserEntry(entry.name, kept, entry.groups))
     print(message("password-set", user=arguments.user, name=directory.name))
@@ -116,7 +116,7 @@ def _set_password(arguments: argparse.Namespace) -> int:
 def _set_groups(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
     groups = _groups(arguments.groups)
-    with changing(directory) as passwords:
+    with change_passwords(directory) as passwords:
         entry = _found(directory, passwords, arguments.user)
         passwords.set_user(UserEntry(entry.name, entry.hash, groups))
     print(message("groups-set", user=arguments.user, name=directory.name, groups=_shown(groups)))
@@ -125,7 +125,7 @@ def _set_groups(arguments: argparse.Namespace) -> int:
 
 def _delete(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
-    with changing(directory) as passwords:
+    with change_passwords(directory) as passwords:
         _found(directory, passwords, arguments.user)
         passwords.delete_user(arguments.user)
     print(message("user-deleted", user=arguments.user, name=directory.name))
@@ -201,7 +201,7 @@ def _read(directory: QueueManagerDirectory) -> PasswordFile:
 
 
 @contextmanager
-def changing(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
+def change_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
     """The users of a queue manager, to be changed; what goes wrong with the file is told as a command's failure."""
     with _failures(directory), edit_passwords(directory) as passwords:
         yield passwords

@@ -18,21 +18,21 @@ from ostler.cli.demo.account import (
     NONPERSISTENT,
     PERSISTENT,
     UNCOMMITTED,
-    Account,
-    expanded,
+    DeliveryAccount,
+    expand_ranges,
     judge,
     ranges,
 )
 from ostler.cli.demo.demo import show
-from ostler.cli.demo.server import Replay, Served, ServerFailed
-from ostler.cli.demo.story import Answered, Exchanged, Findings
+from ostler.cli.demo.server import DemoServer, Replay, ServerFailed
+from ostler.cli.demo.story import ExchangeResult, Findings, RequestReplyResult
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.queue_manager import create_queue_manager
 
 
-def account(persistent: list[int], load: list[int], volatile: list[int]) -> Account:
+def account(persistent: list[int], load: list[int], volatile: list[int]) -> DeliveryAccount:
     """Five committed messages and three put one by one were acknowledged; these were found."""
-    return Account(
+    return DeliveryAccount(
         {PERSISTENT: 5, LOAD: 3, NONPERSISTENT: 4},
         {PERSISTENT: persistent, LOAD: load, NONPERSISTENT: volatile},
         open_puts=2,
@@ -70,7 +70,7 @@ def test_broken_promises_are_told(
 
 @pytest.mark.parametrize("numbers", [[], [1, 2, 3], [5, 1, 2, 2, 3], [3, 2, 1]])
 def test_ranges_keep_order_and_doubles(numbers: list[int]) -> None:
-    assert expanded([list(each) for each in ranges(numbers)]) == numbers
+    assert expand_ranges([list(each) for each in ranges(numbers)]) == numbers
     assert len(ranges([1, 2, 3, 7])) == 2
 
 
@@ -79,8 +79,8 @@ def test_ranges_keep_order_and_doubles(numbers: list[int]) -> None:
 
 def findings(persistent: list[int]) -> Findings:
     return Findings(
-        [Exchanged("persistent", "TCP", 500, 0.25), Exchanged("persistent", "in process", 300, 0.1)],
-        [Answered("TCP", 10, 6000, 2.0, 0.0015, 0.0203)],
+        [ExchangeResult("persistent", "TCP", 500, 0.25), ExchangeResult("persistent", "in process", 300, 0.1)],
+        [RequestReplyResult("TCP", 10, 6000, 2.0, 0.0015, 0.0203)],
         account(persistent, [1, 2, 3], []),
         Replay(1234, 8, 1, 0.5),
     )
@@ -115,14 +115,14 @@ def test_what_a_start_replayed_is_read_from_the_error_log(tmp_path: Path) -> Non
         "AMQ7230I: {} log records were replayed; 7 messages came back, 2 units of work were backed out. It took 0.5 s"
     )
     (errors / "AMQERR01.LOG").write_text(f"{line.format(1)}\nAMQ8003I: Started.\n{line.format(30)}\n")
-    assert Served(directory).replay() == Replay(30, 7, 2, 0.5)
+    assert DemoServer(directory).replay() == Replay(30, 7, 2, 0.5)
     (errors / "AMQERR01.LOG").write_text("AMQ8003I: Started.\n")
     with pytest.raises(ServerFailed, match="does not tell"):
-        Served(directory).replay()
+        DemoServer(directory).replay()
 
 
 def test_a_command_that_fails_is_told_with_its_own_words(tmp_path: Path) -> None:
-    served = Served(QueueManagerDirectory(tmp_path, "QM1"))
+    served = DemoServer(QueueManagerDirectory(tmp_path, "QM1"))
     with pytest.raises(ServerFailed, match=r"`ostler strmqm QM1` exited with 72: AMQ7048E: There is no queue manager"):
         served.start()
     with pytest.raises(ServerFailed, match="no process to kill"):

@@ -16,19 +16,19 @@ from hypothesis import strategies as st
 
 import ostler.testing
 from ostler.cli.runmqsc.repl import history_path, holds_secret, prompt_of
-from ostler.cli.runmqsc.script import NotText, Piece, ScriptReader, first_line, pieces_of
+from ostler.cli.runmqsc.script import NotUtf8, ScriptPart, ScriptReader, first_line, read_parts
 from ostler.testing import RunningQueueManager
 
 # -- scripts as they come in -------------------------------------------------------------------------------------------
 
 
-def read(data: bytes) -> list[Piece]:
+def read(data: bytes) -> list[ScriptPart]:
     """The pieces of a script that comes through a pipe."""
     reading, writing = os.pipe()
     writer = threading.Thread(target=_write, args=(writing, data))
     writer.start()
     try:
-        return [piece for pieces in pieces_of(reading) for piece in pieces]
+        return [piece for pieces in read_parts(reading) for piece in pieces]
     finally:
         os.close(reading)
         writer.join()
@@ -46,16 +46,16 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def test_commands_comments_and_continued_lines() -> None:
     assert read(b"* c\r\nDEFINE +\n* in between\n  QLOCAL(A)\n\nPING QMGR") == [
-        Piece(("* c",), None),
-        Piece(("DEFINE +", "* in between", "  QLOCAL(A)"), "DEFINE QLOCAL(A)"),
-        Piece(("",), None),
-        Piece(("PING QMGR",), "PING QMGR"),
+        ScriptPart(("* c",), None),
+        ScriptPart(("DEFINE +", "* in between", "  QLOCAL(A)"), "DEFINE QLOCAL(A)"),
+        ScriptPart(("",), None),
+        ScriptPart(("PING QMGR",), "PING QMGR"),
     ]
 
 
 def test_a_script_ends_with_end_or_in_the_middle_of_a_command() -> None:
-    assert read(b"PING QMGR\nEnd ;\nPING QMGR\n")[1:] == [Piece(("End ;",), None, is_end=True)]
-    assert read(b"PING +\n") == [Piece(("PING +",), "PING ", is_whole=False)]
+    assert read(b"PING QMGR\nEnd ;\nPING QMGR\n")[1:] == [ScriptPart(("End ;",), None, is_end=True)]
+    assert read(b"PING +\n") == [ScriptPart(("PING +",), "PING ", is_whole=False)]
     assert read(b"") == []
 
 
@@ -67,9 +67,9 @@ def test_what_is_not_text_is_refused_behind_what_came_before() -> None:
     reading, writing = os.pipe()
     os.write(writing, b"PING QMGR\nDIS Q(\xff)\n")
     os.close(writing)
-    found = pieces_of(reading)
+    found = read_parts(reading)
     assert next(found)[0].command == "PING QMGR"
-    with pytest.raises(NotText, match="line 2 is not UTF-8"):
+    with pytest.raises(NotUtf8, match="line 2 is not UTF-8"):
         next(found)
     os.close(reading)
 
@@ -91,7 +91,7 @@ def test_a_command_without_end_is_given_up() -> None:
 
 def test_pieces_come_before_the_writer_has_said_all() -> None:
     reading, writing = os.pipe()
-    found = pieces_of(reading)
+    found = read_parts(reading)
     os.write(writing, b"PING QMGR\nPING ")
     assert [piece.command for piece in next(found)] == ["PING QMGR"]
     os.write(writing, b"QMGR\n")
@@ -105,7 +105,7 @@ def test_the_first_line_leaves_the_rest() -> None:
     os.write(writing, b"secret\nPING QMGR\n")
     os.close(writing)
     assert first_line(reading) == "secret"
-    assert [piece.command for pieces in pieces_of(reading) for piece in pieces] == ["PING QMGR"]
+    assert [piece.command for pieces in read_parts(reading) for piece in pieces] == ["PING QMGR"]
     os.close(reading)
 
 

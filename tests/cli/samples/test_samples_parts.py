@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import ostler.testing
 from ostler.cli.samples import connection as sample_connection
-from ostler.cli.samples.bodies import named_value, property_value, shown_properties
+from ostler.cli.samples.bodies import named_value, property_lines, property_value
 from ostler.cli.samples.connection import UsageError, password, tls_settings
 from ostler.cli.samples.json_lines import json_of, message_of
 from ostler.cli.samples.output import Output
-from ostler.cli.samples.progress import Progress
+from ostler.cli.samples.progress import MessageProgress
 from ostler.client.api.message import Message
 from ostler.client.locate.connect_parameters import TlsSettings
 from ostler.server.config.qm_ini import LogSection
@@ -127,7 +127,7 @@ def test_values_as_they_read(text: str, value: object) -> None:
 
 @given(st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 63) - 1) | st.text() | st.floats(allow_nan=False))
 def test_what_is_shown_can_be_typed(value: object) -> None:
-    (shown,) = shown_properties({"name": value})  # type: ignore[dict-item]
+    (shown,) = property_lines({"name": value})  # type: ignore[dict-item]
     if value not in (float("inf"), float("-inf")):
         assert named_value(shown) == ("name", value)
 
@@ -179,7 +179,7 @@ def test_progress_shows_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, tota
     monkeypatch.setenv("TERM", "xterm")
     screen = TextTerminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with Progress("putting", total, patience_seconds=0) as progress:
+    with MessageProgress("putting", total, patience_seconds=0) as progress:
         for _ in range(50):
             progress.advance()
     assert "putting" in screen.getvalue()
@@ -189,11 +189,14 @@ def test_progress_shows_when_it_takes_long(monkeypatch: pytest.MonkeyPatch, tota
 def test_progress_keeps_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = TextTerminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    with Progress("putting", 1) as progress, Progress("getting", 1, False, patience_seconds=0) as unwanted:
+    with (
+        MessageProgress("putting", 1) as progress,
+        MessageProgress("getting", 1, False, patience_seconds=0) as unwanted,
+    ):
         progress.advance()
         unwanted.advance()
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
-    with Progress("putting", 1, patience_seconds=0) as progress:
+    with MessageProgress("putting", 1, patience_seconds=0) as progress:
         progress.advance()
     assert screen.getvalue() == file.getvalue() == ""
 

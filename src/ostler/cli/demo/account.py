@@ -15,7 +15,7 @@ UNCOMMITTED: Final = 1_000_000_000
 
 
 @dataclass
-class Account:
+class DeliveryAccount:
     """What was acknowledged before the kill, and what was there after it."""
 
     acknowledged: dict[str, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Promise:
     broken: str
 
 
-def judge(account: Account) -> list[Promise]:
+def judge(account: DeliveryAccount) -> list[Promise]:
     """Hold what was found against what was acknowledged."""
     committed = account.acknowledged.get(PERSISTENT, 0)
     found = account.found.get(PERSISTENT, [])
@@ -98,7 +98,7 @@ def ranges(numbers: list[int]) -> list[tuple[int, int]]:
     return found
 
 
-def expanded(runs: object) -> list[int]:
+def expand_ranges(runs: object) -> list[int]:
     """The numbers that runs of (first, last) stand for, as they come out of JSON."""
     assert isinstance(runs, list)
     return [number for first, last in runs for number in range(first, last + 1)]

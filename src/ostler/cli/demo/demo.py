@@ -20,7 +20,7 @@ from rich.table import Table
 from ostler import __version__
 from ostler.cli.demo.account import NAME, PERSISTENT, judge
 from ostler.cli.demo.server import ServerFailed
-from ostler.cli.demo.story import BINDINGS, RESPONDERS, DemoFailed, Findings, Story
+from ostler.cli.demo.story import BINDINGS, RESPONDERS, DemoFailed, Demonstration, Findings
 from ostler.cli.framework.flavour import is_compiled
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
@@ -83,7 +83,7 @@ def _play(console: Console, directory: QueueManagerDirectory, messages: int, kee
     columns = (BarColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=_STEPS)
-        story = Story(directory, messages, partial(_advance, bar, task), partial(_tell, console))
+        story = Demonstration(directory, messages, partial(_advance, bar, task), partial(_tell, console))
         findings = story.play()
     broken = show(console, findings)
     _show_files(console, directory, keep)

@@ -47,7 +47,7 @@ class ServerFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandRun:
     """A command that was run: its words, how long it took, what it answered."""
 
     words: str
@@ -65,31 +65,31 @@ class Replay:
     seconds: float
 
 
-class Served:
+class DemoServer:
     """A queue manager in a process of its own, from its creation to its end."""
 
     def __init__(self, directory: QueueManagerDirectory) -> None:
         self.directory = directory
         self.port = _free_port()
 
-    def create(self) -> Ran:
+    def create(self) -> CommandRun:
         return self._command("crtmqm", "-p", str(self.port), "-lf", _LOG_PAGES, NAME)
 
-    def start(self) -> Ran:
+    def start(self) -> CommandRun:
         return self._command("strmqm", NAME)
 
-    def add_user(self) -> Ran:
+    def add_user(self) -> CommandRun:
         """The user that clients come in as; nobody connects with a password as it."""
         return self._command("users", "add", "--no-password", NAME, "demo")
 
-    def define(self) -> Ran:
+    def define(self) -> CommandRun:
         """Everything the demonstration needs, by MQSC."""
         return self._command("runmqsc", "-e", NAME, text=DEFINITIONS)
 
-    def end(self) -> Ran:
+    def end(self) -> CommandRun:
         return self._command("endmqm", "-w", NAME)
 
-    def display(self) -> Ran:
+    def display(self) -> CommandRun:
         return self._command("dspmq", "-m", NAME)
 
     def replay(self) -> Replay:
@@ -139,7 +139,7 @@ class Served:
                 raise ServerFailed("the killed process does not go")
             time.sleep(0.005)
 
-    def _command(self, *arguments: str, text: str = "") -> Ran:
+    def _command(self, *arguments: str, text: str = "") -> CommandRun:
         environment = {**os.environ, "OSTLER_DATA": str(self.directory.root)}
         command = [sys.executable, "-m", "ostler.cli.main", *arguments]
         began = time.perf_counter()
@@ -160,7 +160,7 @@ class Served:
         if done.returncode:
             answer = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
             raise ServerFailed(f"`{words}` exited with {done.returncode}: {''.join(answer) or 'no words'}")
-        return Ran(words, seconds, done.stdout)
+        return CommandRun(words, seconds, done.stdout)
 
 
 def _free_port() -> int:

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from ostler.cli.demo.account import LOAD, Account, expanded
-from ostler.cli.demo.server import Ran, Replay, Served
+from ostler.cli.demo.account import LOAD, DeliveryAccount, expand_ranges
+from ostler.cli.demo.server import CommandRun, DemoServer, Replay
 from ostler.server.config.directories import QueueManagerDirectory
 
 BINDINGS: Final = {"embedded": "in process", "local": "local socket", "client": "TCP"}
@@ -31,7 +31,7 @@ class DemoFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Exchanged:
+class ExchangeResult:
     """Messages that one program put and got."""
 
     name: str
@@ -41,7 +41,7 @@ class Exchanged:
 
 
 @dataclass(frozen=True)
-class Answered:
+class RequestReplyResult:
     """Requests that were answered: how many, in which time, and how long one took."""
 
     binding: str
@@ -56,13 +56,13 @@ class Answered:
 class Findings:
     """What the demonstration has to tell."""
 
-    exchanged: list[Exchanged] = field(default_factory=list)
-    answered: list[Answered] = field(default_factory=list)
-    account: Account = field(default_factory=Account)
+    exchanged: list[ExchangeResult] = field(default_factory=list)
+    answered: list[RequestReplyResult] = field(default_factory=list)
+    account: DeliveryAccount = field(default_factory=DeliveryAccount)
     replay: Replay = field(default_factory=lambda: Replay(0, 0, 0, 0.0))
 
 
-class Worker:
+class DemoWorker:
     """A child process that is an application, and says what it does."""
 
     def __init__(self, part: str, root: Path, *options: str) -> None:
@@ -75,7 +75,7 @@ class Worker:
         self._watch.daemon = True
         self._watch.start()
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> DemoWorker:
         return self
 
     def __exit__(
@@ -107,7 +107,7 @@ class Worker:
             raise DemoFailed(f"the application that should {self._part} ended with status {status}: {words}")
 
 
-class Story:
+class Demonstration:
     """The demonstration, from beginning to end. `tell` is given every command that was run, and a remark."""
 
     def __init__(
@@ -118,7 +118,7 @@ class Story:
         tell: Callable[[str, float, str], None],
     ) -> None:
         self._root = directory.root
-        self._served = Served(directory)
+        self._served = DemoServer(directory)
         self._messages = messages
         self._step = step
         self._tell = tell
@@ -139,7 +139,7 @@ class Story:
             self._served.clear_away()
         return self.findings
 
-    def _ran(self, ran: Ran, remark: str = "") -> None:
+    def _ran(self, ran: CommandRun, remark: str = "") -> None:
         self._tell(ran.words, ran.seconds, remark)
 
     def _come_to_life(self) -> None:
@@ -168,7 +168,7 @@ class Story:
                             self._step(f"exchanging messages, {where}: {event['name']}")
                         elif event["event"] == "exchanged":
                             count, seconds = int(_number(event["messages"])), _number(event["seconds"])
-                            self.findings.exchanged.append(Exchanged(str(event["name"]), where, count, seconds))
+                            self.findings.exchanged.append(ExchangeResult(str(event["name"]), where, count, seconds))
                     worker.check()
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -189,7 +189,9 @@ class Story:
             for event in worker.events():
                 requests, seconds = int(_number(event["requests"])), _number(event["seconds"])
                 median, slow = _number(event["median"]), _number(event["slow"])
-                self.findings.answered.append(Answered(BINDINGS[binding], requesters, requests, seconds, median, slow))
+                self.findings.answered.append(
+                    RequestReplyResult(BINDINGS[binding], requesters, requests, seconds, median, slow)
+                )
             worker.check()
 
     def _use_and_kill(self) -> None:
@@ -226,11 +228,11 @@ class Story:
         self._step("counting what is there")
         with self._worker("after", "local") as worker:
             for event in worker.events():
-                self.findings.account.found[str(event["queue"])] = expanded(event["numbers"])
+                self.findings.account.found[str(event["queue"])] = expand_ranges(event["numbers"])
             worker.check()
 
-    def _worker(self, part: str, binding: str, *options: str, root: Path | None = None) -> Worker:
-        return Worker(part, root or self._root, "--binding", binding, "--port", str(self._served.port), *options)
+    def _worker(self, part: str, binding: str, *options: str, root: Path | None = None) -> DemoWorker:
+        return DemoWorker(part, root or self._root, "--binding", binding, "--port", str(self._served.port), *options)
 
 
 def _number(value: object) -> float:

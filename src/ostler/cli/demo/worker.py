@@ -1,6 +1,6 @@
 """The applications of the demonstration, each in a process of its own.
 
-They say what they do in lines of JSON on their standard output; `ostler demo` reads them. What one says was
+They report what they do in lines of JSON on their standard output; `ostler demo` reads them. What one says was
 acknowledged was acknowledged before it said so.
 """
 
@@ -42,7 +42,7 @@ _EXCHANGES: Final = (
 )
 
 
-class Application:
+class DemoApplication:
     """What all parts have in common: how they connect, and how much they do."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -61,12 +61,12 @@ class Application:
         return ostler.connect(NAME, data=self._root, binding="embedded", create=True, application="demo")
 
 
-def say(event: str, **details: object) -> None:
+def report(event: str, **details: object) -> None:
     sys.stdout.write(json.dumps({"event": event, **details}) + "\n")
     sys.stdout.flush()
 
 
-def numbered(number: int) -> bytes:
+def numbered_body(number: int) -> bytes:
     return str(number).encode().ljust(BODY_BYTES, b".")
 
 
@@ -77,16 +77,16 @@ def number_of(message: ostler.Message) -> int:
 # -- messages put and got by one program -------------------------------------------------------------------------------
 
 
-def exchange(application: Application) -> None:
+def exchange(application: DemoApplication) -> None:
     with application.connect() as connection:
         if application.is_embedded:
             connection.define("QLOCAL", EXCHANGE, MAXDEPTH=999_999_999)
         with connection.open(EXCHANGE) as queue:
             for name, persistent, syncpoint in _EXCHANGES:
-                say("exchanging", name=name)
+                report("exchanging", name=name)
                 began = time.perf_counter()
                 count = _exchange(connection, queue, application.messages, persistent, syncpoint)
-                say("exchanged", name=name, messages=count, seconds=time.perf_counter() - began)
+                report("exchanged", name=name, messages=count, seconds=time.perf_counter() - began)
 
 
 def _exchange(connection: Connection, queue: Queue, messages: int, persistent: bool, syncpoint: bool) -> int:
@@ -99,7 +99,7 @@ def _exchange(connection: Connection, queue: Queue, messages: int, persistent: b
             _exchange_units(connection, queue, batch, persistent)
         else:
             for number in range(batch):
-                queue.put(numbered(number), persistent=persistent)
+                queue.put(numbered_body(number), persistent=persistent)
                 queue.get()
         count += batch
     return count
@@ -108,7 +108,7 @@ def _exchange(connection: Connection, queue: Queue, messages: int, persistent: b
 def _exchange_units(connection: Connection, queue: Queue, batch: int, persistent: bool) -> None:
     with connection.transaction():
         for number in range(batch):
-            queue.put(numbered(number), persistent=persistent)
+            queue.put(numbered_body(number), persistent=persistent)
     with connection.transaction():
         for _ in range(batch):
             queue.get()
@@ -117,17 +117,17 @@ def _exchange_units(connection: Connection, queue: Queue, batch: int, persistent
 # -- request and reply -------------------------------------------------------------------------------------------------
 
 
-def respond(application: Application) -> None:
+def respond(application: DemoApplication) -> None:
     """Answer requests, a connection for each thread, until each has seen a last one."""
     responders = [threading.Thread(target=_respond, args=(application,)) for _ in range(application.threads)]
     for each in responders:
         each.start()
-    say("ready")
+    report("ready")
     for each in responders:
         each.join()
 
 
-def _respond(application: Application) -> None:
+def _respond(application: DemoApplication) -> None:
     with application.connect() as connection, connection.open(REQUESTS, "r") as queue:
         while True:
             message = queue.get(wait=_WAIT_SECONDS)
@@ -136,7 +136,7 @@ def _respond(application: Application) -> None:
             connection.reply(message, message.data)
 
 
-def request(application: Application) -> None:
+def request(application: DemoApplication) -> None:
     """Put requests and wait for each reply, a connection for each thread; how many, and how long they took."""
     ready = threading.Barrier(application.threads + 1)
     taken: list[float] = []
@@ -158,7 +158,7 @@ def request(application: Application) -> None:
         each.join()
     seconds = time.perf_counter() - began
     taken.sort()
-    say(
+    report(
         "answered",
         requests=len(taken),
         seconds=seconds,
@@ -168,7 +168,7 @@ def request(application: Application) -> None:
 
 
 def _request(
-    application: Application, ready: threading.Barrier, taken: list[float], failures: list[ostler.MQError]
+    application: DemoApplication, ready: threading.Barrier, taken: list[float], failures: list[ostler.MQError]
 ) -> None:
     body = bytes(REQUEST_BYTES)
     own: list[float] = []
@@ -191,7 +191,7 @@ def _request(
     taken.extend(own)
 
 
-def dismiss(application: Application) -> None:
+def dismiss(application: DemoApplication) -> None:
     """Send the responders home."""
     with application.connect() as connection, connection.open(REQUESTS, "w") as queue:
         for _ in range(application.threads):
@@ -201,18 +201,18 @@ def dismiss(application: Application) -> None:
 # -- before and after the kill -----------------------------------------------------------------------------------------
 
 
-def before(application: Application) -> None:
+def before(application: DemoApplication) -> None:
     """Leave messages, and go on putting until the queue manager is gone."""
     connection = application.connect()
     leave(connection, application.messages)
     unit = leave_unit_open(connection)
-    say("unit", puts=OPEN_PUTS, gets=OPEN_GETS)
+    report("unit", puts=OPEN_PUTS, gets=OPEN_GETS)
     try:
         put_until_killed(connection)
     except ostler.MQError as error:
         if error.reason != MQRC_CONNECTION_BROKEN:
             raise
-        say("broken", reason=error.reason)
+        report("broken", reason=error.reason)
         return
     unit.close(commit=False)
     sys.exit("nobody killed the queue manager, so its application ends itself")
@@ -225,12 +225,12 @@ def leave(connection: Connection, messages: int) -> None:
             last = min(first + _MESSAGES_PER_UNIT - 1, messages)
             with connection.transaction():
                 for number in range(first, last + 1):
-                    queue.put(numbered(number), persistent=True)
-            say("acknowledged", queue=PERSISTENT, through=last)
+                    queue.put(numbered_body(number), persistent=True)
+            report("acknowledged", queue=PERSISTENT, through=last)
     with connection.open(NONPERSISTENT, "w") as queue:
         for number in range(1, messages + 1):
-            queue.put(numbered(number), persistent=False)
-        say("acknowledged", queue=NONPERSISTENT, through=messages)
+            queue.put(numbered_body(number), persistent=False)
+        report("acknowledged", queue=NONPERSISTENT, through=messages)
 
 
 def leave_unit_open(connection: Connection) -> Connection:
@@ -240,7 +240,7 @@ def leave_unit_open(connection: Connection) -> Connection:
         for _ in range(OPEN_GETS):
             queue.get(syncpoint=True)
         for number in range(OPEN_PUTS):
-            queue.put(numbered(UNCOMMITTED + number), persistent=True, syncpoint=True)
+            queue.put(numbered_body(UNCOMMITTED + number), persistent=True, syncpoint=True)
     return other
 
 
@@ -251,18 +251,18 @@ def put_until_killed(connection: Connection) -> None:
     queue = connection.open(LOAD, "w")
     while time.monotonic() < end:
         number += 1
-        queue.put(numbered(number), persistent=True)
-        say("acknowledged", queue=LOAD, through=number)
+        queue.put(numbered_body(number), persistent=True)
+        report("acknowledged", queue=LOAD, through=number)
 
 
-def after(application: Application) -> None:
+def after(application: DemoApplication) -> None:
     """Say what is there."""
     with application.connect() as connection:
         for name in (PERSISTENT, NONPERSISTENT, LOAD):
             with connection.open(name, "b") as queue:
                 # Browsed, not got: with --keep the messages are still there to be looked at.
                 numbers = [number_of(message) for message in queue.browse()]
-                say("found", queue=name, depth=queue.depth, numbers=ranges(numbers))
+                report("found", queue=name, depth=queue.depth, numbers=ranges(numbers))
 
 
 PARTS: Final = {
@@ -284,7 +284,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
-    PARTS[arguments.part](Application(arguments))
+    PARTS[arguments.part](DemoApplication(arguments))
 
 
 if __name__ == "__main__":

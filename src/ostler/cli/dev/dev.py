@@ -24,7 +24,7 @@ from ostler.cli.framework.commands import (
 )
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.strmqm import forget_secrets
-from ostler.cli.users import changing, new_hash
+from ostler.cli.users import change_passwords, new_hash
 from ostler.security.passwords import UserEntry, verify
 from ostler.server.config.directories import QueueManagerDirectory, describe_process, running_process
 from ostler.server.queue_manager import QueueManager
@@ -140,7 +140,7 @@ def _command(name: str, *words: str) -> int:
 
 def _is_for_developers(directory: QueueManagerDirectory) -> bool:
     """Whether this command has made the queue manager: its users are there from the beginning."""
-    with changing(directory) as passwords:
+    with change_passwords(directory) as passwords:
         return any(who.user in passwords.users for who in _USERS)
 
 
@@ -154,7 +154,7 @@ def _settle_users(directory: QueueManagerDirectory, arguments: argparse.Namespac
         configuration.APPLICATION_USER: arguments.app_password,
         configuration.ADMINISTRATOR_USER: arguments.admin_password,
     }
-    with changing(directory) as passwords:
+    with change_passwords(directory) as passwords:
         for who in _USERS:
             given = options[who.user] if options[who.user] is not None else os.environ.get(who.variable) or None
             entry = passwords.users.get(who.user)

@@ -125,11 +125,11 @@ def _run_one(benchmark: Benchmark, quick: bool, output: Path, scratch: Path | No
         chart = path.with_suffix(".svg")
         chart.write_text(svg(result.chart), encoding="utf-8")
         written.append(str(chart))
-    _show(result, conditions, written, console)
+    _show_result(result, conditions, written, console)
     return result
 
 
-def _show(result: Result, conditions: Conditions, written: list[str], console: Console) -> None:
+def _show_result(result: Result, conditions: Conditions, written: list[str], console: Console) -> None:
     table = _table(f"{result.name}: {result.title}")
     headings, *rows = result.table
     for number, heading in enumerate(headings):

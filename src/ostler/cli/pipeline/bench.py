@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ostler.cli.framework import commands
-from ostler.cli.pipeline.options import USAGE, add_spark_options, is_about_java, need_packages
+from ostler.cli.pipeline.options import USAGE, add_spark_options, is_java_problem, require_packages
 from ostler.cli.pipeline.statuses import JAVA_MISSING
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _within(most: int) -> Callable[[str], int]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    need_packages(("pyspark", "pyarrow", "psutil"))
+    require_packages(("pyspark", "pyarrow", "psutil"))
     from ostler.lab.bench.result import write_result
     from ostler.lab.common.own_process import MeasurementFailed
     from ostler.pipeline.errors import PipelineError
@@ -105,11 +105,11 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return USAGE
     try:
-        result, conditions = _measured(_asked(arguments), arguments.scratch)
+        result, conditions = _measure(_bench_options(arguments), arguments.scratch)
         path = write_result(arguments.output, result, conditions)
     except (MeasurementFailed, PipelineError) as failure:
         print(f"ostler pipeline bench: {_sentence(str(failure))}", file=sys.stderr)
-        return JAVA_MISSING if is_about_java(failure) else USAGE
+        return JAVA_MISSING if is_java_problem(failure) else USAGE
     except OSError as error:
         print(f"ostler pipeline bench: {error.filename}: {error.strerror}. Name other places.", file=sys.stderr)
         return USAGE
@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(arguments: argparse.Namespace) -> LakeBenchOptions | QueueBenchOptions:
+def _bench_options(arguments: argparse.Namespace) -> LakeBenchOptions | QueueBenchOptions:
     from ostler.pipeline.bench.bench import LakeBenchOptions
     from ostler.pipeline.bench.queue_bench import QueueBenchOptions
 
@@ -144,7 +144,7 @@ def _sentence(text: str) -> str:
     return told if is_refusal else text
 
 
-def _measured(asked: LakeBenchOptions | QueueBenchOptions, scratch: Path | None) -> tuple[Result, Conditions]:
+def _measure(asked: LakeBenchOptions | QueueBenchOptions, scratch: Path | None) -> tuple[Result, Conditions]:
     from ostler.lab.bench.result import Conditions
     from ostler.lab.common.machine import cpu_use_between, describe, flavour, read_cpu_times
     from ostler.lab.common.own_process import in_own_process

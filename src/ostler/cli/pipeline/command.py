@@ -40,10 +40,10 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     for name in _MODULES:
         import_module(name).add_command(tasks)
     for name, task in tasks.choices.items():
-        task.set_defaults(run=partial(_ended, name, task.get_default("run")))
+        task.set_defaults(run=partial(_run_task, name, task.get_default("run")))
 
 
-def _ended(name: str, run: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
+def _run_task(name: str, run: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
     """The status of a task, also of one that lacks what it needs to begin."""
     try:
         return run(arguments)

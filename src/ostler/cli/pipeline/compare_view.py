@@ -7,13 +7,13 @@ from typing import Final
 
 from rich.console import Console
 
-from ostler.cli.pipeline.compare import KINDS, NOT_COMPARABLE, RATIO, WORSE, Choice, Row
+from ostler.cli.pipeline.comparisons import KINDS, NOT_COMPARABLE, RATIO, WORSE, Row, ShownComparisons
 from ostler.lab.runner.formatting import figure, percent
 from ostler.lab.runner.text_table import TextColumn, TextTable, show
 from ostler.pipeline.errors import count_text
 
 _WIDTH_WITHOUT_TERMINAL: Final = 220
-# Beyond these an interval says no more than that little is known. A rate cannot fall by 100 % and still be one.
+# Wider intervals are shown as open: they only mean that little is known. A rate cannot fall by 100 %.
 _LOWEST_PERCENT: Final = -99.9
 _HIGHEST_PERCENT: Final = 1000.0
 _LEFT_OUT: Final = {
@@ -23,31 +23,31 @@ _LEFT_OUT: Final = {
 }
 
 
-def show_comparisons(choice: Choice) -> None:
-    """A table for each kind, and what there is besides."""
+def show_comparisons(comparisons: ShownComparisons) -> None:
+    """Prints a table for each kind, and the counts of the rest."""
     console = Console(highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = _WIDTH_WITHOUT_TERMINAL
     for kind, title in KINDS.items():
-        listed = [row for row in choice.rows if row["kind"] == kind]
+        listed = [row for row in comparisons.rows if row["kind"] == kind]
         if listed:
             console.print(title, markup=False, style="bold")
             show(_ratio_table(title, listed) if kind == RATIO else _table(title, listed), console)
             console.print()
-    for line in foot(choice):
+    for line in foot(comparisons):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def foot(choice: Choice) -> list[str]:
-    """How many there are of each verdict, and how many are not shown."""
-    judged = [row["verdict"] for row in choice.rows if row["kind"] != RATIO or row["our_ratio"] is not None]
+def foot(comparisons: ShownComparisons) -> list[str]:
+    """Returns lines with the number of comparisons by verdict, and of those not shown."""
+    judged = [row["verdict"] for row in comparisons.rows if row["kind"] != RATIO or row["our_ratio"] is not None]
     if judged:
         counts = ", ".join(f"{judged.count(each)} {each}" for each in ("better", WORSE, "same", NOT_COMPARABLE))
         lines = [f"{count_text(len(judged), 'comparison')} with figures of ours: {counts}."]
     else:
         lines = ["Nothing of ours to compare: measure a scenario again, with an option, or beside other products."]
     for option, (one, many) in _LEFT_OUT.items():
-        number = choice.left_out.get(option, 0)
+        number = comparisons.left_out.get(option, 0)
         if number:
             lines.append(f"Not shown: {number:,} {one if number == 1 else many}. {option} shows {_them(number)}.")
     return lines
@@ -95,13 +95,13 @@ def _table(title: str, rows: Sequence[Row]) -> TextTable:
 
 
 def runs_text(row: Row) -> str:
-    """The runs, without the name of the scenario that they begin with; one when both figures are of the same."""
+    """Returns the runs without the scenario name they begin with; one if both values are of the same run."""
     left, right = (row[name].removeprefix(f"{row['scenario']}-") for name in ("left_run", "right_run"))
     return right if left == right else f"{left} and {right}"
 
 
 def interval_text(row: Row) -> str:
-    """From where to where, or why there is no interval."""
+    """Returns the interval, or the reason why there is none."""
     low, high = row["low_percent"], row["high_percent"]
     if low is None or high is None:
         counts = [row[name] for name in ("left_repetitions", "right_repetitions")]
@@ -110,7 +110,7 @@ def interval_text(row: Row) -> str:
 
 
 def tolerance_text(tolerance_percent: float) -> str:
-    """From where to where a change is called the same: a fall to a half is as far as a rise to the double."""
+    """Returns the range of changes that count as the same: a fall to a half is as far as a rise to the double."""
     fall = 100 * (1 / (1 + tolerance_percent / 100) - 1)
     return f"{percent(fall, signed=True)} to {percent(tolerance_percent, signed=True)}"
 
@@ -120,12 +120,12 @@ def _end(value: float) -> str:
         return f"below {_LOWEST_PERCENT} %"
     if value > _HIGHEST_PERCENT:
         return f"above +{_HIGHEST_PERCENT:,.0f} %"
-    # From 99.5 on, a whole number would say that nothing was left.
+    # From 99.5 on, a whole number would read as a fall to zero.
     return f"{value:.1f} %" if value < -99 else percent(value, signed=True)
 
 
 def _times(row: Row) -> str:
-    """How often both sides were measured."""
+    """Returns the number of repetitions of both sides."""
     counts = [row[name] for name in ("left_repetitions", "right_repetitions") if row[name] is not None]
     return ", ".join(str(each) for each in counts)
 

@@ -56,14 +56,14 @@ def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
         try:
             return open_session(arguments.master, settings=dict(arguments.conf))
         except PipelineError as refused:
-            if is_about_java(refused):
+            if is_java_problem(refused):
                 raise TaskFailed(JAVA_MISSING, str(refused)) from refused
             raise
 
     return opened
 
 
-def is_about_java(refused: Exception) -> bool:
+def is_java_problem(refused: Exception) -> bool:
     """Whether Java was the reason: then it is missing or too old now as well."""
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.spark.session import check_java
@@ -75,7 +75,7 @@ def is_about_java(refused: Exception) -> bool:
     return False
 
 
-def need_packages(names: Sequence[str]) -> None:
+def require_packages(names: Sequence[str]) -> None:
     """TaskFailed, which says what to do, unless the pipeline's packages are there."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler.cli.framework import commands
-from ostler.cli.pipeline.options import USAGE, add_lake_option, need_packages
+from ostler.cli.pipeline.options import USAGE, add_lake_option, require_packages
 
 REPORT: Final = Path("report")
 
@@ -40,7 +40,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    need_packages(("pyarrow",))
+    require_packages(("pyarrow",))
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.report.build import TITLE, write_report
     from ostler.pipeline.report.reading import read_lake, select_rows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler.cli.framework import commands
 from ostler.cli.lab.runs import RUNS
-from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
+from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, require_packages, spark_opener
 from ostler.pipeline.errors import count_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    need_packages(("pyspark", "pyarrow"))
+    require_packages(("pyspark", "pyarrow"))
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.run import run_pipeline
 

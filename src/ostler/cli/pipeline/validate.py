@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ostler.cli.framework import commands
-from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
+from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, require_packages, spark_opener
 from ostler.pipeline.errors import count_text
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rules:
         _show_rules(arguments.is_json)
         return 0
-    need_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
+    require_packages(("pyspark", "pyarrow") if arguments.places else ("pyarrow",))
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.lake.lake import open_lake
     from ostler.pipeline.lake.validation import validate_runs, violations_in

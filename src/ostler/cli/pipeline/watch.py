@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from ostler.cli.framework import commands
-from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, need_packages, spark_opener
+from ostler.cli.pipeline.options import USAGE, add_lake_option, add_spark_options, require_packages, spark_opener
 from ostler.cli.pipeline.watch_options import source_options
 from ostler.cli.pipeline.watch_view import WatchView
 from ostler.cli.samples import connection as sample_connection
@@ -67,7 +67,7 @@ def _rows(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    need_packages(("pyspark", "pyarrow"))
+    require_packages(("pyspark", "pyarrow"))
     from ostler.model.errors import MQError
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.live.watch import LiveWatch

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from ostler.cli.runmqsc.runners import Runner
-from ostler.cli.runmqsc.script import Piece, is_ending
+from ostler.cli.runmqsc.script import ScriptPart, is_ending
 from ostler.command.mqsc.command_help import help_lines
 from ostler.command.mqsc.completion import DELIMITERS, HELP, complete
 from ostler.command.mqsc.statements import StatementReader
@@ -57,7 +57,7 @@ def holds_secret(line: str) -> bool:
     return _SECRETS.search(line) is not None
 
 
-class Conversation:
+class Repl:
     """Reads commands from the terminal and shows what comes of them, until END or the end of input."""
 
     def __init__(self, runner: Runner) -> None:
@@ -155,7 +155,7 @@ class Conversation:
 
 
 def _generator(runner: Runner, command: str) -> Generator[str, None, None]:
-    yield from runner.run([Piece((command,), command)])
+    yield from runner.run([ScriptPart((command,), command)])
 
 
 def _write_history(path: Path) -> None:

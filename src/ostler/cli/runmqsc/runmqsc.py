@@ -15,7 +15,7 @@ from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, existing_manager, refuse_options, whole_number
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.runners import LocalRunner, QueuedRunner, Runner, Verifier
-from ostler.cli.runmqsc.script import NotText, first_line, pieces_of
+from ostler.cli.runmqsc.script import NotUtf8, first_line, read_parts
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
 
@@ -63,13 +63,13 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    session: Session | None = None
+    session: MqscSession | None = None
     descriptor = _STANDARD_INPUT
     try:
         _check(arguments)
         descriptor = _input(arguments.file)
         is_typed = arguments.file is None and sys.stdin.isatty()
-        session = Session(_runner(arguments, is_typed, descriptor))
+        session = MqscSession(_runner(arguments, is_typed, descriptor))
         return session.interactive() if is_typed else session.batch(descriptor)
     except CommandFailed as failed:
         # MQ's runmqsc knows one status for all that keeps it from running anything.
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             os.close(descriptor)
 
 
-def _failed(session: Session | None) -> Status:
+def _failed(session: MqscSession | None) -> Status:
     return Status.PARTLY_DONE if session is not None and session.runner.counts.read else Status.NOT_DONE
 
 
@@ -168,7 +168,7 @@ def _password(user: str, is_typed: bool, descriptor: int) -> str:
 # -- the session -------------------------------------------------------------------------------------------------------
 
 
-class Session:
+class MqscSession:
     """Runs commands and says how it went."""
 
     def __init__(self, runner: Runner) -> None:
@@ -189,7 +189,7 @@ class Session:
 
     def _report(self, descriptor: int, progress: _Progress) -> Iterator[str]:
         try:
-            for pieces in pieces_of(descriptor):
+            for pieces in read_parts(descriptor):
                 told = time.monotonic()
                 for line in self.runner.run(pieces):
                     yield line
@@ -199,21 +199,21 @@ class Session:
                         sys.stdout.flush()
                 # Whoever waits for the answer before giving the next command must see it now.
                 sys.stdout.flush()
-        except NotText as error:
+        except NotUtf8 as error:
             raise CommandFailed(Status.NOT_DONE, "cannot-read", what="The script", why=error) from error
         except OSError as error:
             raise CommandFailed(Status.NOT_DONE, "cannot-read", what="The script", why=error.strerror) from error
 
     def interactive(self) -> int:
         """Until END, QUIT, EXIT or the end of input."""
-        from ostler.cli.runmqsc.repl import Conversation
+        from ostler.cli.runmqsc.repl import Repl
 
         # Whether it is there at all is better known before the first command has been typed.
         self.runner.check()
         self._begin()
         print("HELP tells of the commands, END leaves.")
         try:
-            Conversation(self.runner).hold()
+            Repl(self.runner).hold()
         finally:
             self._finish()
         return self.runner.counts.exit_code

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ostler.cli.framework.commands import request_action
 from ostler.cli.framework.exit_statuses import Status
-from ostler.cli.runmqsc.script import Piece
+from ostler.cli.runmqsc.script import ScriptPart
 from ostler.command.mqsc.interpreter import CommandOutcome, parse_command, syntax_error_lines
 from ostler.command.mqsc.script import ScriptCounts
 from ostler.command.mqsc.tokens import MqscSyntaxError
@@ -33,7 +33,7 @@ class Runner(ABC):
         """Fail now rather than at the first command if nobody is there to run any."""
 
     @abstractmethod
-    def run(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
         """Run what is in some pieces of a script; the lines of the report."""
 
     def lines(self, command: str) -> list[str]:
@@ -41,7 +41,7 @@ class Runner(ABC):
         kept, echoes = self.counts, self.echoes
         self.counts, self.echoes = ScriptCounts(), False
         try:
-            return list(self.run([Piece((command,), command)]))
+            return list(self.run([ScriptPart((command,), command)]))
         finally:
             self.counts, self.echoes = kept, echoes
 
@@ -49,7 +49,7 @@ class Runner(ABC):
     def close(self) -> None:
         """Leave the queue manager."""
 
-    def _repeated(self, piece: Piece) -> Iterator[str]:
+    def _repeated(self, piece: ScriptPart) -> Iterator[str]:
         """The lines of a piece as reports show them: the first line of a command with its number."""
         if not self.echoes:
             return
@@ -59,7 +59,7 @@ class Runner(ABC):
             yield f"{' ' * 6 if is_comment else number} : {line}"
             number = number if is_comment else " " * 6
 
-    def _unfinished(self, piece: Piece) -> Iterator[str]:
+    def _unfinished(self, piece: ScriptPart) -> Iterator[str]:
         yield from self._repeated(piece)
         assert piece.command is not None
         problem = MqscSyntaxError(len(piece.command), "the last line is continued, but there is no next line")
@@ -79,7 +79,7 @@ class Verifier(Runner):
     def close(self) -> None:
         """There is nobody to leave."""
 
-    def run(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
         for piece in pieces:
             if not piece.is_whole:
                 yield from self._unfinished(piece)
@@ -109,14 +109,14 @@ class LocalRunner(Runner):
     def close(self) -> None:
         """Each request has a connection of its own."""
 
-    def run(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
         sent = [piece for piece in pieces if piece.is_whole and not piece.is_end]
         if sent:
             yield from self._send(sent)
         for piece in pieces[len(sent) :]:
             yield from self._repeated(piece) if piece.is_end else self._unfinished(piece)
 
-    def _send(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def _send(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
         """Many commands with one request.
 
         A comment of our own stands before each of them. As the answer repeats it, it tells where the answer to one
@@ -166,7 +166,7 @@ class QueuedRunner(Runner):
     def check(self) -> None:
         """The connection is there, or it would not have come so far."""
 
-    def run(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
         for piece in pieces:
             if not piece.is_whole:
                 yield from self._unfinished(piece)

@@ -19,7 +19,7 @@ _UNFINISHED_CHARACTERS_MAX: Final = 1 << 20  # far more than a command may have
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-class NotText(Exception):
+class NotUtf8(Exception):
     """A line that is not UTF-8."""
 
     def __init__(self, line_number: int) -> None:
@@ -29,7 +29,7 @@ class NotText(Exception):
 
 
 @dataclass(frozen=True)
-class Piece:
+class ScriptPart:
     """Lines of a script that belong together. `command` is None for comments and empty lines.
 
     `is_whole` is False for a command whose last line asks for another one that never came, `is_end` is True for END.
@@ -50,7 +50,7 @@ class ScriptReader:
         self._lines: list[str] = []
         self._characters = 0
 
-    def feed(self, line: str) -> Iterator[Piece]:
+    def feed(self, line: str) -> Iterator[ScriptPart]:
         """Take a line; the pieces that it completes."""
         if self.is_at_end:
             return
@@ -65,14 +65,14 @@ class ScriptReader:
         elif self._characters > _UNFINISHED_CHARACTERS_MAX:
             yield from self.finish()
 
-    def finish(self) -> Iterator[Piece]:
+    def finish(self) -> Iterator[ScriptPart]:
         """There are no more lines: what is left."""
         rest = self._reader.finish()
         if rest is not None:
             yield self._piece(rest, is_whole=False)
 
-    def _piece(self, command: str | None, is_whole: bool = True, is_end: bool = False) -> Piece:
-        piece = Piece(tuple(self._lines), command, is_whole, is_end)
+    def _piece(self, command: str | None, is_whole: bool = True, is_end: bool = False) -> ScriptPart:
+        piece = ScriptPart(tuple(self._lines), command, is_whole, is_end)
         self._lines = []
         self._characters = 0
         return piece
@@ -83,7 +83,7 @@ def is_ending(command: str) -> bool:
     return command.strip().rstrip(";").rstrip().upper() in ENDING
 
 
-def pieces_of(descriptor: int) -> Iterator[list[Piece]]:
+def read_parts(descriptor: int) -> Iterator[list[ScriptPart]]:
     """What is in a file, or comes through a pipe: each time, all pieces that are there by then."""
     reader = ScriptReader()
     rest = b""
@@ -93,12 +93,12 @@ def pieces_of(descriptor: int) -> Iterator[list[Piece]]:
         *lines, rest = (rest + data).split(b"\n")
         if not data and rest:
             lines.append(rest)
-        found: list[Piece] = []
+        found: list[ScriptPart] = []
         for line in lines:
             line_number += 1
             try:
                 found += reader.feed(_text(line, line_number))
-            except NotText:
+            except NotUtf8:
                 # What came before it is done all the same.
                 yield found
                 raise
@@ -128,7 +128,7 @@ def _text(line: bytes, number: int) -> str:
         text = line.decode("utf-8")
     except UnicodeDecodeError:
         if not line.lstrip().startswith(b"*"):
-            raise NotText(number) from None
+            raise NotUtf8(number) from None
         # Nobody but people reads comments, and old scripts have them in all code pages.
         text = line.decode("utf-8", "replace")
     if number == 1:

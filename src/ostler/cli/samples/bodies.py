@@ -223,7 +223,7 @@ def property_value(text: str) -> PropertyValue:
     return number if re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?", text) and math.isfinite(number) else text
 
 
-def shown_properties(properties: Mapping[str, PropertyValue]) -> Iterable[str]:
+def property_lines(properties: Mapping[str, PropertyValue]) -> Iterable[str]:
     """Properties as `-P` would take them."""
     for name, value in properties.items():
         yield f"{name}={_shown(value)}"

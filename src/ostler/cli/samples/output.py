@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ostler.cli.samples.bodies import shown_properties
+from ostler.cli.samples.bodies import property_lines
 from ostler.cli.samples.connection import UsageError
 from ostler.cli.samples.json_lines import json_of
 from ostler.client.api.dead_letter_header import DeadLetterHeader
@@ -87,14 +87,14 @@ class Output:
         """What stands before the body, for people to read."""
         if self._form == "json":
             return []
-        remarks = [f"-- message {self.count}: {described(message)}"] if self._details else []
+        remarks = [f"-- message {self.count}: {describe_message(message)}"] if self._details else []
         header = as_dead_letter(message).header if self._details else None
         if header is not None:
-            remarks += [f"   {self._safe(line)}" for line in shown_header(header)]
+            remarks += [f"   {self._safe(line)}" for line in header_lines(header)]
         if self._details or self._is_terminal:
             if message.topic:
                 remarks.append(f"   {self._safe(_published(message))}")
-            remarks += [f"   {self._safe(line)}" for line in shown_properties(message.properties)]
+            remarks += [f"   {self._safe(line)}" for line in property_lines(message.properties)]
         return remarks
 
     def _safe(self, text: str) -> str:
@@ -137,7 +137,7 @@ def _published(message: Message) -> str:
     return f"{'retained for' if message.is_retained else 'published to'} {message.topic}{user_data}"
 
 
-def shown_header(header: DeadLetterHeader) -> list[str]:
+def header_lines(header: DeadLetterHeader) -> list[str]:
     """The fields of a dead-letter header (MQDLH) by MQ's names, a line each."""
     when = f"{header.put_time:%Y-%m-%d %H:%M:%S} UTC" if header.put_time is not None else "not known"
     fields = (
@@ -160,7 +160,7 @@ def printable(text: str) -> str:
     return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def described(message: Message) -> str:
+def describe_message(message: Message) -> str:
     said = [f"id {message.message_id.hex()}"]
     if message.correlation_id:
         said.append(f"correlation id {message.correlation_id.hex()}")

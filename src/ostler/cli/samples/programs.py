@@ -13,7 +13,7 @@ from typing import Final
 from ostler.cli.samples.bodies import bodies, fields_of, total_of
 from ostler.cli.samples.connection import UsageError, connect
 from ostler.cli.samples.output import Output, output_for, text_of
-from ostler.cli.samples.progress import Progress
+from ostler.cli.samples.progress import MessageProgress
 from ostler.client.api.connection import Connection
 from ostler.client.api.dead_letters import as_dead_letter
 from ostler.client.api.message import Message
@@ -38,7 +38,7 @@ def put(arguments: argparse.Namespace) -> int:
     with (
         connect(arguments, arguments.queue_manager) as connection,
         connection.open(arguments.queue, "w") as queue,
-        Progress(f"putting on {arguments.queue}", total_of(arguments)) as progress,
+        MessageProgress(f"putting on {arguments.queue}", total_of(arguments)) as progress,
     ):
         committed = 0
         try:
@@ -49,7 +49,7 @@ def put(arguments: argparse.Namespace) -> int:
                     committed = _commit(connection, batch, progress.count)
             committed = _commit(connection, batch, progress.count)
         finally:
-            _say(arguments, f"{_messages(committed)} put on {arguments.queue} of {connection.name}")
+            _print_summary(arguments, f"{_messages(committed)} put on {arguments.queue} of {connection.name}")
     return _DONE
 
 
@@ -69,10 +69,10 @@ def get(arguments: argparse.Namespace) -> int:
     with (
         connect(arguments, arguments.queue_manager) as connection,
         connection.open(arguments.queue, "r") as queue,
-        Progress(f"getting from {arguments.queue}", limit, not output.is_on_terminal) as progress,
+        MessageProgress(f"getting from {arguments.queue}", limit, not output.is_on_terminal) as progress,
     ):
-        settled = _Settling(connection, output)
-        for message in _taken(queue, arguments, limit, settled):
+        settled = _Committer(connection, output)
+        for message in _get_messages(queue, arguments, limit, settled):
             output.show(message)
             progress.advance()
         settled.settle()
@@ -83,7 +83,7 @@ def get(arguments: argparse.Namespace) -> int:
     return _DONE
 
 
-class _Settling:
+class _Committer:
     """Commits what was taken, once it is shown."""
 
     def __init__(self, connection: Connection, output: Output | None = None, target: Connection | None = None) -> None:
@@ -100,11 +100,11 @@ class _Settling:
         self._connection.commit()
 
 
-def _taken(
-    queue: Queue, arguments: argparse.Namespace, limit: int | None, settling: _Settling, batch: int = _BATCH
+def _get_messages(
+    queue: Queue, arguments: argparse.Namespace, limit: int | None, settling: _Committer, batch: int = _BATCH
 ) -> Iterator[Message]:
     """Messages, taken in units of work that end when there is nothing more to take for now."""
-    asked = _asked(arguments)
+    asked = _get_options(arguments)
     waiting: GetOptions = {**asked, "wait": arguments.wait}
     taken = 0
     while limit is None or taken < limit:
@@ -120,7 +120,7 @@ def _taken(
             settling.settle()
 
 
-def _asked(arguments: argparse.Namespace) -> GetOptions:
+def _get_options(arguments: argparse.Namespace) -> GetOptions:
     asked: GetOptions = {"syncpoint": True}
     if arguments.match_correl:
         asked["correlation_id"] = arguments.match_correl
@@ -134,14 +134,14 @@ def _asked(arguments: argparse.Namespace) -> GetOptions:
 def browse(arguments: argparse.Namespace) -> int:
     output = output_for(arguments)
     limit: int | None = arguments.count
-    asked = _asked(arguments)
+    asked = _get_options(arguments)
     asked["syncpoint"] = False
     asked["wait"] = arguments.wait
     with (
         connect(arguments, arguments.queue_manager) as connection,
         connection.open(arguments.queue, "b") as queue,
         queue.browse(**asked) as browser,
-        Progress(f"browsing {arguments.queue}", limit, not output.is_on_terminal) as progress,
+        MessageProgress(f"browsing {arguments.queue}", limit, not output.is_on_terminal) as progress,
     ):
         while limit is None or output.count < limit:
             message = browser.next()
@@ -165,7 +165,7 @@ def request(arguments: argparse.Namespace) -> int:
     lost = 0
     with (
         connect(arguments, arguments.queue_manager) as connection,
-        Progress(f"asking {arguments.queue}", total_of(arguments), not output.is_on_terminal) as progress,
+        MessageProgress(f"asking {arguments.queue}", total_of(arguments), not output.is_on_terminal) as progress,
     ):
         for body in bodies(arguments, sys.stdin.buffer):
             try:
@@ -177,12 +177,12 @@ def request(arguments: argparse.Namespace) -> int:
                 lost += 1
                 print(f"ostler request: {error}", file=sys.stderr)
             progress.advance()
-    _say(arguments, f"{_counted(progress.count, 'request')}, {_counted(output.count, 'reply', 'replies')}")
+    _print_summary(arguments, f"{_counted(progress.count, 'request')}, {_counted(output.count, 'reply', 'replies')}")
     return _REFUSED if lost else _DONE
 
 
 def respond(arguments: argparse.Namespace) -> int:
-    answer = _answers(arguments)
+    answer = _reply_maker(arguments)
     limit: int | None = arguments.count
     handled = silent = 0
     with connect(arguments, arguments.queue_manager) as connection, connection.open(arguments.queue, "r") as queue:
@@ -192,15 +192,15 @@ def respond(arguments: argparse.Namespace) -> int:
                     message = queue.get(wait=arguments.wait, syncpoint=True)
                     if message is None:
                         break
-                    silent += not _answered(connection, message, answer(message))
+                    silent += not _send_reply(connection, message, answer(message))
                 handled += 1
         finally:
             unheard = f", {silent} of them to nobody" if silent else ""
-            _say(arguments, f"{_counted(handled, 'request')} answered{unheard}")
+            _print_summary(arguments, f"{_counted(handled, 'request')} answered{unheard}")
     return _DONE
 
 
-def _answered(connection: Connection, message: Message, body: bytes | str) -> bool:
+def _send_reply(connection: Connection, message: Message, body: bytes | str) -> bool:
     """Put the reply. A requester that does not want one, or is gone, is no reason to stop."""
     if not message.reply_to:
         return False
@@ -212,7 +212,7 @@ def _answered(connection: Connection, message: Message, body: bytes | str) -> bo
     return True
 
 
-def _answers(arguments: argparse.Namespace) -> Callable[[Message], bytes | str]:
+def _reply_maker(arguments: argparse.Namespace) -> Callable[[Message], bytes | str]:
     if arguments.upper:
         return lambda message: text_of(message).upper()
     if arguments.reply is not None:
@@ -220,11 +220,11 @@ def _answers(arguments: argparse.Namespace) -> Callable[[Message], bytes | str]:
         return lambda message: text
     if arguments.shell_command is not None:
         command: str = arguments.shell_command
-        return lambda message: _made_by(command, message)
+        return lambda message: _reply_of_command(command, message)
     return lambda message: message.body
 
 
-def _made_by(command: str, message: Message) -> bytes | str:
+def _reply_of_command(command: str, message: Message) -> bytes | str:
     """What a shell command writes when it reads the message. The request stays on the queue if it fails."""
     environment = {
         **os.environ,
@@ -253,14 +253,14 @@ def forward(arguments: argparse.Namespace) -> int:
             target, manager = stack.enter_context(connect(arguments, arguments.to_manager, "to-")), ""
         origin = stack.enter_context(source.open(arguments.queue, "r"))
         goal = stack.enter_context(target.open(arguments.target, "w", manager=manager, options=MQOO_SET_ALL_CONTEXT))
-        progress = stack.enter_context(Progress(f"forwarding to {arguments.target}", limit))
-        settling = _Settling(source, target=target)
-        for message in _taken(origin, arguments, limit, settling, arguments.batch):
+        progress = stack.enter_context(MessageProgress(f"forwarding to {arguments.target}", limit))
+        settling = _Committer(source, target=target)
+        for message in _get_messages(origin, arguments, limit, settling, arguments.batch):
             moved = message if arguments.keep_header else as_dead_letter(message).original()
             goal.put(moved, syncpoint=True, options=MQPMO_SET_ALL_CONTEXT)
             progress.advance()
         settling.settle()
-        _say(arguments, f"{_messages(progress.count)} forwarded from {arguments.queue} to {arguments.target}")
+        _print_summary(arguments, f"{_messages(progress.count)} forwarded from {arguments.queue} to {arguments.target}")
     return _DONE
 
 
@@ -279,7 +279,7 @@ def _messages(count: int) -> str:
     return f"{count} message" if count == 1 else f"{count} messages"
 
 
-def _say(arguments: argparse.Namespace, sentence: str) -> None:
+def _print_summary(arguments: argparse.Namespace, sentence: str) -> None:
     if not arguments.quiet:
         print(sentence, file=sys.stderr)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS: Final = 2.0
 
 
-class Progress:
+class MessageProgress:
     """Count messages; show how far it is, if that takes long and somebody looks."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Progress:
         self._task: TaskID | None = None
         self.count = 0
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> MessageProgress:
         return self
 
     def __exit__(

@@ -10,7 +10,7 @@ from typing import Final
 from ostler.cli.samples.bodies import bodies, fields_of, total_of
 from ostler.cli.samples.connection import UsageError, connect
 from ostler.cli.samples.output import output_for
-from ostler.cli.samples.progress import Progress
+from ostler.cli.samples.progress import MessageProgress
 from ostler.client.api.subscribe_options import SubscribeOptions
 from ostler.client.session.session import GetOptions
 from ostler.model.constants import MQRC_NO_MSG_AVAILABLE
@@ -25,7 +25,7 @@ def publish(arguments: argparse.Namespace) -> int:
     with (
         connect(arguments, arguments.queue_manager) as connection,
         connection.topic(arguments.topic, object_name=arguments.object) as topic,
-        Progress(f"publishing to {topic.topic}", total_of(arguments)) as progress,
+        MessageProgress(f"publishing to {topic.topic}", total_of(arguments)) as progress,
     ):
         committed = 0
         try:
@@ -40,7 +40,7 @@ def publish(arguments: argparse.Namespace) -> int:
             committed = progress.count
         finally:
             done = committed if batch > 1 else progress.count
-            _say(arguments, f"{_messages(done)} published to {topic.topic} of {connection.name}")
+            _print_summary(arguments, f"{_messages(done)} published to {topic.topic} of {connection.name}")
     return _DONE
 
 
@@ -53,9 +53,9 @@ def subscribe(arguments: argparse.Namespace) -> int:
     asked: GetOptions = {"syncpoint": True, "wait": arguments.wait}
     with (
         connect(arguments, arguments.queue_manager) as connection,
-        connection.subscribe(arguments.topic, **_asked(arguments)) as subscription,
+        connection.subscribe(arguments.topic, **_subscribe_options(arguments)) as subscription,
     ):
-        _say(arguments, f"subscribed to {subscription.topic} of {connection.name}")
+        _print_summary(arguments, f"subscribed to {subscription.topic} of {connection.name}")
         while limit is None or output.count < limit:
             message = subscription.get(**asked)
             if message is None:
@@ -70,7 +70,7 @@ def subscribe(arguments: argparse.Namespace) -> int:
     return _DONE
 
 
-def _asked(arguments: argparse.Namespace) -> SubscribeOptions:
+def _subscribe_options(arguments: argparse.Namespace) -> SubscribeOptions:
     asked: SubscribeOptions = {
         "object_name": arguments.object,
         "wildcards": "characters" if arguments.characters else "levels",
@@ -89,7 +89,7 @@ def _messages(count: int) -> str:
     return f"{count} message" if count == 1 else f"{count} messages"
 
 
-def _say(arguments: argparse.Namespace, sentence: str) -> None:
+def _print_summary(arguments: argparse.Namespace, sentence: str) -> None:
     if not arguments.quiet:
         print(sentence, file=sys.stderr, flush=True)
 
