@@ -109,9 +109,7 @@ def test_users_and_groups_that_nobody_knows_are_refused(started: None, ostler: C
     for option, name, kind in (("-p", "bbo", "user"), ("-g", "nosuch", "group")):
         given = ostler("setmqaut", "-n", "APP.*", "-t", "queue", option, name, "+get")
         assert given.status == 149
-        assert given.err.startswith(
-            f"AMQ7026E: There is something wrong with the name of a user or group: There is no {kind} {name} here."
-        )
+        assert given.err.startswith(f"AMQ7026E: The name of a user or group is wrong: There is no {kind} {name} here.")
         assert "ostler users add" in given.err
         assert ostler("dspmqaut", "-n", "APP.Q1", "-t", "queue", option, name).status == 149
     assert ostler("dmpmqaut").out == ""

@@ -129,7 +129,7 @@ def test_wrong_options_exit_39(ostler: Command) -> None:
 def test_c_defines_the_default_objects_anew_and_ends(created: QueueManagerDirectory, ostler: Command) -> None:
     done = ostler("strmqm", "-c", "QM1")
     assert done.status == 0
-    assert done.out.startswith("Default objects made")
+    assert done.out.startswith("Default objects created")
     assert not running_process(created)[0]
 
 

@@ -91,7 +91,7 @@ def test_a_password_is_checked(given: Command) -> None:
     )
     wrong = given("wrong", "check", "QM1", "app")
     assert (wrong.status, wrong.out) == (119, "")
-    assert wrong.err == "app does not come in with that password: the password is wrong.\n"
+    assert wrong.err == "The password of app is rejected: the password is wrong.\n"
     assert given("secret", "check", "QM1", "nobody").status == 119
 
 
@@ -132,7 +132,7 @@ def test_passwords_are_asked_for_without_being_shown(
     assert hash_matches(directory, "app", "secret")
     assert asked == ["New password of app: ", "Once more: "]
     differing = manager("users", "set-password", "QM1", "app")
-    assert (differing.status, differing.err) == (39, "There is no password: the two are not the same.\n")
+    assert (differing.status, differing.err) == (39, "There is no password: the two passwords differ.\n")
     assert hash_matches(directory, "app", "secret")
 
 

@@ -1,4 +1,4 @@
-"""`ostler certs`: certificates for queue managers and clients in two commands, and what is in those one has."""
+"""`ostler certs`: creates certificates for queue managers and clients, and shows certificates."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from ostler.server.tls.key_repository import (
     file_name,
 )
 
-_DESCRIPTION: Final = "Make certificates for TLS with an authority of your own, and look at certificates."
+_DESCRIPTION: Final = "Create certificates for TLS with an authority of your own, and show certificates."
 _CREATE: Final = """\
-Make a certificate for a queue manager, or with --client for one of its clients. The authority that signs them is made
-first if it is not there. A certificate that is there is replaced only with --replace."""
-_SHOW: Final = "Show whom certificates name, who signed them and how long they are valid."
+Create a certificate for a queue manager, or with --client for one of its clients. The certificate authority is created
+first if it does not exist. An existing certificate is replaced only with --replace."""
+_SHOW: Final = "Show the subject, issuer and validity of certificates."
 _SOON_DAYS: Final = 30
 _DAY_SECONDS: Final = 86_400
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser("certs", help="make and show certificates for TLS", description=_DESCRIPTION)
+    parser = subparsers.add_parser("certs", help="create and show certificates for TLS", description=_DESCRIPTION)
     actions = parser.add_subparsers(
         dest="action", metavar="create|show", title="actions", required=True, parser_class=CommandParser
     )
-    create = actions.add_parser("create", help="make a certificate", description=_CREATE)
+    create = actions.add_parser("create", help="create a certificate", description=_CREATE)
     create.add_argument("manager", nargs="?", metavar="QMGR", help="the queue manager (the default one)")
     create.add_argument("--client", metavar="NAME", help="make a key repository for this client instead")
     create.add_argument("--output", type=Path, metavar="DIR", help="where a client's repository goes (./NAME)")
@@ -58,7 +58,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     create.add_argument(
         "--days", type=whole_number, default=CERTIFICATE_DAYS, help="how long it is valid (%(default)s)"
     )
-    create.add_argument("--replace", action="store_true", help="put it in the place of one that is there")
+    create.add_argument("--replace", action="store_true", help="replace an existing certificate")
     create.set_defaults(run=run_create)
     show = actions.add_parser("show", help="show certificates", description=_SHOW)
     show.add_argument("what", nargs="*", metavar="QMGR|PATH", help="a queue manager, a directory or a PEM file")
@@ -88,7 +88,7 @@ def _create(arguments: argparse.Namespace) -> int:
         raise ValueError(f"{arguments.days} days are not between 1 and 36500")
     there = directory / (file_name(label) + CERTIFICATE_ENDING)
     if there.exists() and not arguments.replace:
-        raise ValueError(f"{there} is there already; --replace puts another in its place")
+        raise ValueError(f"{there} exists already; --replace replaces it")
     subject = parse_name(arguments.subject).attributes if arguments.subject else [("CN", name), ("O", "Ostler")]
     hosts = tuple(arguments.host or ()) if is_client else tuple(arguments.host or own_host_names())
     authority = Authority(arguments.authority or manager.path / "ssl" / "ca")
@@ -127,7 +127,7 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 
 def _certificates(what: str) -> list[Path]:
-    """The files that a word means: a path if it is one, else a queue manager's repository."""
+    """Returns the files that an argument names: a path, or the key repository of a queue manager."""
     path = Path(what)
     if what and path.is_file():
         return [path]
@@ -137,7 +137,7 @@ def _certificates(what: str) -> list[Path]:
         return [bundle]
     if not directory.is_dir():
         raise ValueError(f"there is no directory {directory}; ostler certs create makes it")
-    # The authority last: who looks here is after the others.
+    # The authority comes last.
     files = sorted(
         directory.glob(f"*{CERTIFICATE_ENDING}"), key=lambda each: (each.name == AUTHORITIES_FILE, each.name)
     )
@@ -158,14 +158,14 @@ def _facts(path: Path) -> dict[str, str]:
         "Fingerprint": described.get("sha256 fingerprint", ""),
     }
     if path.name != AUTHORITIES_FILE:
-        facts["Key"] = _about_key(path.with_suffix(KEY_ENDING))
-    warning = _about_time(described.get("notafter", ""))
+        facts["Key"] = _key_text(path.with_suffix(KEY_ENDING))
+    warning = _expiry_warning(described.get("notafter", ""))
     if warning:
         facts["Attention"] = warning
     return facts
 
 
-def _about_key(path: Path) -> str:
+def _key_text(path: Path) -> str:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def _about_key(path: Path) -> str:
     return path.name
 
 
-def _about_time(until: str) -> str:
+def _expiry_warning(until: str) -> str:
     days = (ssl.cert_time_to_seconds(until) - time.time()) / _DAY_SECONDS
     if days < 0:
         return "it has expired"

@@ -1,4 +1,4 @@
-"""`ostler check`: look through the files of a queue manager that does not run, and change nothing."""
+"""`ostler check`: checks the files of a stopped queue manager without changing them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser = commands.add_command(
         subparsers,
         "check",
-        "look through the files of a queue manager",
-        "Read all files of a queue manager that does not run: log, checkpoint, objects, every stored message, and "
-        "whether they belong together. Nothing is changed. The exit status is 0 when they are sound, 132 when "
+        "check the files of a queue manager",
+        "Read all files of a stopped queue manager: log, checkpoint, objects, every stored message, and "
+        "check that they belong together. Nothing is changed. The exit status is 0 when they are sound, 132 when "
         "something is damaged, 5 when the queue manager runs.",
         Status.ARGUMENTS_WRONG,
     )
@@ -85,7 +85,7 @@ def as_text(report: FileReport) -> str:
 
 
 class CheckBar:
-    """A progress bar, which appears only when it takes long and somebody looks."""
+    """A progress bar that appears only on a terminal, and only if the check takes long."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -47,17 +47,15 @@ _ATTRIBUTES: Final[tuple[tuple[str, str, str, str, Callable[[str], object]], ...
     ("-x", "MAXUMSGS", "N", "uncommitted messages of one unit of work (10000)", whole_number),
 )
 
-_SERVICE: Final = (
-    "how an operating system starts it is for its service manager to say; see docs/how-to/run-as-a-service.md"
-)
+_SERVICE: Final = "the service manager of the operating system starts it; see docs/how-to/run-as-a-service.md"
 _REPLICATED: Final = "there are no replicated queue managers here"
 _REFUSED_ALONE: Final = {
     **dict.fromkeys(("-sa", "-sax", "-sd", "-si", "-ss"), _SERVICE),
     **dict.fromkeys(("-sx", "-sxs"), _REPLICATED),
 }
 _REFUSED_WITH_VALUE: Final = {
-    "-a": "access groups belong to Windows",
-    "-g": "there are no application groups; whoever owns the files administers the queue manager",
+    "-a": "access groups exist on Windows only",
+    "-g": "there are no application groups; the owner of the files administers the queue manager",
     "-md": "queue managers live below OSTLER_DATA; set that instead",
     "-ic": "run the file with `ostler runmqsc -f` once the queue manager has started",
     "-ii": "use `ostler setmqini` instead",
@@ -81,14 +79,16 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     for option, attribute, placeholder, purpose, convert in _ATTRIBUTES:
         parser.add_argument(option, dest=attribute, type=convert, metavar=placeholder, help=purpose)
     parser.add_argument("-q", dest="is_default", action="store_true", help="make it the default queue manager")
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("-oa", dest="entities", metavar="user", help="users have authorities of their own: always so")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
+    parser.add_argument(
+        "-oa", dest="entities", metavar="user", help="users have authorities of their own, as always here"
+    )
     kinds = parser.add_mutually_exclusive_group()
     for option, purpose in (
         ("lc", "a circular log (the default)"),
         ("ll", "a linear log whose extents you manage"),
         ("lla", "a linear log that manages its extents itself"),
-        ("lln", "a linear log whose extents are used again once you say they are archived"),
+        ("lln", "a linear log whose extents are reused once they are marked as archived"),
     ):
         kinds.add_argument(f"-{option}", dest="log_kind", action="store_const", const=option, help=purpose)
     parser.add_argument("-ld", dest="log_path", metavar="DIR", help="the directory of the log")
@@ -184,7 +184,7 @@ def _log_section(name: str, arguments: argparse.Namespace) -> LogSection:
         why = error.problem if isinstance(error, ConfigurationError) else error
         raise CommandFailed(Status.LOG_SIZE, "AMQ7073E", why=why) from error
     if section.path and (Path(section.path) / directories.directory_name(name)).exists():
-        why = "something is there already; name another directory with -ld."
+        why = "the directory exists; name another one with -ld."
         raise CommandFailed(Status.LOG_LOCATION, "AMQ7064E", path=section.path, why=why)
     return section
 

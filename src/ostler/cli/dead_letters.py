@@ -1,7 +1,7 @@
-"""`ostler dead-letters`: list dead letters, show them, put them back where they were to go, drop them.
+"""`ostler dead-letters`: lists and shows dead letters, puts them back to their destination, or drops them.
 
-The exit statuses are those of the sample programs: 0 when all went well, 1 when what was asked for makes no sense, and
-2 when the queue manager refused, be it only some of the messages.
+Exit statuses are those of the sample programs: 0, 1 for wrong usage, 2 for an error of the queue manager, also if it
+rejected only some of the messages.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ostler.client.api.dead_letters import DeadLetter, DeadLetterQueue, DeadLett
 from ostler.server.config.directories import QueueManagerDirectory, data_root
 
 _DESCRIPTION: Final = """Work with dead letters: messages that could not be delivered, on the dead-letter queue with a
-header (MQDLH) that says why. QUEUE is the queue manager's DEADQ, unless another one is named. A single name is that of
-a queue manager, if there is one of that name here, and else of a queue."""
+header (MQDLH) that has the reason. QUEUE defaults to the queue manager's DEADQ. A single name is that of a queue
+manager, if there is one of that name here, else of a queue."""
 _TIME: Final = "%Y-%m-%d %H:%M:%S"
 _HEADINGS: Final = f"{'MESSAGE ID':48}  {'DEAD SINCE (UTC)':19}  {'REASON':32}  {'BYTES':>9}  DESTINATION, PUT BY"
 
@@ -46,13 +46,13 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     listing.add_argument("--count", type=positive, metavar="N", help="so many at most")
     showing = _action(actions, "show", "show dead letters with all fields of their headers", _show)
     showing.add_argument("--count", type=positive, metavar="N", help="so many at most")
-    retrying = _action(actions, "retry", "put dead letters back where they were to go, without their header", _retry)
+    retrying = _action(actions, "retry", "put dead letters back to their destination, without their header", _retry)
     retrying.add_argument("--to", metavar="QUEUE", default="", help="put them on this queue instead")
     retrying.add_argument("--to-manager", metavar="QMGR", default="", help="of this queue manager, if it is another")
     dropping = _action(actions, "drop", "take dead letters off the queue for good", _drop)
     for changing in (retrying, dropping):
         changing.add_argument("-y", "--yes", action="store_true", help="do it without asking")
-        changing.add_argument("-q", "--quiet", action="store_true", help="do not say how many there were")
+        changing.add_argument("-q", "--quiet", action="store_true", help="do not print the count")
 
 
 def _action(
@@ -75,7 +75,7 @@ def _action(
         type=_hexadecimal,
         default=[],
         metavar="HEX",
-        help="message id, or its begin",
+        help="message id, or its first digits",
     )
     group.add_argument("--reason", type=_reason, metavar="REASON", help="such as 2053, MQRC_Q_FULL or Q_FULL")
     group.add_argument(
@@ -102,11 +102,11 @@ def _reason(text: str) -> int:
     return number
 
 
-# -- which queue, which letters ----------------------------------------------------------------------------------------
+# -- selection ---------------------------------------------------------------------------------------------------------
 
 
 def _open(arguments: argparse.Namespace) -> tuple[Connection, DeadLetterQueue]:
-    """Connect, and find the queue. MQError when there is none."""
+    """Connects and finds the queue. Raises MQError without one."""
     queue: str = arguments.queue
     manager: str | None = arguments.queue_manager
     is_alone = queue and manager is None and not arguments.connection
@@ -120,18 +120,18 @@ def _open(arguments: argparse.Namespace) -> tuple[Connection, DeadLetterQueue]:
         raise
 
 
-def _chosen(arguments: argparse.Namespace, letters: Iterator[DeadLetter]) -> Iterator[DeadLetter]:
+def _select(arguments: argparse.Namespace, letters: Iterator[DeadLetter]) -> Iterator[DeadLetter]:
     limit: int | None = getattr(arguments, "count", None)
     found = 0
     for letter in letters:
-        if _is_chosen(arguments, letter):
+        if _is_selected(arguments, letter):
             yield letter
             found += 1
             if limit is not None and found >= limit:
                 return
 
 
-def _is_chosen(arguments: argparse.Namespace, letter: DeadLetter) -> bool:
+def _is_selected(arguments: argparse.Namespace, letter: DeadLetter) -> bool:
     header = letter.header
     if arguments.ids and not any(letter.message.message_id.hex().startswith(each) for each in arguments.ids):
         return False
@@ -149,15 +149,15 @@ def _matches(pattern: str, queue: str, manager: str) -> bool:
     return fnmatchcase(queue, wanted_queue or "*") and fnmatchcase(manager, wanted_manager or "*")
 
 
-# -- what each action does ---------------------------------------------------------------------------------------------
+# -- actions -----------------------------------------------------------------------------------------------------------
 
 
 def _list(arguments: argparse.Namespace) -> int:
     connection, dead = _open(arguments)
     with connection, MessageProgress(f"looking at {dead.name}", None, not sys.stdout.isatty()) as progress:
-        for letter in _chosen(arguments, dead.letters()):
+        for letter in _select(arguments, dead.letters()):
             if arguments.is_json:
-                print(json.dumps(_in_short(letter)))
+                print(json.dumps(_summary(letter)))
             else:
                 if progress.count == 0:
                     print(_HEADINGS)
@@ -180,26 +180,26 @@ def _line(letter: DeadLetter) -> str:
     return f"{identifier:48}  {when:19}  {why:32}  {letter.body_bytes:>9}  {printable(where)}"
 
 
-def _in_short(letter: DeadLetter) -> dict[str, object]:
+def _summary(letter: DeadLetter) -> dict[str, object]:
     message, header = letter.message, letter.header
-    said: dict[str, object] = {"message_id": message.message_id.hex(), "bytes": letter.body_bytes}
-    said["persistent"] = message.persistent
-    said["message_put_time"] = message.put_time.isoformat() if message.put_time is not None else None
-    said["dead_letter"] = header_json(header) if header is not None else None
-    return said
+    values: dict[str, object] = {"message_id": message.message_id.hex(), "bytes": letter.body_bytes}
+    values["persistent"] = message.persistent
+    values["message_put_time"] = message.put_time.isoformat() if message.put_time is not None else None
+    values["dead_letter"] = header_json(header) if header is not None else None
+    return values
 
 
 def _show(arguments: argparse.Namespace) -> int:
     connection, dead = _open(arguments)
     found = 0
     with connection:
-        for letter in _chosen(arguments, dead.letters()):
+        for letter in _select(arguments, dead.letters()):
             found += 1
             original = letter.original()
             if arguments.is_json:
-                said = json_of(original)
-                said["dead_letter"] = header_json(letter.header) if letter.header is not None else None
-                print(json.dumps(said))
+                values = json_of(original)
+                values["dead_letter"] = header_json(letter.header) if letter.header is not None else None
+                print(json.dumps(values))
                 continue
             print(f"-- dead letter {found}: {describe_message(original)}")
             lines = header_lines(letter.header) if letter.header is not None else ["no dead-letter header"]
@@ -220,12 +220,12 @@ def _retry(arguments: argparse.Namespace) -> int:
         arguments,
         "Put back",
         where,
-        lambda dead, tokens, tell: dead.retry(tokens, arguments.to, arguments.to_manager, tell),
+        lambda dead, tokens, on_progress: dead.retry(tokens, arguments.to, arguments.to_manager, on_progress),
     )
 
 
 def _drop(arguments: argparse.Namespace) -> int:
-    return _change(arguments, "Drop", "dropped", lambda dead, tokens, tell: dead.drop(tokens, tell))
+    return _change(arguments, "Drop", "dropped", lambda dead, tokens, on_progress: dead.drop(tokens, on_progress))
 
 
 def _change(
@@ -234,50 +234,50 @@ def _change(
     done: str,
     act: Callable[[DeadLetterQueue, list[bytes], Callable[[int], None]], DeadLetterResult],
 ) -> int:
-    """Count the letters, ask if somebody is there to ask, then act on exactly those that were counted."""
+    """Counts the letters, asks for confirmation on a terminal, then acts on exactly those that were counted."""
     connection, dead = _open(arguments)
     with connection:
-        names = {each.token: each.message.message_id.hex() for each in _chosen(arguments, dead.letters())}
+        names = {each.token: each.message.message_id.hex() for each in _select(arguments, dead.letters())}
         of_them = f"{len(names)} {'message' if len(names) == 1 else 'messages'} of {dead.name}"
         is_selective = bool(arguments.ids or arguments.reason is not None or arguments.destination)
         if not (is_selective or arguments.all or arguments.yes):
-            raise UsageError(f"{of_them} would be {done}: say --all, or choose with --id, --reason or --destination")
+            raise UsageError(f"{of_them} would be {done}: give --all, or select with --id, --reason or --destination")
         if not arguments.yes:
             _refuse_ambiguous(arguments.ids, list(names.values()))
-        if names and not arguments.yes and sys.stdin.isatty() and not _agrees(f"{verb} {of_them}? [y/N] "):
+        if names and not arguments.yes and sys.stdin.isatty() and not _confirm(f"{verb} {of_them}? [y/N] "):
             return USAGE
         with MessageProgress(f"{dead.name}", len(names)) as progress:
 
-            def tell(count: int) -> None:
+            def on_progress(count: int) -> None:
                 while progress.count < count:
                     progress.advance()
 
-            outcome = act(dead, list(names), tell)
+            outcome = act(dead, list(names), on_progress)
         for token, error in outcome.refused.items():
             print(f"ostler dead-letters: message {names[token]} stays on {dead.name}: {error}", file=sys.stderr)
-        _say(arguments, dead, done, len(names), outcome)
+        _print_summary(arguments, dead, done, len(names), outcome)
         return REFUSED if outcome.refused or (arguments.ids and not names) else 0
 
 
 def _refuse_ambiguous(wanted: list[str], found: list[str]) -> None:
-    """Raise UsageError when the first digits of an identifier mean several letters: most identifiers begin alike."""
+    """Raises UsageError if the first digits of an identifier match several letters: most identifiers begin alike."""
     for each in wanted:
         matches = sum(identifier.startswith(each) for identifier in found)
         if matches > 1 and each not in found:
-            raise UsageError(f"--id {each} means {matches} messages: give more digits, or say --yes for all of them")
+            raise UsageError(f"--id {each} means {matches} messages: give more digits, or --yes for all of them")
 
 
-def _agrees(question: str) -> bool:
+def _confirm(question: str) -> bool:
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _say(
+def _print_summary(
     arguments: argparse.Namespace, dead: DeadLetterQueue, done: str, chosen: int, outcome: DeadLetterResult
 ) -> None:
     if arguments.is_json:
-        said = {"queue": dead.name, "chosen": chosen, "done": outcome.done, "refused": len(outcome.refused)}
-        print(json.dumps(said))
+        values = {"queue": dead.name, "chosen": chosen, "done": outcome.done, "refused": len(outcome.refused)}
+        print(json.dumps(values))
     elif not arguments.quiet:
         gone = chosen - outcome.done - len(outcome.refused)
         words = [f"{outcome.done} of {chosen} messages of {dead.name} {done}"]

@@ -30,7 +30,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         Status.PARAMETER_WRONG,
     )
     parser.add_argument("name", metavar="QMGR", help="its name")
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
     parser.set_defaults(run=run)
 
 

@@ -1,4 +1,4 @@
-"""`ostler dspmq`: the queue managers below OSTLER_DATA, and how they are."""
+"""`ostler dspmq`: lists the queue managers below OSTLER_DATA with their status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHOICES: Final = ("all", "status", "default", "standby", "installation", "proce
 
 @dataclass(frozen=True)
 class ListedManager:
-    """One queue manager as it is displayed."""
+    """A queue manager as it is listed."""
 
     name: str
     state: ManagerState
@@ -46,8 +46,8 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser = commands.add_command(
         subparsers,
         "dspmq",
-        "list queue managers and how they are",
-        "List the queue managers below OSTLER_DATA and how they are. With -a the exit status is 5 if one is active.",
+        "list queue managers and their status",
+        "List the queue managers below OSTLER_DATA with their status. With -a the exit status is 5 if one is active.",
         Status.ARGUMENTS_WRONG,
     )
     parser.add_argument("-m", dest="name", metavar="QMGR", help="only this one")
@@ -55,9 +55,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument("-s", dest="shows_status", action="store_true", help="as -o status")
     parser.add_argument("-x", dest="shows_instances", action="store_true", help="show the processes that run them")
     parser.add_argument("-a", dest="only_active", action="store_true", help="only active ones")
-    parser.add_argument(
-        "-n", dest="untranslated", action="store_true", help="no translation, which there is none of anyway"
-    )
+    parser.add_argument("-n", dest="untranslated", action="store_true", help="no translation; there is none anyway")
     refuse_options(parser, {"-c": "`DISPLAY CONN(*) ALL` in runmqsc shows who is connected"}, 0)
     parser.add_argument("--json", dest="is_json", action="store_true", help="for programs: everything, as JSON")
     parser.set_defaults(run=run)
@@ -77,14 +75,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.only_active:
         found = [each for each in found if each.state in _ACTIVE]
     if arguments.is_json:
-        print(json.dumps([_for_programs(each) for each in found], indent=2))
+        print(json.dumps([_as_json(each) for each in found], indent=2))
     else:
         fields = _fields(arguments)
         for each in found:
             print(_line(each, fields))
             if arguments.shows_instances and each.process:
                 print(f"    INSTANCE({each.process}) MODE(Active) STARTED({each.started})")
-    # MQ has it so: scripts ask `dspmq -a -m QM1` and look for 5.
+    # As in MQ: scripts run `dspmq -a -m QM1` and expect 5.
     return Status.RUNNING if arguments.only_active and found else Status.DONE
 
 
@@ -93,11 +91,11 @@ def _describe_manager(base: Path, name: str, default: str) -> ListedManager:
     state = state_of(directory)
     process = running_process(directory)[1]
     record = read_record(directory)
-    is_its = record is not None and record.pid == process
-    started = record.started if record is not None and is_its else ""
-    version = record.version if record is not None and is_its else __version__
+    is_current = record is not None and record.pid == process
+    started = record.started if record is not None and is_current else ""
+    version = record.version if record is not None and is_current else __version__
     program = ""
-    if record is not None and is_its and process and record.is_embedded:
+    if record is not None and is_current and process and record.is_embedded:
         program = program_name(process) or "another program"
     return ListedManager(name, state, name == default, str(directory.path), process, started, version, program)
 
@@ -124,7 +122,7 @@ def _line(shown: ListedManager, fields: list[str]) -> str:
     return " ".join([*parts, *(values[field] for field in fields)])
 
 
-def _for_programs(shown: ListedManager) -> dict[str, object]:
+def _as_json(shown: ListedManager) -> dict[str, object]:
     return {
         "name": shown.name,
         "status": str(shown.state),

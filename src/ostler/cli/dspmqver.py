@@ -1,4 +1,4 @@
-"""`ostler dspmqver`: which program this is. Components and fields are sums of numbers, as MQ has it."""
+"""`ostler dspmqver`: shows the version. Components and fields are sums of numbers, as in MQ."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "-f", dest="fields", type=whole_number, metavar="N", help="a sum: 1 name, 2 version, 4 level, ..."
     )
     parser.add_argument("-b", dest="is_bare", action="store_true", help="without the names of the fields")
-    parser.add_argument("-v", dest="is_verbose", action="store_true", help="say what runs it, too")
+    parser.add_argument("-v", dest="is_verbose", action="store_true", help="show the interpreter and path, too")
     parser.add_argument(
         "-i", dest="shows_installations", action="store_true", help="all installations: this is the only one"
     )
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print()
             for name, value in each.items():
                 print(value if arguments.is_bare else f"{name + ':':<13}{value}")
-    # Something was asked for that is not here.
+    # Some of the components or fields do not exist here.
     is_partly = bool(components & ~_COMPONENTS) or bool(fields & ~_ALL_FIELDS)
     return Status.PARTLY_DONE if is_partly else Status.DONE
 

@@ -1,4 +1,4 @@
-"""`ostler endmqm`: end a queue manager, as gently or as firmly as asked."""
+"""`ostler endmqm`: ends a queue manager: controlled, immediate or preemptive."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 from ostler.server.config.process_file import ENDING, state_of
 
-_LOOK_SECONDS: Final = 0.01
+_POLL_SECONDS: Final = 0.01
 _FOR_EVER: Final = -1.0
-# What MQ calls a target time: most of it is for applications, the rest for the work of ending.
+# The share of a target time (-t) in which applications may disconnect; the rest is for the shutdown.
 _QUIESCE_SHARE: Final = 0.7
 _PATIENCE_SECONDS: Final = 10.0
-_MOMENT_SECONDS: Final = 1.0
+_GRACE_SECONDS: Final = 1.0
 _REFUSED: Final = {
     "-s": "there is no standby instance that could take over",
     "-x": "there is no standby instance that could be ended",
@@ -43,7 +43,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     modes = parser.add_mutually_exclusive_group()
     for option, purpose in (
         ("c", "controlled: when all applications have disconnected; does not wait (the default)"),
-        ("w", "as -c, and wait until it has ended"),
+        ("w", "as -c, and wait for the end"),
         ("i", "immediate: break connections, back out what is not committed, and wait"),
         ("p", "preemptive: stop at once, as a crash would; only when nothing else helps"),
     ):
@@ -56,12 +56,16 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     times = parser.add_mutually_exclusive_group()
     times.add_argument(
-        "-t", dest="target_seconds", type=whole_number, metavar="S", help="end within this time, in good order"
+        "-t",
+        dest="target_seconds",
+        type=whole_number,
+        metavar="S",
+        help="end within this time, with an orderly shutdown",
     )
     times.add_argument(
-        "-tp", dest="limit_seconds", type=whole_number, metavar="S", help="end within this time, whatever it takes"
+        "-tp", dest="limit_seconds", type=whole_number, metavar="S", help="end within this time, by force if need be"
     )
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
     refuse_options(parser, _REFUSED, 0)
     parser.set_defaults(run=run, mode="c")
 
@@ -77,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     patience = arguments.limit_seconds if arguments.limit_seconds is not None else _patience(mode)
     wait_seconds = _FOR_EVER if limit is None else limit * _QUIESCE_SHARE
     if not _ask_end(directory, mode, wait_seconds, arguments.reconnects, patience):
-        _give_up(directory, process, patience, output)
+        _handle_no_answer(directory, process, patience, output)
         return Status.DONE
     if arguments.mode == "c" and limit is None:
         output.message("quiescing", name=directory.name)
@@ -86,14 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _patience(mode: str) -> float | None:
-    """How long to wait before a firmer way is taken; None: as long as it takes."""
+    """Returns the seconds to wait before the process is killed; None for no limit."""
     return _PATIENCE_SECONDS if mode == "preemptive" else None
 
 
 def _ask_end(
     directory: QueueManagerDirectory, mode: str, wait_seconds: float, reconnects: bool, patience_seconds: float | None
 ) -> bool:
-    """Whether it said that it will end. One that hangs does not even say no, so somebody else waits for the answer."""
+    """Returns whether the queue manager accepted the request to end. A thread waits, as it may hang."""
     accepted: list[bool] = []
     failures: list[CommandFailed] = []
 
@@ -102,25 +106,25 @@ def _ask_end(
             answers = request_action(directory, "end", mode=mode, wait_seconds=wait_seconds, reconnect=reconnects)
             accepted.extend(True for answer in answers if answer.get("accepted"))
         except MQError:
-            # It hangs, or it was too busy with its end to answer. The record of its process knows.
+            # It hangs, or is too busy with its end to answer; its process file has the state.
             if not running_process(directory)[0] or state_of(directory) in ENDING:
                 accepted.append(True)
         except CommandFailed as failed:
             failures.append(failed)
 
-    waiting = threading.Thread(target=wait_for_answer, daemon=True)
-    waiting.start()
-    waiting.join(patience_seconds)
+    waiter = threading.Thread(target=wait_for_answer, daemon=True)
+    waiter.start()
+    waiter.join(patience_seconds)
     if failures and mode != "preemptive":
         raise failures[0]
     return bool(accepted)
 
 
-def _give_up(
+def _handle_no_answer(
     directory: QueueManagerDirectory, process: int, patience_seconds: float | None, output: CommandOutput
 ) -> None:
-    """It did not answer. Either it has just ended, or it is killed if that was wanted, or nothing can be done."""
-    if _has_ended(directory, process, _MOMENT_SECONDS):
+    """Handles a missing answer: the queue manager has ended, or is killed if allowed, or the command fails."""
+    if _has_ended(directory, process, _GRACE_SECONDS):
         output.message("AMQ8004I", name=directory.name)
     elif patience_seconds is None:
         why = f"it does not answer. `ostler endmqm -p {directory.name}` ends it all the same."
@@ -136,15 +140,15 @@ def _await_end(
     if not _has_ended(directory, process, patience_seconds):
         if mode != "preemptive":
             output.message("not-in-time", name=directory.name)
-            _ask_end(directory, "preemptive", 0.0, False, _MOMENT_SECONDS)
-        if not _has_ended(directory, process, _MOMENT_SECONDS):
+            _ask_end(directory, "preemptive", 0.0, False, _GRACE_SECONDS)
+        if not _has_ended(directory, process, _GRACE_SECONDS):
             _kill(directory, process, output)
     output.message("AMQ8004I", name=directory.name)
     return Status.DONE
 
 
 def _has_ended(directory: QueueManagerDirectory, process: int, patience_seconds: float | None) -> bool:
-    """Whether nobody has the instance lock any more, after that long at most. Another start counts as an end, too."""
+    """Returns whether the instance lock is free after that long at most. A new start counts as an end."""
     deadline = None if patience_seconds is None else time.monotonic() + patience_seconds
     while True:
         is_running, now = running_process(directory)
@@ -152,7 +156,7 @@ def _has_ended(directory: QueueManagerDirectory, process: int, patience_seconds:
             return True
         if deadline is not None and time.monotonic() >= deadline:
             return False
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
 def _kill(directory: QueueManagerDirectory, process: int, output: CommandOutput) -> None:

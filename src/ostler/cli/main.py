@@ -1,6 +1,6 @@
-"""The `ostler` command: one program, a subcommand for each task.
+"""The `ostler` command, with a subcommand for each task.
 
-A command's module is loaded only when it is asked for, so that none pays for the others.
+The module of a command is loaded only when the command is run, so that the others do not slow it down.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ostler.model.errors import MQError
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
-# The module of each command, and what it is for. A module adds its parsers with `add_command`.
+# The module and the purpose of each command. A module adds its parsers with `add_command`.
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "crtmqm": ("ostler.cli.crtmqm", "create a queue manager"),
     "strmqm": ("ostler.cli.strmqm", "start a queue manager"),
     "endmqm": ("ostler.cli.endmqm", "end a queue manager"),
     "dltmqm": ("ostler.cli.dltmqm", "delete a queue manager"),
-    "dspmq": ("ostler.cli.dspmq", "list queue managers and how they are"),
-    "check": ("ostler.cli.check", "look through the files of a queue manager"),
+    "dspmq": ("ostler.cli.dspmq", "list queue managers and their status"),
+    "check": ("ostler.cli.check", "check the files of a queue manager"),
     "dspmqver": ("ostler.cli.dspmqver", "show the version of this program"),
     "dspmqini": ("ostler.cli.dspmqini", "show the configuration of a queue manager"),
     "setmqini": ("ostler.cli.setmqini", "change the configuration of a queue manager"),
@@ -39,8 +39,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "rcdmqimg": ("ostler.cli.rcdmqimg", "record media images of queues in the log"),
     "rcrmqobj": ("ostler.cli.rcrmqobj", "recover damaged queues from their media images"),
     "run-trusted": ("ostler.cli.run_trusted", "run an application in the queue manager's process"),
-    "users": ("ostler.cli.users", "users and passwords"),
-    "certs": ("ostler.cli.certs", "make and show certificates for TLS"),
+    "users": ("ostler.cli.users", "manage users and passwords"),
+    "certs": ("ostler.cli.certs", "create and show certificates for TLS"),
     "put": ("ostler.cli.samples.samples", "put messages on a queue"),
     "get": ("ostler.cli.samples.samples", "take messages off a queue and show them"),
     "browse": ("ostler.cli.samples.samples", "show messages and leave them where they are"),
@@ -49,18 +49,18 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "forward": ("ostler.cli.samples.samples", "move messages from one queue to another"),
     "dead-letters": ("ostler.cli.dead_letters", "list, show, put back and drop dead letters"),
     "publish": ("ostler.cli.samples.samples", "publish messages to a topic"),
-    "subscribe": ("ostler.cli.samples.samples", "show what is published to topics"),
+    "subscribe": ("ostler.cli.samples.samples", "subscribe to topics and show publications"),
     "stats": ("ostler.cli.stats", "show statistics and accounting"),
     "dev": ("ostler.cli.dev.dev", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo.demo", "see a queue manager survive kill -9"),
-    "bench": ("ostler.cli.lab.bench", "measure"),
+    "bench": ("ostler.cli.lab.bench", "measure this installation"),
     "lab": ("ostler.cli.lab.command", "scenarios of performance reports: list, show, and run them"),
     "pipeline": ("ostler.cli.pipeline.command", "tables and reports of many runs, by Spark"),
 }
 
 
 def build_parser(command: str = "") -> CommandParser:
-    """The parser of one command; without a name, one that knows all of them."""
+    """Returns the parser of one command; without a name, one that lists all commands."""
     parser = CommandParser(
         prog="ostler", description="An open queue manager of the IBM MQ class, with its own performance laboratory."
     )
@@ -70,7 +70,7 @@ def build_parser(command: str = "") -> CommandParser:
         import_module(COMMANDS[command][0]).add_command(commands)
         return parser
     for name, (_, purpose) in COMMANDS.items():
-        # Only for the list; what the command takes is told by its own --help.
+        # Only for the list: the command's own --help shows its options.
         commands.add_parser(name, help=purpose, add_help=False)
     return parser
 
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 1
         result: int = parsed.run(parsed)
-        # Here a full disk can still be told; what is left for the end of the process cannot.
+        # A full disk can be reported here, but not when the interpreter flushes at exit.
         sys.stdout.flush()
     except CommandFailed as failed:
         print(failed, file=sys.stderr)
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         failure = operating_system_failure(error)
         if error.errno in _NO_ROOM and error.filename is None:
-            # What is still to be written goes nowhere, or the end of the process would fail at it once more.
+            # The rest of the output is discarded, or the flush at exit would fail again.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)
             os.close(nowhere)

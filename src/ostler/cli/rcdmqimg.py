@@ -45,7 +45,7 @@ def add_object_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-t", dest="type", metavar="TYPE", required=True, help="the type of object: qlocal, queue, all, ..."
     )
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
 
 
 def run(arguments: argparse.Namespace) -> int:

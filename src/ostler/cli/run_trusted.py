@@ -1,4 +1,4 @@
-"""`ostler run-trusted`: an application in the process of the queue manager, which trusts it as it trusts itself."""
+"""`ostler run-trusted`: runs an application in the process of the queue manager (a trusted application)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         subparsers,
         "run-trusted",
         "run an application in the queue manager's process",
-        "Call a Python function in the process of a running queue manager. When the queue manager does not run, it is "
+        "Call a Python function in the process of a running queue manager. If the queue manager is not running, it is "
         "started here, in the foreground, and ends with the application.",
         Status.PARAMETER_WRONG,
     )
@@ -29,7 +29,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--path", action="append", metavar="DIR", help="where to look for the module, before all else (this directory)"
     )
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
     parser.add_argument("target", metavar="MODULE:FUNCTION", help="what to call")
     parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="texts to call it with")
     parser.set_defaults(run=run)

@@ -26,7 +26,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     change = parser.add_mutually_exclusive_group(required=True)
     change.add_argument("-v", dest="value", metavar="VALUE", help="its new value")
     change.add_argument("-d", dest="is_removed", action="store_true", help="take it out, so that its default holds")
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
     parser.set_defaults(run=run)
 
 

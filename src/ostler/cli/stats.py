@@ -1,6 +1,6 @@
-"""`ostler stats`: the statistics and accounting messages of a queue manager, shown or taken.
+"""`ostler stats`: shows the statistics and accounting messages of a queue manager.
 
-It ends with 0 when all went well, 1 when what was asked for makes no sense, and 2 when the queue manager refused.
+Exit statuses: 0, 1 for wrong usage, 2 for an error of the queue manager.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"ostler stats: {error}", file=sys.stderr)
         return REFUSED
     except BrokenPipeError:
-        # Nobody reads any more. The interpreter would try again to write what is left when it ends.
+        # The reader is gone. Without this the interpreter would flush, and fail, again at exit.
         with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
         return PIPE_CLOSED
@@ -87,19 +87,19 @@ def _show(arguments: argparse.Namespace) -> None:
             try:
                 record = read_record(message.body if isinstance(message.body, bytes) else b"")
             except PcfError as error:
-                print(f"ostler stats: passed over a message that is none of these: {error}", file=sys.stderr)
+                print(f"ostler stats: skipped a message that is neither: {error}", file=sys.stderr)
                 continue
-            chosen = _chosen(record, arguments)
-            if chosen is None:
+            selected = _select_groups(record, arguments)
+            if selected is None:
                 continue
             if arguments.json:
-                print(json.dumps(chosen))
+                print(json.dumps(selected))
             else:
-                print("\n".join(_lines(chosen, arguments.zeros)), end="\n\n")
+                print("\n".join(_lines(selected, arguments.zeros)), end="\n\n")
 
 
 def _messages(connection: Connection, arguments: argparse.Namespace) -> Iterator[Message]:
-    """The messages one by one. What is taken is committed when it has been written out."""
+    """Yields the messages one by one. Messages taken off the queue are committed after they are written out."""
     name = _ACCOUNTING if arguments.accounting else _STATISTICS
     if not arguments.take:
         with connection.open(name, "b") as queue, queue.browse(wait=arguments.follow) as browser:
@@ -124,8 +124,8 @@ def _messages(connection: Connection, arguments: argparse.Namespace) -> Iterator
             yield message
 
 
-def _chosen(record: Record, arguments: argparse.Namespace) -> Record | None:
-    """The record, with the groups that were asked for; None when there is nothing of it to show."""
+def _select_groups(record: Record, arguments: argparse.Namespace) -> Record | None:
+    """Returns the record with the selected groups; None if there is nothing to show."""
     if arguments.kind and not str(record["RecordType"]).startswith(_KINDS[arguments.kind]):
         return None
     if not arguments.queue:

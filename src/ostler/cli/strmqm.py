@@ -53,7 +53,7 @@ _REFUSED_ALONE: Final = {
     "-a": _BACKUP,
     "-r": _BACKUP,
     "-x": _STANDBY,
-    "-f": "queue files that are missing are found out at the start, and rcrmqobj recovers them",
+    "-f": "missing queue files are found at the start, and rcrmqobj recovers them",
     "-ss": "it starts as the user who runs the command; see docs/how-to/run-as-a-service.md",
 }
 _REFUSED_WITH_VALUE: Final = {"-e": "there is only one command level"}
@@ -64,22 +64,26 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         subparsers,
         "strmqm",
         "start a queue manager",
-        "Start a queue manager. The command returns when messages can flow, or says why they cannot.",
+        "Start a queue manager. The command returns when it accepts connections, or reports why it did not start.",
         Status.PARAMETER_WRONG,
     )
     parser.add_argument("name", metavar="QMGR", nargs="?", help="its name (the default queue manager)")
     parser.add_argument(
         "--foreground",
         action="store_true",
-        help="stay here and show the error log: for containers and service managers",
+        help="run in this process and show the error log: for containers and service managers",
     )
     parser.add_argument(
         "-si", dest="is_interactive", action="store_true", help="start as the user who runs the command, as always"
     )
     parser.add_argument("-ns", dest="no_services", action="store_true", help="start no listeners")
-    parser.add_argument("-c", dest="only_define", action="store_true", help="define the default objects anew, then end")
-    parser.add_argument("-d", dest="detail", choices=("all", "minimal", "none"), default="all", help="how much to say")
-    parser.add_argument("-z", dest="is_quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument(
+        "-c", dest="only_define", action="store_true", help="define the default objects again, then end"
+    )
+    parser.add_argument(
+        "-d", dest="detail", choices=("all", "minimal", "none"), default="all", help="how much to print"
+    )
+    parser.add_argument("-z", dest="is_quiet", action="store_true", help="print errors only")
     parser.add_argument(
         "--stop-seconds",
         type=float,

@@ -1,4 +1,4 @@
-"""`ostler users`: the users in a queue manager's password file, whether or not it runs."""
+"""`ostler users`: manages the users in the password file of a queue manager, running or not."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from ostler.server.security.password_store import edit_passwords, password_path,
 from ostler.server.security.users import Users
 
 _DESCRIPTION: Final = """Users, passwords and groups of a queue manager, in its own password file. A running queue
-manager takes changes over by itself. Passwords are asked for without being shown; programs hand them over on standard
-input or in a file. Members of group mqm administer the queue manager."""
+manager reads changes by itself. Passwords are prompted for without echo; programs pass them on standard input or in
+a file. Members of group mqm administer the queue manager."""
 _READ_BYTES_MAX: Final = 4096
 
 
@@ -48,13 +48,13 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     add = _action(actions, "add", "add a user", _add)
     add.add_argument("--groups", metavar="G,G", default="", help="the groups of the user, joined by commas")
     _take_password(add).add_argument(
-        "--no-password", action="store_true", help="the user has groups, and nobody comes in with a password as it"
+        "--no-password", action="store_true", help="the user has groups, but cannot connect with a password"
     )
-    _take_password(_action(actions, "set-password", "give a user another password", _set_password))
-    groups = _action(actions, "set-groups", "give a user other groups", _set_groups)
+    _take_password(_action(actions, "set-password", "change the password of a user", _set_password))
+    groups = _action(actions, "set-groups", "change the groups of a user", _set_groups)
     groups.add_argument("--groups", metavar="G,G", required=True, help="its groups, joined by commas; '' for none")
-    _action(actions, "delete", "take a user out", _delete)
-    check = _action(actions, "check", "see whether a password is right", _check)
+    _action(actions, "delete", "delete a user", _delete)
+    check = _action(actions, "check", "check a password", _check)
     _take_password(check)
     check.add_argument("--pam", action="store_true", help="with PasswordSource=OS: ask PAM, as AUTHENMD(PAM) does")
     shown = _action(actions, "list", "show the users and their groups", _list, has_user=False)
@@ -84,13 +84,13 @@ def _take_password(parser: CommandParser) -> argparse._MutuallyExclusiveGroup:
     return how
 
 
-# -- what each action does ---------------------------------------------------------------------------------------------
+# -- actions -----------------------------------------------------------------------------------------------------------
 
 
 def _add(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
     user, groups = _name(arguments.user), _groups(arguments.groups)
-    # A user that is there is told before anybody types a password.
+    # An existing user is reported before a password is typed.
     if user in _read(directory).users:
         raise CommandFailed(Status.EXISTS, "user-exists", user=user, name=directory.name)
     kept = None if arguments.no_password else new_hash(_new_password(arguments))
@@ -104,10 +104,10 @@ def _add(arguments: argparse.Namespace) -> int:
 
 def _set_password(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
-    _found(directory, _read(directory), arguments.user)
+    _existing_user(directory, _read(directory), arguments.user)
     kept = new_hash(_new_password(arguments))
     with change_passwords(directory) as passwords:
-        entry = _found(directory, passwords, arguments.user)
+        entry = _existing_user(directory, passwords, arguments.user)
         passwords.set_user(UserEntry(entry.name, kept, entry.groups))
     print(message("password-set", user=arguments.user, name=directory.name))
     return Status.DONE
@@ -117,16 +117,16 @@ def _set_groups(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
     groups = _groups(arguments.groups)
     with change_passwords(directory) as passwords:
-        entry = _found(directory, passwords, arguments.user)
+        entry = _existing_user(directory, passwords, arguments.user)
         passwords.set_user(UserEntry(entry.name, entry.hash, groups))
-    print(message("groups-set", user=arguments.user, name=directory.name, groups=_shown(groups)))
+    print(message("groups-set", user=arguments.user, name=directory.name, groups=_groups_text(groups)))
     return Status.DONE
 
 
 def _delete(arguments: argparse.Namespace) -> int:
     directory = existing_manager(arguments.manager)
     with change_passwords(directory) as passwords:
-        _found(directory, passwords, arguments.user)
+        _existing_user(directory, passwords, arguments.user)
         passwords.delete_user(arguments.user)
     print(message("user-deleted", user=arguments.user, name=directory.name))
     return Status.DONE
@@ -142,7 +142,7 @@ def _list(arguments: argparse.Namespace) -> int:
     width = max((len(each.name) for each in entries), default=0)
     for each in entries:
         without = "" if each.hash else "  (no password)"
-        print(f"{each.name:<{width}}  {_shown(each.groups)}{without}")
+        print(f"{each.name:<{width}}  {_groups_text(each.groups)}{without}")
     return Status.DONE
 
 
@@ -158,7 +158,9 @@ def _check(arguments: argparse.Namespace) -> int:
     if not verdict.ok:
         raise CommandFailed(Status.NOT_AUTHORIZED, "password-wrong", user=arguments.user, why=verdict.why)
     kind = ", who administers the queue manager," if users.is_administrator(arguments.user) else ""
-    print(message("password-right", user=arguments.user, kind=kind, groups=_shown(users.groups_of(arguments.user))))
+    print(
+        message("password-right", user=arguments.user, kind=kind, groups=_groups_text(users.groups_of(arguments.user)))
+    )
     return Status.DONE
 
 
@@ -166,7 +168,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def new_hash(password: str) -> PasswordHash:
-    """The hash of a password, with salt of its own. Refuses what cannot be a password."""
+    """Returns the salted hash of a password. Fails for an invalid password."""
     problem = password_problem(password)
     if problem:
         raise CommandFailed(Status.PARAMETER_WRONG, "no-password", why=problem)
@@ -184,11 +186,11 @@ def _groups(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([_name(group.strip()) for group in text.split(",") if group.strip()]))
 
 
-def _shown(groups: tuple[str, ...]) -> str:
+def _groups_text(groups: tuple[str, ...]) -> str:
     return ", ".join(groups) or "no groups"
 
 
-def _found(directory: QueueManagerDirectory, passwords: PasswordFile, user: str) -> UserEntry:
+def _existing_user(directory: QueueManagerDirectory, passwords: PasswordFile, user: str) -> UserEntry:
     entry = passwords.users.get(user)
     if entry is None:
         raise CommandFailed(Status.DOES_NOT_EXIST, "no-user", user=user, name=directory.name)
@@ -202,7 +204,7 @@ def _read(directory: QueueManagerDirectory) -> PasswordFile:
 
 @contextmanager
 def change_passwords(directory: QueueManagerDirectory) -> Iterator[PasswordFile]:
-    """The users of a queue manager, to be changed; what goes wrong with the file is told as a command's failure."""
+    """Opens the password file for changes; errors become failures of the command."""
     with _failures(directory), edit_passwords(directory) as passwords:
         yield passwords
 
@@ -226,8 +228,8 @@ def _failures(directory: QueueManagerDirectory) -> Iterator[None]:
 def _new_password(arguments: argparse.Namespace) -> str:
     password = _password(arguments, f"New password of {arguments.user}: ")
     is_typed = not arguments.reads_input and arguments.password_file is None
-    if is_typed and _typed("Once more: ") != password:
-        raise CommandFailed(Status.PARAMETER_WRONG, "no-password", why="the two are not the same")
+    if is_typed and _prompt("Once more: ") != password:
+        raise CommandFailed(Status.PARAMETER_WRONG, "no-password", why="the two passwords differ")
     return password
 
 
@@ -244,7 +246,7 @@ def _password(arguments: argparse.Namespace, prompt: str) -> str:
     if not sys.stdin.isatty():
         why = "there is no terminal to ask for it; use --password-stdin or --password-file"
         raise CommandFailed(Status.PARAMETER_WRONG, "no-password", why=why)
-    return _typed(prompt)
+    return _prompt(prompt)
 
 
 def _first_line(data: bytes, where: str) -> str:
@@ -254,7 +256,7 @@ def _first_line(data: bytes, where: str) -> str:
         raise CommandFailed(Status.PARAMETER_WRONG, "no-password", why=f"{where} is not UTF-8 text") from error
 
 
-def _typed(prompt: str) -> str:
+def _prompt(prompt: str) -> str:
     try:
         return getpass.getpass(prompt)
     except EOFError:

@@ -277,5 +277,5 @@ def test_who_is_not_let_in_is_told_so() -> None:
     with ostler.testing.queue_manager("SHUT", guarded=True) as running:
         done = runmqsc(running, "-c", "-u", "nobody", text="wrong\nPING QMGR\n", MQSERVER=running.mqserver)
     assert done.returncode == 20
-    assert done.stderr.startswith("AMQ8135E: You are not let in: MQRC_NOT_AUTHORIZED (2035)")
+    assert done.stderr.startswith("AMQ8135E: The connection was rejected: MQRC_NOT_AUTHORIZED (2035)")
     assert "wrong" not in done.stderr

@@ -310,7 +310,7 @@ def test_messages_that_want_no_reply(
     qm.put(queue, "request", reply_to="NO.SUCH.QUEUE", message_type=mq.MQMT_REQUEST)
     run("respond", queue, name, "--wait", "0")
     text = said(capsysbinary)
-    assert "2 requests answered, 2 of them to nobody" in text
+    assert "2 requests answered, 2 of them without a reply" in text
     assert "MQRC_UNKNOWN_OBJECT_NAME (2085)" in text
     assert bodies(qm, queue) == []
 

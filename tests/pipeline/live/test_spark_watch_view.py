@@ -91,5 +91,5 @@ def test_the_table_is_drawn_in_its_place_and_sentences_stay(tmp_path: Path) -> N
 def test_lines_without_a_terminal(tmp_path: Path) -> None:
     out = StringIO()
     WatchView(out, 5, is_drawn=False).show(BatchSummary(2, 3, 1, 9, 0, lake_of(tmp_path)))
-    expected = "2 messages of statistics, 3 of accounting, 1 that are no records: 9 records, version 1.\n"
+    expected = "2 messages of statistics, 3 of accounting, 1 that are not records: 9 records, version 1.\n"
     assert out.getvalue().partition(" ")[2] == expected

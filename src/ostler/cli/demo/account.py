@@ -1,4 +1,4 @@
-"""The demonstration's account: what was acknowledged before the kill, held against what was there after it."""
+"""Compares the messages acknowledged before the kill with those found after the restart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNCOMMITTED: Final = 1_000_000_000
 
 @dataclass
 class DeliveryAccount:
-    """What was acknowledged before the kill, and what was there after it."""
+    """The messages acknowledged before the kill, and those found after the restart."""
 
     acknowledged: dict[str, int] = field(default_factory=dict)
     found: dict[str, list[int]] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class DeliveryAccount:
 
 @dataclass(frozen=True)
 class Promise:
-    """One line of the account: what was promised, and the sentence that says how it was broken, if it was."""
+    """A guarantee, and a sentence on its violation; empty if it was kept."""
 
     what: str
     acknowledged: str
@@ -36,15 +36,15 @@ class Promise:
 
 
 def judge(account: DeliveryAccount) -> list[Promise]:
-    """Hold what was found against what was acknowledged."""
+    """Compares the messages found with those acknowledged; returns the guarantees."""
     committed = account.acknowledged.get(PERSISTENT, 0)
     found = account.found.get(PERSISTENT, [])
     kept = [number for number in found if number < UNCOMMITTED]
     uncommitted = len(found) - len(kept)
     volatile = len(account.found.get(NONPERSISTENT, []))
-    told = account.acknowledged.get(LOAD, 0)
+    singly = account.acknowledged.get(LOAD, 0)
     load = account.found.get(LOAD, [])
-    in_doubt = max(len(load) - told, 0)
+    in_doubt = max(len(load) - singly, 0)
     return [
         Promise(
             "persistent, committed",
@@ -55,12 +55,12 @@ def judge(account: DeliveryAccount) -> list[Promise]:
         ),
         Promise(
             "persistent, one by one",
-            f"{told:,}",
+            f"{singly:,}",
             f"{len(load):,}",
             "all; one in doubt",
             ""
-            if in_doubt <= 1 and load == list(range(1, told + in_doubt + 1))
-            else _difference("messages", told, load),
+            if in_doubt <= 1 and load == list(range(1, singly + in_doubt + 1))
+            else _difference("messages", singly, load),
         ),
         Promise(
             "persistent, uncommitted",
@@ -83,12 +83,12 @@ def _difference(what: str, count: int, found: list[int]) -> str:
     expected = set(range(1, count + 1))
     missing, doubled = len(expected - set(found)), len(found) - len(set(found))
     others = len(set(found) - expected)
-    words = f"of {count} {what} {missing} are missing, {doubled} came twice, {others} more are there"
+    words = f"of {count} {what} {missing} are missing, {doubled} are duplicated, {others} more are there"
     return f"{words}, or the order is wrong."
 
 
 def ranges(numbers: list[int]) -> list[tuple[int, int]]:
-    """Runs of numbers, each one more than the one before, as (first, last). Nothing is sorted, nothing left out."""
+    """Returns consecutive numbers as (first, last), in their order."""
     found: list[tuple[int, int]] = []
     for number in numbers:
         if found and number == found[-1][1] + 1:
@@ -99,6 +99,6 @@ def ranges(numbers: list[int]) -> list[tuple[int, int]]:
 
 
 def expand_ranges(runs: object) -> list[int]:
-    """The numbers that runs of (first, last) stand for, as they come out of JSON."""
+    """Returns the numbers of ranges (first, last) from JSON."""
     assert isinstance(runs, list)
     return [number for first, last in runs for number in range(first, last + 1)]

@@ -1,4 +1,4 @@
-"""`ostler demo`: a queue manager is made, used over sockets, killed and started again, and what survived is counted."""
+"""`ostler demo`: creates a queue manager, uses it over sockets, kills and restarts it, and counts what survived."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _positive(text: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    # So that nothing stays behind when somebody ends the demonstration: a queue manager would.
+    # SIGTERM must end the queue manager, too.
     signal.signal(signal.SIGTERM, _terminated)
     console = Console(highlight=False)
     given: Path | None = arguments.directory
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise DemoFailed(f"there is a queue manager {NAME} in {root} already; name another directory")
         is_ours = given is None or not root.exists()
         try:
-            return _play(console, directory, arguments.messages, arguments.keep)
+            return _run_demonstration(console, directory, arguments.messages, arguments.keep)
         finally:
             if not arguments.keep:
                 shutil.rmtree(root if is_ours else directory.path, ignore_errors=True)
@@ -75,7 +75,7 @@ def _terminated(number: int, frame: object) -> None:
     sys.exit(128 + number)
 
 
-def _play(console: Console, directory: QueueManagerDirectory, messages: int, keep: bool) -> int:
+def _run_demonstration(console: Console, directory: QueueManagerDirectory, messages: int, keep: bool) -> int:
     flavour = "compiled" if is_compiled() else "interpreted"
     console.print(
         f"Ostler {__version__}, {flavour}. All of it happens on this machine, in {directory.root}.\n", soft_wrap=True
@@ -83,8 +83,10 @@ def _play(console: Console, directory: QueueManagerDirectory, messages: int, kee
     columns = (BarColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=_STEPS)
-        story = Demonstration(directory, messages, partial(_advance, bar, task), partial(_tell, console))
-        findings = story.play()
+        demonstration = Demonstration(
+            directory, messages, partial(_advance, bar, task), partial(_print_command, console)
+        )
+        findings = demonstration.run()
     broken = show(console, findings)
     _show_files(console, directory, keep)
     for sentence in broken:
@@ -98,8 +100,8 @@ def _advance(bar: Progress, task: TaskID, words: str) -> None:
     bar.update(task, description=words, advance=1)
 
 
-def _tell(console: Console, words: str, seconds: float, remark: str) -> None:
-    """A command as it was run, how long it took, and what there is to say of it."""
+def _print_command(console: Console, words: str, seconds: float, remark: str) -> None:
+    """Prints a command, its duration, and a remark."""
     took = f"{seconds:.2f} s" if seconds else ""
     line = (f"$ {words}".ljust(_WIDTH) + took.rjust(7)).rstrip()
     console.print(f"[bold]{escape(line)}[/bold]", soft_wrap=True)
@@ -107,11 +109,11 @@ def _tell(console: Console, words: str, seconds: float, remark: str) -> None:
         console.print(f"      {escape(remark)}", soft_wrap=True)
 
 
-# -- what was found out ------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 
 def show(console: Console, findings: Findings) -> list[str]:
-    """Print the tables; the promises that were broken."""
+    """Prints the tables; returns the violated guarantees."""
     console.print()
     console.print(_exchanged(findings))
     console.print(_answered(findings))

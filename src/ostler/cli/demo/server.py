@@ -1,4 +1,4 @@
-"""The demonstration's queue manager as a server: the commands of its life, run as a user would type them, and timed."""
+"""The queue manager of the demonstration: runs and times its commands as a user would."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXCHANGE: Final = "DEMO.EXCHANGE"
 REQUESTS: Final = "DEMO.REQUESTS"
 FIRST: Final = "SYSTEM.DEFAULT.LOCAL.QUEUE"
 MODEL: Final = "SYSTEM.DEFAULT.MODEL.QUEUE"  # of the queues for replies
-# Clients come in as a user who may use these queues and nothing else.
+# Clients run as a user who is authorized for these queues only.
 DEFINITIONS: Final = "\n".join(
     [
         f"DEFINE CHANNEL({CHANNEL}) CHLTYPE(SVRCONN) MCAUSER('demo')",
@@ -33,7 +33,7 @@ DEFINITIONS: Final = "\n".join(
     ]
     + [f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (EXCHANGE, REQUESTS, PERSISTENT, NONPERSISTENT, LOAD)]
 )
-# Large enough that no checkpoint comes between: the restart shall have something to replay.
+# Large enough to avoid a checkpoint, so that the restart has something to replay.
 _LOG_PAGES: Final = "12288"
 _SECONDS_MAX: Final = 60
 _GONE_SECONDS_MAX: Final = 10
@@ -43,12 +43,12 @@ _REPLAYED: Final = re.compile(
 
 
 class ServerFailed(Exception):
-    """A command or a message did not do what it should; the words say what came instead."""
+    """A command or a message failed; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class CommandRun:
-    """A command that was run: its words, how long it took, what it answered."""
+    """A command that was run, with its duration and output."""
 
     words: str
     seconds: float
@@ -57,7 +57,7 @@ class CommandRun:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a start found in the log."""
+    """The replay of the log at a start."""
 
     records: int
     messages: int
@@ -79,11 +79,11 @@ class DemoServer:
         return self._command("strmqm", NAME)
 
     def add_user(self) -> CommandRun:
-        """The user that clients come in as; nobody connects with a password as it."""
+        """Adds the user that clients run as; it has no password."""
         return self._command("users", "add", "--no-password", NAME, "demo")
 
     def define(self) -> CommandRun:
-        """Everything the demonstration needs, by MQSC."""
+        """Defines all objects of the demonstration by MQSC."""
         return self._command("runmqsc", "-e", NAME, text=DEFINITIONS)
 
     def end(self) -> CommandRun:
@@ -93,16 +93,16 @@ class DemoServer:
         return self._command("dspmq", "-m", NAME)
 
     def replay(self) -> Replay:
-        """What the last start replayed, as the error log tells it."""
+        """Returns the replay of the last start, from the error log."""
         error_log = self.directory.path / "errors" / "AMQERR01.LOG"
         found = _REPLAYED.findall(error_log.read_text(errors="replace"))
         if not found:
-            raise ServerFailed("the error log does not tell what was replayed")
+            raise ServerFailed("the error log has no AMQ7230I on the replay")
         records, messages, units, seconds = found[-1]
         return Replay(int(records), int(messages), int(units), float(seconds))
 
     def first_message(self) -> None:
-        """Put and get a message over the local socket. Raises ServerFailed."""
+        """Puts and gets a message over the local socket. Raises ServerFailed."""
         try:
             with connect(NAME, data=self.directory.root, binding="local") as qm, qm.open(FIRST) as queue:
                 queue.put("hello")
@@ -113,11 +113,11 @@ class DemoServer:
             raise ServerFailed(f"the first message came back as {found!r}")
 
     def process(self) -> int:
-        """The process that runs it; 0 when none does."""
+        """Returns the process of the queue manager; 0 without one."""
         return running_process(self.directory)[1]
 
     def kill(self) -> int:
-        """kill -9, and wait until the process is gone; its number."""
+        """Kills the process with SIGKILL, waits for its end, and returns its number."""
         process = self.process()
         if not process:
             raise ServerFailed("there is no process to kill")
@@ -125,8 +125,8 @@ class DemoServer:
         self._wait_gone()
         return process
 
-    def clear_away(self) -> None:
-        """End it if it still runs, because something else went wrong."""
+    def kill_if_running(self) -> None:
+        """Kills the process if it still runs after a failure."""
         process = self.process()
         if process:
             os.kill(process, signal.SIGKILL)
@@ -136,7 +136,7 @@ class DemoServer:
         end = time.monotonic() + _GONE_SECONDS_MAX
         while running_process(self.directory)[0]:
             if time.monotonic() > end:
-                raise ServerFailed("the killed process does not go")
+                raise ServerFailed("the killed process does not end")
             time.sleep(0.005)
 
     def _command(self, *arguments: str, text: str = "") -> CommandRun:
@@ -159,7 +159,7 @@ class DemoServer:
         words = f"ostler {shlex.join(arguments)}"
         if done.returncode:
             answer = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-            raise ServerFailed(f"`{words}` exited with {done.returncode}: {''.join(answer) or 'no words'}")
+            raise ServerFailed(f"`{words}` exited with {done.returncode}: {''.join(answer) or 'no output'}")
         return CommandRun(words, seconds, done.stdout)
 
 

@@ -1,4 +1,4 @@
-"""What happens in the demonstration, in order, and what is found out on the way."""
+"""The steps of the demonstration, in order, and their results."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _WORKER_SECONDS_MAX: Final = 120.0
 
 
 class DemoFailed(Exception):
-    """The demonstration cannot go on; the words say why."""
+    """The demonstration cannot continue; the text is the reason."""
 
 
 @dataclass(frozen=True)
 class ExchangeResult:
-    """Messages that one program put and got."""
+    """Messages that one program put and got, and the time it took."""
 
     name: str
     binding: str
@@ -42,7 +42,7 @@ class ExchangeResult:
 
 @dataclass(frozen=True)
 class RequestReplyResult:
-    """Requests that were answered: how many, in which time, and how long one took."""
+    """Answered requests: their number, the time, and response times."""
 
     binding: str
     requesters: int
@@ -54,7 +54,7 @@ class RequestReplyResult:
 
 @dataclass
 class Findings:
-    """What the demonstration has to tell."""
+    """The results of the demonstration."""
 
     exchanged: list[ExchangeResult] = field(default_factory=list)
     answered: list[RequestReplyResult] = field(default_factory=list)
@@ -63,14 +63,14 @@ class Findings:
 
 
 class DemoWorker:
-    """A child process that is an application, and says what it does."""
+    """A child process that is an application, and reports events."""
 
     def __init__(self, part: str, root: Path, *options: str) -> None:
         command = [sys.executable, "-m", "ostler.cli.demo.worker", part, str(root), *options]
         self._part = part
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._stderr)
-        # A worker that hangs is killed; whoever waits for its next line then sees the end of it.
+        # A worker that hangs is killed, which ends the read of its next line.
         self._watch = threading.Timer(_WORKER_SECONDS_MAX, self._process.kill)
         self._watch.daemon = True
         self._watch.start()
@@ -90,7 +90,7 @@ class DemoWorker:
         self._stderr.close()
 
     def events(self) -> Iterator[dict[str, object]]:
-        """What it says, until it ends. A line that was cut short by its end is not said."""
+        """Yields its events until it ends. An incomplete last line is ignored."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.endswith(b"\n"):
@@ -98,64 +98,64 @@ class DemoWorker:
                 yield event
 
     def check(self) -> None:
-        """Wait for its end. Raise DemoFailed unless all went well."""
+        """Waits for its end. Raises DemoFailed if it failed."""
         status = self._process.wait()
         if status:
             self._stderr.seek(0)
             last = self._stderr.read().decode(errors="replace").strip().splitlines()[-1:]
-            words = "".join(last) or "no words"
+            words = "".join(last) or "no output"
             raise DemoFailed(f"the application that should {self._part} ended with status {status}: {words}")
 
 
 class Demonstration:
-    """The demonstration, from beginning to end. `tell` is given every command that was run, and a remark."""
+    """The demonstration. `on_command` is called with every command, its duration and a remark."""
 
     def __init__(
         self,
         directory: QueueManagerDirectory,
         messages: int,
         step: Callable[[str], None],
-        tell: Callable[[str, float, str], None],
+        on_command: Callable[[str, float, str], None],
     ) -> None:
         self._root = directory.root
-        self._served = DemoServer(directory)
+        self._server = DemoServer(directory)
         self._messages = messages
         self._step = step
-        self._tell = tell
+        self._on_command = on_command
         self.findings = Findings()
 
-    def play(self) -> Findings:
+    def run(self) -> Findings:
         try:
-            self._come_to_life()
+            self._create_and_start()
             self._exchange()
             self._request()
             self._use_and_kill()
             self._start_again()
             self._step("ending it")
-            self._ran(self._served.end())
-            display = self._served.display()
+            self._ran(self._server.end())
+            display = self._server.display()
             self._ran(display, display.output.strip().partition("STATUS")[2].strip("()").lower())
         finally:
-            self._served.clear_away()
+            self._server.kill_if_running()
         return self.findings
 
     def _ran(self, ran: CommandRun, remark: str = "") -> None:
-        self._tell(ran.words, ran.seconds, remark)
+        self._on_command(ran.words, ran.seconds, remark)
 
-    def _come_to_life(self) -> None:
-        served = self._served
+    def _create_and_start(self) -> None:
+        server = self._server
         self._step("making a queue manager")
-        self._ran(served.create())
+        self._ran(server.create())
         self._step("starting it")
         began = time.perf_counter()
-        started = served.start()
-        served.first_message()
+        started = server.start()
+        server.first_message()
         first_ms = (time.perf_counter() - began) * 1000
-        remark = f"a first message had passed {first_ms:,.0f} ms after the call; process {served.process()}"
+        remark = f"a first message had passed {first_ms:,.0f} ms after the call; process {server.process()}"
         self._ran(started, remark)
         self._step("defining a channel and queues, and who may use them")
-        self._ran(served.add_user())
-        self._ran(served.define(), "a channel, five queues, and a user who may use them")
+        self._ran(server.add_user())
+        self._ran(server.define(), "a channel, five queues, and a user who may use them")
 
     def _exchange(self) -> None:
         scratch = self._root / "in-process"
@@ -212,18 +212,18 @@ class Demonstration:
         for found in killed:
             if isinstance(found, Exception):
                 raise found
-            self._tell(f"kill -9 {found}", 0.0, "while an application put persistent messages over TCP")
+            self._on_command(f"kill -9 {found}", 0.0, "while an application put persistent messages over TCP")
 
     def _kill(self, killed: list[int | Exception]) -> None:
         try:
-            killed.append(self._served.kill())
+            killed.append(self._server.kill())
         except Exception as error:
             killed.append(error)
 
     def _start_again(self) -> None:
         self._step("starting it again")
-        started = self._served.start()
-        replay = self.findings.replay = self._served.replay()
+        started = self._server.start()
+        replay = self.findings.replay = self._server.replay()
         self._ran(started, f"{replay.records:,} log records were replayed in {replay.seconds:.2f} s")
         self._step("counting what is there")
         with self._worker("after", "local") as worker:
@@ -232,7 +232,7 @@ class Demonstration:
             worker.check()
 
     def _worker(self, part: str, binding: str, *options: str, root: Path | None = None) -> DemoWorker:
-        return DemoWorker(part, root or self._root, "--binding", binding, "--port", str(self._served.port), *options)
+        return DemoWorker(part, root or self._root, "--binding", binding, "--port", str(self._server.port), *options)
 
 
 def _number(value: object) -> float:

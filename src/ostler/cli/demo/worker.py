@@ -1,7 +1,7 @@
 """The applications of the demonstration, each in a process of its own.
 
-They report what they do in lines of JSON on their standard output; `ostler demo` reads them. What one says was
-acknowledged was acknowledged before it said so.
+They report events as lines of JSON on standard output, which `ostler demo` reads. A message is reported as
+acknowledged only after the queue manager has acknowledged it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OPEN_PUTS: Final = 10
 OPEN_GETS: Final = 10
 
 _MESSAGES_PER_UNIT: Final = 100
-_MESSAGES_PER_LOOK: Final = 10  # at the clock
+_MESSAGES_PER_CLOCK_READ: Final = 10
 _EXCHANGE_SECONDS: Final = 1.0
 _REQUEST_SECONDS: Final = 2.0
 _LOAD_SECONDS_MAX: Final = 30.0
@@ -43,7 +43,7 @@ _EXCHANGES: Final = (
 
 
 class DemoApplication:
-    """What all parts have in common: how they connect, and how much they do."""
+    """The connection and the amount of work that all parts share."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._root: Path = arguments.directory
@@ -90,11 +90,11 @@ def exchange(application: DemoApplication) -> None:
 
 
 def _exchange(connection: Connection, queue: Queue, messages: int, persistent: bool, syncpoint: bool) -> int:
-    """How many messages were exchanged, in a second at most."""
+    """Exchanges messages for a second at most; returns their number."""
     end = time.perf_counter() + _EXCHANGE_SECONDS
     count = 0
     while count < messages and time.perf_counter() < end:
-        batch = min(_MESSAGES_PER_UNIT if syncpoint else _MESSAGES_PER_LOOK, messages - count)
+        batch = min(_MESSAGES_PER_UNIT if syncpoint else _MESSAGES_PER_CLOCK_READ, messages - count)
         if syncpoint:
             _exchange_units(connection, queue, batch, persistent)
         else:
@@ -118,7 +118,7 @@ def _exchange_units(connection: Connection, queue: Queue, batch: int, persistent
 
 
 def respond(application: DemoApplication) -> None:
-    """Answer requests, a connection for each thread, until each has seen a last one."""
+    """Answers requests, with a connection for each thread, until each has received a last one."""
     responders = [threading.Thread(target=_respond, args=(application,)) for _ in range(application.threads)]
     for each in responders:
         each.start()
@@ -137,7 +137,7 @@ def _respond(application: DemoApplication) -> None:
 
 
 def request(application: DemoApplication) -> None:
-    """Put requests and wait for each reply, a connection for each thread; how many, and how long they took."""
+    """Puts requests and waits for each reply, with a connection for each thread; reports number and times."""
     ready = threading.Barrier(application.threads + 1)
     taken: list[float] = []
     failures: list[ostler.MQError] = []
@@ -174,10 +174,10 @@ def _request(
     own: list[float] = []
     with application.connect() as connection:
         try:
-            connection.request(REQUESTS, body, wait=_WAIT_SECONDS)  # the queue for replies is made by the first one
+            connection.request(REQUESTS, body, wait=_WAIT_SECONDS)  # creates the reply queue
         except ostler.MQError as error:
             failures.append(error)
-            ready.abort()  # nobody need wait for this one
+            ready.abort()  # the others must not wait for this one
             return
         ready.wait(_WAIT_SECONDS)
         now = time.perf_counter()
@@ -192,7 +192,7 @@ def _request(
 
 
 def dismiss(application: DemoApplication) -> None:
-    """Send the responders home."""
+    """Ends the responders."""
     with application.connect() as connection, connection.open(REQUESTS, "w") as queue:
         for _ in range(application.threads):
             queue.put(_LAST)
@@ -202,7 +202,7 @@ def dismiss(application: DemoApplication) -> None:
 
 
 def before(application: DemoApplication) -> None:
-    """Leave messages, and go on putting until the queue manager is gone."""
+    """Leaves messages on queues, and puts more until the queue manager is killed."""
     connection = application.connect()
     leave(connection, application.messages)
     unit = leave_unit_open(connection)
@@ -215,11 +215,11 @@ def before(application: DemoApplication) -> None:
         report("broken", reason=error.reason)
         return
     unit.close(commit=False)
-    sys.exit("nobody killed the queue manager, so its application ends itself")
+    sys.exit("the queue manager was not killed in time")
 
 
 def leave(connection: Connection, messages: int) -> None:
-    """Put messages to be found, or not, after the restart."""
+    """Puts messages that are expected, or not, after the restart."""
     with connection.open(PERSISTENT, "w") as queue:
         for first in range(1, messages + 1, _MESSAGES_PER_UNIT):
             last = min(first + _MESSAGES_PER_UNIT - 1, messages)
@@ -234,7 +234,7 @@ def leave(connection: Connection, messages: int) -> None:
 
 
 def leave_unit_open(connection: Connection) -> Connection:
-    """A unit of work of another connection that has got and put messages, and is not committed."""
+    """Leaves a unit of work with gets and puts uncommitted on another connection, which is returned."""
     other = connection.clone()
     with other.open(PERSISTENT) as queue:
         for _ in range(OPEN_GETS):
@@ -245,7 +245,7 @@ def leave_unit_open(connection: Connection) -> Connection:
 
 
 def put_until_killed(connection: Connection) -> None:
-    """Persistent messages one by one, each acknowledged as soon as the queue manager has said so."""
+    """Puts persistent messages one by one, and reports each when it is acknowledged."""
     end = time.monotonic() + _LOAD_SECONDS_MAX
     number = 0
     queue = connection.open(LOAD, "w")
@@ -256,11 +256,11 @@ def put_until_killed(connection: Connection) -> None:
 
 
 def after(application: DemoApplication) -> None:
-    """Say what is there."""
+    """Reports the messages found after the restart."""
     with application.connect() as connection:
         for name in (PERSISTENT, NONPERSISTENT, LOAD):
             with connection.open(name, "b") as queue:
-                # Browsed, not got: with --keep the messages are still there to be looked at.
+                # Browsed, so that the messages stay with --keep.
                 numbers = [number_of(message) for message in queue.browse()]
                 report("found", queue=name, depth=queue.depth, numbers=ranges(numbers))
 

@@ -1,4 +1,4 @@
-"""The configuration that MQ developers know from IBM's container image, and how programs use it, as text."""
+"""The developer configuration of IBM's container image as MQSC, and hints for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ APPLICATION_PASSWORD: Final = "MQ_APP_PASSWORD"
 ADMINISTRATOR_PASSWORD: Final = "MQ_ADMIN_PASSWORD"
 EVERYWHERE: Final = "*"
 
-# The MQSC that makes a developer's queue manager out of a new one, all but the listener.
+# The MQSC of the developer configuration, without the listener.
 SCRIPT: Final = """\
 * Queues and a topic to begin with
 DEFINE QLOCAL(DEV.QUEUE.1) REPLACE
@@ -50,12 +50,12 @@ SET AUTHREC PROFILE('SPARK.**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,G
 
 
 def listener(address: str, port: int) -> str:
-    """The MQSC that lets programs in. It comes when SCRIPT is done: where there is a listener, there are rules."""
+    """Returns the MQSC of the listener. It runs after SCRIPT, so that the rules exist before clients can connect."""
     return f"DEFINE LISTENER({LISTENER}) TRPTYPE(TCP) {_where(address, port)} CONTROL(QMGR) REPLACE\n"
 
 
-def moved(address: str, port: int) -> str:
-    """The MQSC that has the listener listen elsewhere."""
+def move_listener(address: str, port: int) -> str:
+    """Returns the MQSC that moves the listener to another address."""
     return f"STOP LISTENER({LISTENER}) IGNSTATE(YES)\nALTER LISTENER({LISTENER}) TRPTYPE(TCP) {_where(address, port)}\n"
 
 
@@ -65,7 +65,7 @@ def _where(address: str, port: int) -> str:
 
 
 def connection_name(address: str, port: int) -> str:
-    """Where programs find the queue manager."""
+    """Returns the connection name for programs."""
     return f"{'localhost' if address in ('', EVERYWHERE) else address}({port})"
 
 
@@ -126,7 +126,7 @@ def is_loopback(address: str) -> bool:
 
 
 def hints(name: str, address: str, port: int) -> str:
-    """What to paste into programs. It is the same at every run."""
+    """Returns code to paste into programs; the same at every run."""
     listens = f"all addresses, port {port}" if address in ("", EVERYWHERE) else f"{address}({port})"
     plain = "" if is_loopback(address) else _OVER_THE_NETWORK
     return _HINTS.format(name=name, listens=listens, where=connection_name(address, port), plain=plain)

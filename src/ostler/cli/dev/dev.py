@@ -1,4 +1,4 @@
-"""`ostler dev`: a queue manager with the configuration that MQ developers know, in one command."""
+"""`ostler dev`: creates and starts a queue manager with the developer configuration of MQ, in one command."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _LOOPBACK: Final = "127.0.0.1"
 _PASSWORD_BYTES: Final = 12
 _FAILED_LINES_SHOWN: Final = 12
 _AN_ERROR: Final = re.compile(r"AMQ(\d+[EWS]|84\d\dI):")  # syntax errors end in I
-_DESCRIPTION: Final = """Make, if need be, and start a queue manager with the developer configuration of IBM's container
-image: queues DEV.QUEUE.1 to 3, topic DEV.BASE.TOPIC, channels DEV.APP.SVRCONN and DEV.ADMIN.SVRCONN, users app and
-admin. It shows what to paste into programs. What is there already stays as it is."""
+_DESCRIPTION: Final = """Create, if need be, and start a queue manager with the developer configuration of IBM's
+container image: queues DEV.QUEUE.1 to 3, topic DEV.BASE.TOPIC, channels DEV.APP.SVRCONN and DEV.ADMIN.SVRCONN, users
+app and admin. It prints code to paste into programs. Existing settings are kept."""
 
 
 @dataclass(frozen=True)
-class _Who:
-    """One of the two users: where its password may come from, and its groups."""
+class _DeveloperUser:
+    """One of the two users: the variable with its password, and its groups."""
 
     user: str
     variable: str
@@ -51,8 +51,8 @@ class _Who:
 
 
 _USERS: Final = (
-    _Who(configuration.APPLICATION_USER, configuration.APPLICATION_PASSWORD, ()),
-    _Who(configuration.ADMINISTRATOR_USER, configuration.ADMINISTRATOR_PASSWORD, (ADMINISTRATORS,)),
+    _DeveloperUser(configuration.APPLICATION_USER, configuration.APPLICATION_PASSWORD, ()),
+    _DeveloperUser(configuration.ADMINISTRATOR_USER, configuration.ADMINISTRATOR_PASSWORD, (ADMINISTRATORS,)),
 )
 
 
@@ -71,16 +71,18 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     parser.add_argument(
         "--admin-password", metavar="P", help="the password of admin (MQ_ADMIN_PASSWORD; else one is made, too)"
     )
-    parser.add_argument("--foreground", action="store_true", help="stay here and show the error log")
+    parser.add_argument("--foreground", action="store_true", help="run in this process and show the error log")
     parser.add_argument(
-        "--take-over", action="store_true", help="configure it although it is there and was made for something else"
+        "--take-over",
+        action="store_true",
+        help="configure an existing queue manager that was not created by this command",
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     directory = manager_directory(arguments.name)
-    _check_place(arguments)
+    _check_address(arguments)
     is_running, process = running_process(directory)
     if is_running and arguments.foreground:
         where = f" in {describe_process(process)}" if process else ""
@@ -88,14 +90,14 @@ def run(arguments: argparse.Namespace) -> int:
     if not directory.exists():
         _command("crtmqm", directory.name)
     elif not arguments.take_over and not _is_for_developers(directory):
-        # Its rules for channels and passwords would be replaced, and an administrator added.
+        # Its channel rules and password settings would be replaced, and an administrator added.
         raise CommandFailed(Status.EXISTS, "not-for-developers", name=directory.name)
-    # The users are there before anybody can connect.
-    _settle_users(existing_manager(directory.name), arguments)
+    # The users exist before clients can connect.
+    _ensure_users(existing_manager(directory.name), arguments)
     if arguments.foreground:
         is_given = arguments.app_password is not None or arguments.admin_password is not None
         forget_secrets(_without_passwords(directory, arguments), is_given)
-        return _stay(directory, arguments)
+        return _run_in_foreground(directory, arguments)
     if not is_running:
         status = _command("strmqm", directory.name)
         if status != Status.DONE:
@@ -105,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _without_passwords(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> list[str]:
-    """This command as it goes on when the passwords are kept as hashes."""
+    """Returns this command without passwords, which are stored as hashes by then."""
     command = ["dev", directory.name, "--foreground"]
     if arguments.port is not None:
         command += ["--port", str(arguments.port)]
@@ -114,23 +116,25 @@ def _without_passwords(directory: QueueManagerDirectory, arguments: argparse.Nam
     return command
 
 
-def _check_place(arguments: argparse.Namespace) -> None:
-    """A port or an address that is none is told before anything is made."""
+def _check_address(arguments: argparse.Namespace) -> None:
+    """Rejects a wrong port or address before anything is created."""
     port, address = arguments.port, arguments.address
     if port is not None and not 1 <= port <= 65_535:
-        raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=f"--port {port} is no port: 1 to 65535 are.")
+        raise CommandFailed(
+            Status.PARAMETER_WRONG, "AMQ7076E", why=f"--port {port} is not a port: ports are 1 to 65535."
+        )
     if address is not None and address != configuration.EVERYWHERE:
         try:
             found = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
             with socket.socket(*found[0][:3]) as trial:
                 trial.bind(found[0][4])
         except (OSError, UnicodeError) as error:
-            why = f"--address {address} is none of this machine's: {error}."
+            why = f"--address {address} is not an address of this machine: {error}."
             raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=why) from error
 
 
 def _command(name: str, *words: str) -> int:
-    """Another command of this program, which says for itself what it did."""
+    """Runs another command of this program, which prints its own messages; returns its status."""
     from ostler.cli.main import build_parser
 
     parsed = build_parser(name).parse_args([name, *words])
@@ -139,7 +143,7 @@ def _command(name: str, *words: str) -> int:
 
 
 def _is_for_developers(directory: QueueManagerDirectory) -> bool:
-    """Whether this command has made the queue manager: its users are there from the beginning."""
+    """Returns whether `ostler dev` created the queue manager: its users exist from the beginning."""
     with change_passwords(directory) as passwords:
         return any(who.user in passwords.users for who in _USERS)
 
@@ -147,8 +151,8 @@ def _is_for_developers(directory: QueueManagerDirectory) -> bool:
 # -- users -------------------------------------------------------------------------------------------------------------
 
 
-def _settle_users(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> None:
-    """Have both users in the password file, and show passwords that were made here."""
+def _ensure_users(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> None:
+    """Adds both users to the password file, and shows passwords that were generated."""
     made: list[str] = []
     options = {
         configuration.APPLICATION_USER: arguments.app_password,
@@ -166,8 +170,8 @@ def _settle_users(directory: QueueManagerDirectory, arguments: argparse.Namespac
             elif given is not None and (entry.hash is None or not verify(entry.hash, given)):
                 passwords.set_user(UserEntry(who.user, new_hash(given), entry.groups))
     if made:
-        # At once: whatever goes wrong from here on, they are kept as hashes only.
-        print("Passwords were made. They are shown this once; nobody can read them from the queue manager later.\n")
+        # Shown at once: from here on only their hashes exist.
+        print("Passwords were generated. They are shown only now; the queue manager stores hashes.\n")
         print("\n".join(made), end="\n\n", flush=True)
 
 
@@ -175,7 +179,7 @@ def _settle_users(directory: QueueManagerDirectory, arguments: argparse.Namespac
 
 
 def _configure(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> None:
-    """Have a running queue manager be configured and listen, and show what to do with it."""
+    """Configures a running queue manager, starts its listener, and prints hints for its use."""
     there = _listener(directory)
     if there is None:
         address, port = arguments.address or _LOOPBACK, arguments.port or _PORT
@@ -185,15 +189,15 @@ def _configure(directory: QueueManagerDirectory, arguments: argparse.Namespace) 
         address = there[0] if arguments.address is None else arguments.address
         port = arguments.port or there[1]
         if (address, port) != there:
-            _mqsc(directory, configuration.moved(address, port))
+            _mqsc(directory, configuration.move_listener(address, port))
     if not _is_listening(directory):
         _mqsc(directory, f"START LISTENER({configuration.LISTENER})\n")
     print(f"\n{configuration.hints(directory.name, address, port)}", end="", flush=True)
 
 
 def _listener(directory: QueueManagerDirectory) -> tuple[str, int] | None:
-    """The address and the port of the developers' listener; None where it is not there."""
-    lines, _ = _ask(directory, f"DISPLAY LISTENER({configuration.LISTENER}) IPADDR PORT\n")
+    """Returns the address and the port of the developers' listener; None without one."""
+    lines, _ = _run_mqsc(directory, f"DISPLAY LISTENER({configuration.LISTENER}) IPADDR PORT\n")
     text = "\n".join(lines)
     port = re.search(r"\bPORT\((\d+)\)", text)
     address = re.search(r"\bIPADDR\(([^)]*)\)", text)
@@ -201,21 +205,21 @@ def _listener(directory: QueueManagerDirectory) -> tuple[str, int] | None:
 
 
 def _is_listening(directory: QueueManagerDirectory) -> bool:
-    lines, failures = _ask(directory, f"DISPLAY LSSTATUS({configuration.LISTENER}) STATUS\n")
+    lines, failures = _run_mqsc(directory, f"DISPLAY LSSTATUS({configuration.LISTENER}) STATUS\n")
     return not failures and any("STATUS(RUNNING)" in line for line in lines)
 
 
 def _mqsc(directory: QueueManagerDirectory, text: str) -> None:
-    """Run commands that must all succeed."""
-    lines, failures = _ask(directory, text)
+    """Runs MQSC commands; fails unless all succeed."""
+    lines, failures = _run_mqsc(directory, text)
     if failures:
-        told = [line.strip() for line in lines if _AN_ERROR.search(line)] or [line for line in lines if line.strip()]
-        why = "\n".join(told[:_FAILED_LINES_SHOWN])
+        errors = [line.strip() for line in lines if _AN_ERROR.search(line)] or [line for line in lines if line.strip()]
+        why = "\n".join(errors[:_FAILED_LINES_SHOWN])
         raise CommandFailed(Status.UNEXPECTED, "not-configured", name=directory.name, why=why)
 
 
-def _ask(directory: QueueManagerDirectory, text: str) -> tuple[list[str], int]:
-    """What a queue manager answers to MQSC, and how many commands failed."""
+def _run_mqsc(directory: QueueManagerDirectory, text: str) -> tuple[list[str], int]:
+    """Returns the answer of a queue manager to MQSC, and the number of failed commands."""
     lines: list[str] = []
     failures = 0
     for answer in request_action(directory, "mqsc", text=text, verify=False, echo=False):
@@ -230,8 +234,8 @@ def _ask(directory: QueueManagerDirectory, text: str) -> tuple[list[str], int]:
 # -- in the foreground -------------------------------------------------------------------------------------------------
 
 
-def _stay(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> int:
-    """Be the queue manager's process. A thread configures it as soon as it is ready, as any client would."""
+def _run_in_foreground(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> int:
+    """Runs the queue manager in this process. A thread configures it as soon as it is ready, as a client."""
     from ostler.cli.strmqm import Console, make_daemon
 
     failed: list[CommandFailed] = []

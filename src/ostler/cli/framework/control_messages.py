@@ -1,4 +1,4 @@
-"""What the commands say: MQ's numbers, our words. The letter behind a number is its weight, as MQ has it."""
+"""The messages of the control commands: MQ's numbers with our texts. The letter after a number is the severity."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Final
 
 MESSAGES: Final[dict[str, str]] = {
     "AMQ5203E": "{option} cannot be used here: {why}",
-    "AMQ6119E": "The command cannot be done: {why}",
-    "AMQ6109E": "{what} went wrong in a way that was not foreseen: {why}",
+    "AMQ6119E": "The command failed: {why}",
+    "AMQ6109E": "{what} failed unexpectedly: {why}",
     "AMQ7005E": "Queue manager {name} is running already{where}.",
     "AMQ7010E": "There is no stanza {stanza} in {file}.",
-    "AMQ7019E": "The directory of queue manager {name} cannot be made: {why}",
+    "AMQ7019E": "The directory of queue manager {name} cannot be created: {why}",
     "AMQ7021E": "The files of queue manager {name} could not be removed: {why}",
     "AMQ7024I": "The authorities are set.",
-    "AMQ7026E": "There is something wrong with the name of a user or group: {why}",
+    "AMQ7026E": "The name of a user or group is wrong: {why}",
     "AMQ7028E": "Queue manager {name} is not running.",
     "AMQ7042E": "There is no media image to recover from: {why}",
     "AMQ7044E": "Media recovery needs a linear log: {why}",
@@ -21,22 +21,22 @@ MESSAGES: Final[dict[str, str]] = {
     "AMQ7049E": "{name!r} cannot be the name of a queue manager: 1 to 48 letters, digits, '.', '/', '_' and '%' can.",
     "AMQ7064E": "The log cannot be made in {path}: {why}",
     "AMQ7065E": "There is not enough space on the disk: {why}",
-    "AMQ7073E": "Such a log cannot be made: {why}",
+    "AMQ7073E": "The log settings are invalid: {why}",
     "AMQ7074E": "{stanza} has no attribute {attribute} in {file}.",
     "AMQ7076E": "The value cannot be set: {why}",
-    "AMQ7077E": "You are not allowed to do that: {why}",
+    "AMQ7077E": "You are not authorized: {why}",
     "AMQ7080W": "No object was processed.",
     "AMQ7081I": "Objects recovered: {count}.",
     "AMQ7084E": "Files of queue manager {name} are damaged, or do not belong together (findings: {count}). Put back "
     "undamaged copies, or restore data and log together from one backup.",
     "AMQ7091E": "{profile} cannot be named here: the queue manager is named with -m.",
-    "AMQ7092E": "Say which objects this is about: -n PROFILE.",
-    "AMQ7093E": "Say of which type the objects are: -t TYPE.",
+    "AMQ7092E": "The profile is missing: give -n PROFILE.",
+    "AMQ7093E": "The object type is missing: give -t TYPE.",
     "AMQ7094E": "{type!r} is not a type of object. There are {types}.",
-    "AMQ7095E": "Say whose authorities these are: -p USER or -g GROUP.",
-    "AMQ7096E": "Say which authorities: +get gives one, -get takes it away.",
-    "AMQ7097E": "These are not the authorities one can have: {why}.",
-    "AMQ7230I": "{records} log records were replayed in {seconds:.2f} seconds; {messages} messages came back.",
+    "AMQ7095E": "The user or group is missing: give -p USER or -g GROUP.",
+    "AMQ7096E": "The authorities are missing: +get gives one, -get takes it away.",
+    "AMQ7097E": "The authorities are invalid: {why}.",
+    "AMQ7230I": "{records} log records were replayed in {seconds:.2f} seconds; {messages} messages were recovered.",
     "AMQ7459I": "Media images recorded: {count}.",
     "AMQ7467I": "The oldest log extent that a restart needs is {extent}.",
     "AMQ7468I": "The oldest log extent that media recovery needs is {extent}.",
@@ -48,14 +48,14 @@ MESSAGES: Final[dict[str, str]] = {
     "waiting-to-end": "Waiting for queue manager {name} to end.",
     "is-default": "Queue manager {name} is the default one.",
     "directory-created": "Directory {path} created.",
-    "default-objects": "Default objects made: {count}.",
+    "default-objects": "Default objects created: {count}.",
     "will-listen": "Listener {listener} will listen on {address}({port}) while the queue manager runs.",
     "not-in-time": "Queue manager {name} did not end in time. It is ended preemptively.",
     "killed": "Process {process} of queue manager {name} did not end by itself. It was killed.",
     "files-sound": "The files of queue manager {name} are sound.",
-    "started-not-whole": "Queue manager {name} started, but not everything is as it should be: {why}",
+    "started-not-whole": "Queue manager {name} started with errors: {why}",
     "value-set": "{stanza}: {attribute}={value} is set. It takes effect when queue manager {name} is started again.",
-    "value-gone": "{stanza}: {attribute} is gone. It takes effect when queue manager {name} is started again.",
+    "value-gone": "{stanza}: {attribute} is removed. It takes effect when queue manager {name} is started again.",
     "did-not-start": "Queue manager {name} did not start. Its process ended with {how}.{output}",
     "done-but": "Queue manager {name} is done, but {file} could not be changed: {why}",
     "end-it-first": "Queue manager {name} is running{where}. End it first: ostler endmqm {name}",
@@ -65,19 +65,19 @@ MESSAGES: Final[dict[str, str]] = {
     "user-exists": "Queue manager {name} has a user {user}; `ostler users set-password` changes its password.",
     "no-user": "Queue manager {name} has no user {user}. `ostler users list {name}` shows those it has.",
     "no-user-name": "{user!r} cannot be the name of a user or a group: {why}.",
-    "password-set": "User {user} of queue manager {name} has another password.",
-    "groups-set": "User {user} of queue manager {name} has other groups: {groups}.",
+    "password-set": "The password of user {user} of queue manager {name} is changed.",
+    "groups-set": "The groups of user {user} of queue manager {name} are changed: {groups}.",
     "no-password": "There is no password: {why}.",
     "password-right": "The password of {user}{kind} is right. Groups: {groups}.",
-    "password-wrong": "{user} does not come in with that password: {why}.",
+    "password-wrong": "The password of {user} is rejected: {why}.",
     "not-configured": "Queue manager {name} runs, but could not be configured:\n{why}",
-    "not-for-developers": "Queue manager {name} exists and was not made by `ostler dev`, which would change who may "
-    "come in. Give another name, or --take-over to have it changed.",
+    "not-for-developers": "Queue manager {name} exists and was not made by `ostler dev`, which would replace its "
+    "security settings. Give another name, or --take-over to change it.",
     "cannot-read": "{what} cannot be read: {why}.",
     "password-file-wrong": "{path} cannot be used: {why}.",
     "AMQ8110E": "Queue manager {name} already exists.",
     "AMQ8118E": "Queue manager {name} does not exist. `ostler dspmq` lists those that do.",
-    "AMQ8135E": "You are not let in: {why}",
+    "AMQ8135E": "The connection was rejected: {why}",
     "AMQ8146E": "Queue manager {name} is not available: {why}",
     "AMQ8147E": "{why}",
     "AMQ8919E": "No queue manager matches.",
@@ -86,6 +86,6 @@ MESSAGES: Final[dict[str, str]] = {
 
 
 def message(number: str, **inserts: object) -> str:
-    """One message, with its number before it. What MQ says without a number has a word as its key, and none here."""
+    """Returns a message with its number. Messages that have no number in MQ have a word as their key, and none here."""
     text = MESSAGES[number].format(**inserts)
     return f"{number}: {text}" if number.startswith("AMQ") else text

@@ -1,4 +1,4 @@
-"""The exit statuses of the commands, as MQ documents them. Programs that drive MQ look at these numbers."""
+"""The exit statuses of the control commands, as documented by MQ. Scripts depend on these numbers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ class Status(IntEnum):
     RUNNING = 5
     EXISTS = 8
     PARTLY_DONE = 10
-    """runmqsc and dspmqver: not everything went as it should."""
+    """runmqsc and dspmqver: some of it failed."""
     DOES_NOT_EXIST = 16
     """endmqm and dltmqm: there is no queue manager of that name."""
     NOT_DONE = 20
-    """runmqsc and dspmqver: nothing could be done at all."""
+    """runmqsc and dspmqver: all of it failed."""
     LOG_NOT_AVAILABLE = 23
     REMOVAL_FAILED = 33
     ARGUMENTS_WRONG = 36
-    """dspmq, rcdmqimg and rcrmqobj: what was asked makes no sense."""
+    """dspmq, rcdmqimg and rcrmqobj: the arguments are invalid."""
     PARAMETER_WRONG = 39
     NOT_AVAILABLE = 40
     """The queue manager is not running."""

@@ -1,4 +1,4 @@
-"""`ostler bench`: measure this installation, show tables, and keep the figures in result files."""
+"""`ostler bench`: measures this installation, shows tables, and writes result files."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def _run_one(benchmark: Benchmark, quick: bool, output: Path, scratch: Path | No
     ):
         task = bar.add_task("starting", total=1.0, name=benchmark.name)
 
-        def told(fraction: float, what: str) -> None:
+        def on_progress(fraction: float, what: str) -> None:
             bar.update(task, completed=fraction, description=what)
 
         try:
-            result, conditions = measure(benchmark, quick, Path(directory), told)
+            result, conditions = measure(benchmark, quick, Path(directory), on_progress)
         except MeasurementFailed as failure:
             console.print(Text.assemble((f"\n{benchmark.name} has no result: ", "red"), str(failure)))
             return None
@@ -148,7 +148,7 @@ def _show_result(result: Result, conditions: Conditions, written: list[str], con
         soft_wrap=True,
     )
     if not conditions.is_quiet():
-        console.print("[yellow]The machine was busy with other things: these figures say little.[/yellow]")
+        console.print("[yellow]The machine was busy: these results are not reliable.[/yellow]")
 
 
 def _table(title: str) -> Table:

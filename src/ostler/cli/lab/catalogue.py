@@ -1,6 +1,6 @@
 """`ostler lab list` and `ostler lab show`: the catalogue of scenarios, for people and for scripts.
 
-Both end with 0, and with 2 when something is asked for that there is not.
+Exit statuses: 0, or 2 for an unknown scenario, family or report.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def add_command(subparsers: Subparsers) -> None:
     listing.add_argument("--family", metavar="NAME", help="only those that the same code runs, such as request-reply")
     listing.add_argument("--report", metavar="NAME", help="only those of one report, such as windows-v53")
     listing.add_argument("--runnable", action="store_true", help="only those that can run today")
-    listing.add_argument("--state", choices=_STATES, help="only those of which this is said")
+    listing.add_argument("--state", choices=_STATES, help="only those of which this is parts")
     listing.add_argument("--all", action="store_true", dest="is_all", help="calculations, advice and the like, too")
     listing.add_argument("--json", action="store_true", help="one JSON object for each scenario, on a line of its own")
     listing.set_defaults(run=_run_list)
@@ -59,7 +59,7 @@ def add_command(subparsers: Subparsers) -> None:
 
 
 def _console() -> Console:
-    """Without a terminal lines are as long as they are."""
+    """Returns a console; without a terminal lines are not wrapped."""
     return Console(highlight=False, emoji=False)
 
 
@@ -77,23 +77,23 @@ def _run_list(arguments: argparse.Namespace) -> int:
     ):
         if name is not None and name not in names:
             return _refuse("list", kind, name, names)
-    chosen = list(_chosen(known, arguments))
+    selected = list(_select(known, arguments))
     if arguments.json:
         from ostler.lab.scenarios.as_json import summary
 
-        for scenario, readiness in chosen:
+        for scenario, readiness in selected:
             print(json.dumps(summary(scenario, readiness)))
         return 0
     console = _console()
     if console.is_terminal:
-        _print_tables(chosen, console)
+        _print_tables(selected, console)
     else:
-        _print_lines(chosen)
-    console.print(_counts(chosen), soft_wrap=True)
+        _print_lines(selected)
+    console.print(_counts(selected), soft_wrap=True)
     return 0
 
 
-def _chosen(known: Catalogue, arguments: argparse.Namespace) -> Iterable[tuple[Scenario, Readiness]]:
+def _select(known: Catalogue, arguments: argparse.Namespace) -> Iterable[tuple[Scenario, Readiness]]:
     is_all = arguments.is_all or arguments.state == "not-measured"
     for scenario in known.scenarios.values():
         readiness = known.readiness(scenario)
@@ -108,7 +108,7 @@ def _chosen(known: Catalogue, arguments: argparse.Namespace) -> Iterable[tuple[S
 
 
 def _today(scenario: Scenario, readiness: Readiness) -> str:
-    """What of a scenario can be had today, in a few words."""
+    """Returns the readiness of a scenario in a few words."""
     if not scenario.is_measured:
         return scenario.kind.value
     if readiness.can_run:
@@ -118,8 +118,8 @@ def _today(scenario: Scenario, readiness: Readiness) -> str:
     return f"needs {', '.join(readiness.needs())}"
 
 
-def _print_tables(chosen: list[tuple[Scenario, Readiness]], console: Console) -> None:
-    reports = dict.fromkeys(scenario.report for scenario, _ in chosen)
+def _print_tables(selected: list[tuple[Scenario, Readiness]], console: Console) -> None:
+    reports = dict.fromkeys(scenario.report for scenario, _ in selected)
     for report in reports:
         table = Table(
             title=f"{report.title} ({report.name})",
@@ -132,34 +132,36 @@ def _print_tables(chosen: list[tuple[Scenario, Readiness]], console: Console) ->
         table.add_column("family", no_wrap=True)
         table.add_column("today")
         table.add_column("what", ratio=1)
-        for scenario, readiness in chosen:
+        for scenario, readiness in selected:
             if scenario.report is report:
                 today = Text(_today(scenario, readiness), style=_STYLES.get(readiness.verdict.value, "dim"))
                 table.add_row(scenario.id, scenario.family, today, scenario.title)
         console.print(table)
 
 
-def _print_lines(chosen: list[tuple[Scenario, Readiness]]) -> None:
-    rows = [(scenario.id, scenario.family or "-", _today(scenario, each), scenario.title) for scenario, each in chosen]
+def _print_lines(selected: list[tuple[Scenario, Readiness]]) -> None:
+    rows = [
+        (scenario.id, scenario.family or "-", _today(scenario, each), scenario.title) for scenario, each in selected
+    ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
 
 
-def _counts(chosen: list[tuple[Scenario, Readiness]]) -> str:
-    of = Counter(readiness.verdict.value for _, readiness in chosen)
-    measured = len(chosen) - of["not-measured"]
-    said = [f"{measured} scenario{'' if measured == 1 else 's'}: {of['ready']} can run today"]
+def _counts(selected: list[tuple[Scenario, Readiness]]) -> str:
+    of = Counter(readiness.verdict.value for _, readiness in selected)
+    measured = len(selected) - of["not-measured"]
+    parts = [f"{measured} scenario{'' if measured == 1 else 's'}: {of['ready']} can run today"]
     for state, words in (
         ("needs-driver", "lacking only a driver"),
         ("needs-features", "lacking features"),
         ("foreign", "of another platform"),
     ):
         if of[state]:
-            said.append(f"{words} {of[state]}")
+            parts.append(f"{words} {of[state]}")
     if of["not-measured"]:
-        said.append(f"{of['not-measured']} other entries")
-    return ", ".join(said) + "."
+        parts.append(f"{of['not-measured']} other entries")
+    return ", ".join(parts) + "."
 
 
 def _refuse(task: str, kind: str, name: str, names: tuple[str, ...]) -> int:

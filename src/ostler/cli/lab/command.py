@@ -1,4 +1,4 @@
-"""`ostler lab`: the laboratory. What it can do is in modules of their own, each with an `add_command`."""
+"""`ostler lab`: the laboratory. Each task is a module with an `add_command`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ostler.cli.framework import commands
 
 USAGE: Final = 2
 
-# In the order in which help shows them. Each adds its own parsers, and loads what it needs only when it is run.
+# In the order of help. Each adds its parsers, and loads its dependencies only when it runs.
 _MODULES: Final = (
     "ostler.cli.lab.catalogue",
     "ostler.cli.lab.run",
@@ -20,8 +20,8 @@ _MODULES: Final = (
 )
 
 _DESCRIPTION = """\
-The scenarios of the published performance reports: which there are, what each of them does, and what of it can run on
-this machine today; running them beside other brokers and the limits of the machine; and comparing what came out."""
+The scenarios of the published performance reports: which there are, what each of them does, and which can run on
+this machine today; running them beside other brokers and the limits of the machine; and comparing results."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,6 +1,6 @@
-"""`ostler lab compare`: contestants of a run against Ostler, or runs of the same scenario against the first of them.
+"""`ostler lab compare`: compares contestants of a run with Ostler, or runs of a scenario with the first of them.
 
-Ends with 0, and with 2 when what was named cannot be compared. What is better or worse is no error.
+Exit statuses: 0, or 2 if the runs cannot be compared. A worse result is not an error.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         loaded = [_load(name, arguments) for name in arguments.names]
         if len(loaded) == 1:
-            told = _one_run(loaded[0], arguments.against, None if arguments.is_json else console)
+            result = _one_run(loaded[0], arguments.against, None if arguments.is_json else console)
         else:
             _check_same(loaded, arguments.against)
-            told = _several_runs(loaded, None if arguments.is_json else console)
+            result = _several_runs(loaded, None if arguments.is_json else console)
     except (NothingToCompare, RunUnreadable) as refused:
         print(f"ostler lab compare: {refused}", file=sys.stderr)
         return USAGE
     if arguments.is_json:
-        print(json.dumps(told, indent=2))
+        print(json.dumps(result, indent=2))
     return 0
 
 
@@ -135,18 +135,18 @@ def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[st
     from ostler.lab.runner.step_results import step_metrics
 
     first, *others = loaded
-    told: list[dict[str, object]] = []
+    compared: list[dict[str, object]] = []
     for other in others:
         noise = max(first.noise_percent or 0.0, other.noise_percent or 0.0)
         found = compare_runs(first.results, other.results, noise)
         differences = environment_differences(first.run, other.run)
         figures = compare_metrics(step_metrics(first.run), step_metrics(other.run))
-        told.append({**_as_json(other, noise, found, differences), "figures": [each.as_json() for each in figures]})
+        compared.append({**_as_json(other, noise, found, differences), "figures": [each.as_json() for each in figures]})
         if console is not None:
             _show_runs(first, other, found, differences, console)
             _show_figures(figures, console)
     manifest = first.run.manifest
-    return {"scenario": manifest.scenario, "base": manifest.run, "runs": told}
+    return {"scenario": manifest.scenario, "base": manifest.run, "runs": compared}
 
 
 def _as_json(other: _Loaded, noise: float, found: RunComparison, differences: list[str]) -> dict[str, object]:
@@ -168,12 +168,12 @@ def _show_runs(first: _Loaded, other: _Loaded, found: RunComparison, differences
     show_runs(first.run, other.run, found, console)
     _foot(found.changes, [first, other], console)
     for name, moved in found.limits.items():
-        _say(console, f"The machine itself: {name} changed by {percent(moved, signed=True)}.")
+        _print_line(console, f"The machine itself: {name} changed by {percent(moved, signed=True)}.")
     if found.only_base or found.only_other:
         text = f"Without a counterpart: {found.only_base} rows of the first run, {found.only_other} of the other."
-        _say(console, text)
+        _print_line(console, text)
     for text in differences:
-        _say(console, f"Not alike: {text}.", "yellow")
+        _print_line(console, f"Not alike: {text}.", "yellow")
 
 
 def _show_figures(figures: Sequence[MetricChange], console: Console) -> None:
@@ -187,10 +187,10 @@ _COMPARED_FACTS: Final = ("machine", "kernel", "versions", "compiled", "revision
 
 
 def environment_differences(first: StoredRun, other: StoredRun) -> list[str]:
-    """What else than the time was not the same for two runs: machine, versions, flavour, settings."""
+    """Returns differences between two runs other than time: machine, versions, flavour, settings."""
     ours, theirs = _facts(first), _facts(other)
     return [
-        f"{name} was {ours.get(name, 'not told')}, then {theirs.get(name, 'not told')}"
+        f"{name} was {ours.get(name, 'unknown')}, then {theirs.get(name, 'unknown')}"
         for name in dict.fromkeys((*ours, *theirs))
         if ours.get(name) != theirs.get(name)
     ]
@@ -216,21 +216,21 @@ def _foot(changes: Sequence[StepComparison], loaded: Sequence[_Loaded], console:
     rates = ", ".join(
         f"{counts[each]} {each.value}" for each in (ChangeVerdict.BETTER, ChangeVerdict.WORSE, ChangeVerdict.SAME)
     )
-    _say(console, f"By {RATE}: {rates}.")
+    _print_line(console, f"By {RATE}: {rates}.")
     thresholds = [change.threshold_percent for each in changes for change in each.changes]
     text = f"Called the same: differences below {percent(LEAST_PERCENT)}"
     if max(thresholds, default=0.0) > LEAST_PERCENT:
         text += f", or below {percent(max(thresholds))} where the machine differed that much"
-    _say(console, text + ", and all where repetitions of both overlap.", "dim")
+    _print_line(console, text + ", and all where repetitions of both overlap.", "dim")
     for each in loaded:
         name = each.run.manifest.run
         if each.noise_percent is not None:
-            _say(console, f"Noise of {name}: {percent(each.noise_percent)}.", "dim")
+            _print_line(console, f"Noise of {name}: {percent(each.noise_percent)}.", "dim")
         if each.run.is_partial:
-            _say(console, f"{name} is {each.run.condition.value}: not all of it was measured.", "yellow")
+            _print_line(console, f"{name} is {each.run.condition.value}: not all of it was measured.", "yellow")
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def _print_line(console: Console, text: str, style: str = "") -> None:
     from rich.text import Text
 
     console.print(Text(text, style=style), soft_wrap=not console.is_terminal)

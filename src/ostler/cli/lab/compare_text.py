@@ -1,4 +1,4 @@
-"""Comparisons as tables."""
+"""Prints comparisons as tables."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ostler.lab.runner.text_table import TextColumn, TextTable, show
 from ostler.lab.store.run_reader import StoredRun
 
 _CHANGES: Final = (RATE, MEAN, P99, BROKER_COST, NEAR_COST, FAR_COST)
-# What is part of another figure goes before it where there is no room.
+# Parts of another value, which are left out first on a narrow terminal.
 _PARTS: Final = (MEAN, NEAR_COST, FAR_COST)
 
 
 def change_text(compared: StepComparison, figure: str) -> str:
-    """In percent with its verdict; or that it is the same, whatever its digits are. A limit is not judged."""
+    """Returns a change in percent with its verdict; "same" within the tolerance. Limits have no verdict."""
     change = compared.change(figure)
     if change is None:
         return ""
@@ -46,7 +46,7 @@ def change_text(compared: StepComparison, figure: str) -> str:
 def show_contestants(
     run: StoredRun, base: str, results: Sequence[StepResult], changes: Sequence[StepComparison], console: Console
 ) -> None:
-    """For each step the one that the others are compared with, and then the others."""
+    """Prints, for each step, the base contestant and then the others."""
     fixed = constants(results)
     sweeps = [name for name in sweep_names(results) if name not in fixed]
     columns = (
@@ -91,7 +91,7 @@ def _head(each: StepResult, sweeps: Sequence[str]) -> tuple[str, ...]:
 
 
 def show_runs(first: StoredRun, other: StoredRun, found: RunComparison, console: Console) -> None:
-    """Each contestant with itself."""
+    """Prints each contestant of two runs, before and after."""
     results = [each.base for each in found.changes]
     fixed = constants(results)
     sweeps = [name for name in sweep_names(results) if name not in fixed]

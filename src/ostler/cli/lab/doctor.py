@@ -1,4 +1,4 @@
-"""`ostler lab doctor`: what of this machine will limit the laboratory's runs, and what can be done about it."""
+"""`ostler lab doctor`: reports what limits runs on this machine, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ostler.lab.sampling.doctor import Finding
 
 _DESCRIPTION: Final = """\
-Look at this machine for a few seconds: cores, descriptors, ports, disk, forced writes, governor, clock, steal, other
-work, memory, swap, noise, and the installation. Each finding says what it will limit and what can be done. The exit
+Examine this machine for a few seconds: cores, descriptors, ports, disk, forced writes, governor, clock, steal, other
+work, memory, swap, noise, and the installation. Each finding states what it limits and what can be done. The exit
 status is 1 when something is bad: runs would fail or mean little."""
 
 _SECONDS: Final = 2.0
@@ -28,7 +28,7 @@ _NAME_WIDTH: Final = 15
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser("doctor", help="say what will limit runs on this machine", description=_DESCRIPTION)
+    parser = subparsers.add_parser("doctor", help="report what limits runs on this machine", description=_DESCRIPTION)
     parser.add_argument(
         "--scratch", type=Path, metavar="DIR", help="where queue managers will be made; the disk that is looked at"
     )
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ostler.lab.sampling.doctor import Fitness, examine, worst
     from ostler.lab.sampling.facts import gather
 
-    # Runs go below the directory one is in, unless told otherwise; one that is yet to be made is on its parent's disk.
+    # Runs go below the current directory by default; a directory that does not exist is on its parent's disk.
     wanted = (arguments.scratch or Path.cwd()).absolute()
     scratch = next(each for each in (wanted, *wanted.parents) if each.exists())
     console = Console(highlight=False)
@@ -97,7 +97,7 @@ def _show_lines(findings: list[Finding]) -> None:
 
 
 def summary(findings: list[Finding]) -> str:
-    """One line for people."""
+    """Returns a summary line."""
     from ostler.lab.sampling.doctor import Fitness
 
     bad = [each.name for each in findings if each.verdict == Fitness.BAD]

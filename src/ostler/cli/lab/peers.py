@@ -1,4 +1,4 @@
-"""`ostler lab peers`: which other brokers can take part here, and how to get the rest."""
+"""`ostler lab peers`: lists the other brokers that can take part here, and how to install the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Show the brokers that scenarios can be run against beside Ostler: where they are, their version, what they have on disk
-when they say that they have a message, and the Python library that is used. Nothing is left running. With --fetch,
+when they acknowledge a message, and the Python library that is used. Nothing is left running. With --fetch,
 Debian packages that are missing are downloaded and unpacked into a cache; nothing is installed."""
 _COLOURS = {"installed": "green", "unpacked": "green", "not here": "yellow", "unusable": "red"}
 
@@ -34,7 +34,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 when all that were asked for can take part, 1 when one cannot, 2 for an unknown name."""
+    """Returns 0 if all named peers can take part, 1 if one cannot, 2 for an unknown name."""
     if find_spec("psutil") is None:
         print("ostler lab needs the laboratory's packages: pip install 'ostler[lab]'", file=sys.stderr)
         return 1
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _fetch(chosen: list[KnownPeer]) -> dict[str, str]:
-    """Why which peer cannot be had."""
+    """Fetches peers; returns the reasons of failures by name."""
     from ostler.lab.peers.packages import PeerUnavailable
     from ostler.lab.peers.registry import fetch
 
@@ -86,7 +86,7 @@ def _show(found: list[PeerStatus]) -> None:
         state = f"[{colour}]{each.state}[/{colour}]"
         table.add_row(each.peer.name, state, each.version, each.peer.protocol, library)
     console.print(table)
-    console.print(" What is on disk when they say that they have a message:", style="bold")
+    console.print(" What is on disk when they acknowledge a message:", style="bold")
     for each in found:
         for durability in each.peer.durabilities:
             console.print(f"  {each.peer.name:<11}{durability}", markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Which run is meant on a command line: a directory, a name below the directory of runs, or how a name begins."""
+"""Finds the run that a command line names: a directory, a name below the directory of runs, or a prefix."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add_runs_option(parser: argparse.ArgumentParser) -> None:
 
 
 def find_run(text: str, runs: Path) -> Path:
-    """The directory of a run. RunUnreadable, with what there is, when none or several are meant."""
+    """Returns the directory of a run. Raises RunUnreadable, with suggestions, if none or several match."""
     from ostler.lab.scenarios.loader import near_names
     from ostler.lab.store.manifest import MANIFEST, RunUnreadable
     from ostler.lab.store.run_reader import stored_runs
@@ -43,6 +43,6 @@ def find_run(text: str, runs: Path) -> Path:
 
 
 def _listed(names: list[str]) -> str:
-    """Names end with the time of the run: the last are the newest."""
+    """Returns the last names, which are the newest, as names end with a time."""
     more = f"{len(names) - _SHOWN_MAX} more, " if len(names) > _SHOWN_MAX else ""
     return more + ", ".join(names[-_SHOWN_MAX:])

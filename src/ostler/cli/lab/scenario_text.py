@@ -1,4 +1,4 @@
-"""A scenario in words: what `ostler lab show` says of it, line by line."""
+"""The text of `ostler lab show`: a scenario as labels and lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KB: Final = 1024
 
 
 def rows(scenario: Scenario, readiness: Readiness, today: str) -> Iterator[tuple[str, str]]:
-    """Labels and texts; a label is empty where the text belongs to the line before."""
+    """Yields labels and texts; a label is empty if the text continues the previous line."""
     yield "today", today
     yield from _listed("left out", [f"{part.name}: needs {', '.join(part.needs)}" for part in readiness.left_out])
     yield from _listed("missing", [f"{each.name} ({each.id}). {each.note}" for each in readiness.missing])
@@ -58,7 +58,7 @@ def rows(scenario: Scenario, readiness: Readiness, today: str) -> Iterator[tuple
 
 
 def size(length: int) -> str:
-    """Bytes as the reports write them."""
+    """Returns bytes in the notation of the reports."""
     for unit, bytes_each in (("MB", _KB * _KB), ("KB", _KB)):
         if length >= bytes_each and length % bytes_each == 0:
             return f"{length // bytes_each} {unit}"
@@ -74,8 +74,8 @@ def _role(role: Role) -> str:
     count = " or ".join(str(each) for each in role.counts)
     per = f"for each {role.per}" if role.per else ""
     about = [f"{count} {per}".strip(), role.binding.value if role.binding is not None else ""]
-    said = ", ".join(each for each in about if each)
-    return f"{role.name} ({said}): {role.does}" if said else f"{role.name}: {role.does}"
+    details = ", ".join(each for each in about if each)
+    return f"{role.name} ({details}): {role.does}" if details else f"{role.name}: {role.does}"
 
 
 def _sweep(sweep: Sweep) -> str:

@@ -1,7 +1,7 @@
 """`ostler pipeline bench`: rows a second of each step beside plain Spark, over synthetic samples; with --queues,
 of queues in Spark beside plain programs and Parquet.
 
-Ends with 0 when everything was measured, whether aims were met or not, and with 2 when it could not be.
+Exit statuses: 0 when everything was measured, whether aims were met or not, else 2.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BODY_BYTES: Final = 1024
 _BODY_BYTES_MAX: Final = 1 << 20
 _ROUNDS: Final = 3
 _MINUTES: Final = 60
-# A round that has begun is not cut, so its process may take that many times longer than it was asked for.
+# A round is not interrupted, so its process may take this many times the time limit.
 _PATIENCE: Final = 3
 _DESCRIPTION: Final = """\
 Make synthetic samples, and measure each step of the pipeline beside its bare counterpart in one Spark application:
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.master.startswith("sc://"):
         print(
-            "ostler pipeline bench: Spark Connect does not tell of the driver's memory. Name a master.", file=sys.stderr
+            "ostler pipeline bench: Spark Connect does not report the driver's memory. Name a master.", file=sys.stderr
         )
         return USAGE
     try:
@@ -129,37 +129,37 @@ def _bench_options(arguments: argparse.Namespace) -> LakeBenchOptions | QueueBen
     return LakeBenchOptions(arguments.rows, arguments.rounds, seconds, arguments.master, settings)
 
 
-def _work(asked: LakeBenchOptions | QueueBenchOptions, directory: Path) -> Callable[[Report], Result]:
+def _work(options: LakeBenchOptions | QueueBenchOptions, directory: Path) -> Callable[[Report], Result]:
     from ostler.pipeline.bench import bench, queue_bench
 
-    if isinstance(asked, queue_bench.QueueBenchOptions):
-        return partial(queue_bench.measure, asked, directory)
-    return partial(bench.measure, asked, directory)
+    if isinstance(options, queue_bench.QueueBenchOptions):
+        return partial(queue_bench.measure, options, directory)
+    return partial(bench.measure, options, directory)
 
 
 def _sentence(text: str) -> str:
-    """What the process that measured said when it refused; the whole of anything else."""
+    """Returns the PipelineError in the output of the measuring process; else all of the output."""
     lines = text.strip().splitlines()
-    _, is_refusal, told = lines[-1].partition("PipelineError: ") if lines else ("", "", "")
-    return told if is_refusal else text
+    _, is_refusal, refusal = lines[-1].partition("PipelineError: ") if lines else ("", "", "")
+    return refusal if is_refusal else text
 
 
-def _measure(asked: LakeBenchOptions | QueueBenchOptions, scratch: Path | None) -> tuple[Result, Conditions]:
+def _measure(options: LakeBenchOptions | QueueBenchOptions, scratch: Path | None) -> tuple[Result, Conditions]:
     from ostler.lab.bench.result import Conditions
     from ostler.lab.common.machine import cpu_use_between, describe, flavour, read_cpu_times
     from ostler.lab.common.own_process import in_own_process
     from ostler.lab.common.probes import bare_pair_ns
     from ostler.pipeline.spark.session import check_java
 
-    # Told before a process is started for it.
+    # Checked before a process is started.
     check_java(os.environ)
     if scratch is not None:
         scratch.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ostler-pipeline-bench-", dir=scratch) as directory:
         began, before, first = datetime.now(UTC), read_cpu_times(), bare_pair_ns()
         clock = time.monotonic()
-        patience = _PATIENCE * asked.seconds_max + 600
-        result = in_own_process(_work(asked, Path(directory)), patience, _progress())
+        patience = _PATIENCE * options.seconds_max + 600
+        result = in_own_process(_work(options, Path(directory)), patience, _progress())
         seconds = time.monotonic() - clock
         conditions = Conditions(
             flavour(),
@@ -174,13 +174,13 @@ def _measure(asked: LakeBenchOptions | QueueBenchOptions, scratch: Path | None) 
 
 
 def _progress() -> Report:
-    """A line for each thing that is begun, on standard error, with the time since the start."""
+    """Returns a callback that prints each step on standard error, with the time since the start."""
     clock = time.monotonic()
 
-    def told(fraction: float, what: str) -> None:
+    def report(fraction: float, what: str) -> None:
         print(f"{time.monotonic() - clock:6.0f} s  {what}", file=sys.stderr, flush=True)
 
-    return told
+    return report
 
 
 def _show(result: Result, conditions: Conditions, path: Path) -> None:
@@ -205,4 +205,4 @@ def _show(result: Result, conditions: Conditions, path: Path) -> None:
     )
     if not conditions.is_quiet():
         noise = f"the same loop took {conditions.noise_percent():.0f} % longer at one end of it than at the other"
-        print(f"The machine was not quiet ({noise}): rates say little; ratios are of rounds side by side.")
+        print(f"The machine was not quiet ({noise}): rates are not reliable, ratios of rounds side by side are.")

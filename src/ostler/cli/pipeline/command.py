@@ -1,6 +1,6 @@
 """`ostler pipeline`: from runs of the laboratory to the tables and pages of a report, by Spark.
 
-What it can do is in modules of their own, each with an `add_command`.
+Each task is a module with an `add_command`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ostler.cli.pipeline.statuses import REFUSED, TaskFailed
 
 USAGE: Final = REFUSED
 
-# In the order in which help shows them. Each adds its own parser, and loads what it needs only when it is run.
+# In the order of help. Each adds its parser, and loads its dependencies only when it runs.
 _MODULES: Final = (
     "ostler.cli.pipeline.run",
     "ostler.cli.pipeline.validate",
@@ -44,7 +44,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _run_task(name: str, run: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
-    """The status of a task, also of one that lacks what it needs to begin."""
+    """Runs a task; returns its status, also if its packages or Java are missing."""
     try:
         return run(arguments)
     except TaskFailed as failed:

@@ -1,4 +1,4 @@
-"""What commands of the pipeline have in common: where the lake is, which Spark, and which packages must be there."""
+"""Shared options of pipeline commands: lake, Spark and required packages."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
-    """Opens the session that the options ask for, when it is needed. TaskFailed when there is no Java for it."""
+    """Returns a function that opens the Spark session of the options. It raises TaskFailed without Java."""
 
-    def opened() -> SparkSession:
+    def open_spark() -> SparkSession:
         from ostler.pipeline.errors import PipelineError
         from ostler.pipeline.spark.session import open_session
 
@@ -60,23 +60,23 @@ def spark_opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
                 raise TaskFailed(JAVA_MISSING, str(refused)) from refused
             raise
 
-    return opened
+    return open_spark
 
 
 def is_java_problem(refused: Exception) -> bool:
-    """Whether Java was the reason: then it is missing or too old now as well."""
+    """Returns whether Java was the reason: the check fails again with the same text."""
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.spark.session import check_java
 
     try:
         check_java(os.environ)
-    except PipelineError as told:
-        return str(told) == str(refused)
+    except PipelineError as problem:
+        return str(problem) == str(refused)
     return False
 
 
 def require_packages(names: Sequence[str]) -> None:
-    """TaskFailed, which says what to do, unless the pipeline's packages are there."""
+    """Raises TaskFailed, with instructions, if packages are missing."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise TaskFailed(PACKAGE_MISSING, f"it needs {' and '.join(missing)}: pip install 'ostler[pipeline]'")

@@ -1,7 +1,7 @@
-"""`ostler pipeline report`: a page and a PDF of what the lake holds.
+"""`ostler pipeline report`: writes an HTML page and a PDF from the tables of the lake.
 
-Ends with 0 when the page was written, 2 when it cannot be made, and 4 when packages are missing. A PDF that could not
-be printed is told, and is no error unless it was asked for with --pdf.
+Exit statuses: 0 when the page was written, 2 when it cannot be, 4 when packages are missing. A PDF that could not be
+printed is reported, but is an error only with --pdf.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REPORT: Final = Path("report")
 
 _DESCRIPTION: Final = """\
 Write a performance report of the tables in a lake: one HTML page that needs nothing else, with charts and tables, and
-the same as a PDF where Chromium or Chrome is installed. Scenarios, runs or both may be picked; else all are told."""
+the same as a PDF where Chromium or Chrome is installed. Scenarios, runs or both may be selected; the default is all."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +35,9 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     printing.add_argument("--pdf", action="store_true", help="fail when there is nothing to print a PDF with")
     printing.add_argument("--no-pdf", action="store_true", help="write the page only")
     parser.add_argument("--browser", default="", metavar="PROGRAM", help="what prints: a Chromium or Chrome")
-    parser.add_argument("--json", action="store_true", dest="is_json", help="tell what was written as one JSON object")
+    parser.add_argument(
+        "--json", action="store_true", dest="is_json", help="print the files written as one JSON object"
+    )
     parser.set_defaults(run=run)
 
 
@@ -58,8 +60,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"ostler pipeline report: {why}. Name another place: --output DIR.", file=sys.stderr)
         return USAGE
     if arguments.is_json:
-        told = {"page": str(written.page), "pdf": str(written.pdf) if written.pdf else None, "why": written.why}
-        print(json.dumps(told | {"runs": [each.run for each in tables.runs]}, indent=2))
+        summary = {"page": str(written.page), "pdf": str(written.pdf) if written.pdf else None, "why": written.why}
+        print(json.dumps(summary | {"runs": [each.run for each in tables.runs]}, indent=2))
     else:
         print(f"Report of {len(tables.runs)} run{'' if len(tables.runs) == 1 else 's'}: {written.page}")
         if written.pdf:

@@ -1,7 +1,7 @@
-"""`ostler pipeline run`: take new runs into the lake, and make all tables.
+"""`ostler pipeline run`: ingests new runs into the lake, and builds all tables.
 
-Ends with 0 when everything was taken, 1 when runs were refused or rows set aside, and 2 when it cannot be done: the
-tables are as they were then.
+Exit statuses: 0 when everything was ingested, 1 when runs were refused or rows quarantined, 2 on failure, which leaves
+the tables unchanged.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from ostler.pipeline.run import PipelineOutcome
 
 _DESCRIPTION: Final = """\
-Take runs of the laboratory into the lake and make all tables of a report. Only runs that are new or have changed are
-read; what breaks a rule is set aside with the reason, and everything else is taken. Tables change all at once at the
+Ingest runs of the laboratory into the lake and build all tables of a report. Only runs that are new or have changed are
+read; rows that break a rule are quarantined with the reason, all others are ingested. Tables change all at once at the
 end."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_command(subparsers, "run", "take new runs, and make all tables", _DESCRIPTION, USAGE)
+    parser = commands.add_command(subparsers, "run", "ingest new runs, and build all tables", _DESCRIPTION, USAGE)
     parser.add_argument("places", nargs="*", type=Path, metavar="RUNS", help=f"runs, or directories of runs ({RUNS})")
     add_lake_option(parser)
     add_spark_options(parser)
-    parser.add_argument("--rebuild", action="store_true", help="read known runs again, and make everything anew")
+    parser.add_argument("--rebuild", action="store_true", help="read known runs again, and rebuild everything")
     parser.add_argument("--json", action="store_true", dest="is_json", help="a JSON object at the end")
     parser.set_defaults(run=run)
 
@@ -41,14 +41,14 @@ def run(arguments: argparse.Namespace) -> int:
     from ostler.pipeline.errors import PipelineError
     from ostler.pipeline.run import run_pipeline
 
-    said = sys.stderr if arguments.is_json else sys.stdout
+    stream = sys.stderr if arguments.is_json else sys.stdout
     try:
         outcome = run_pipeline(
             spark_opener(arguments),
             arguments.lake,
             arguments.places or [RUNS],
             arguments.rebuild,
-            lambda text: print(text, file=said, flush=True),
+            lambda text: print(text, file=stream, flush=True),
         )
     except PipelineError as refused:
         print(f"ostler pipeline run: {refused}", file=sys.stderr)
@@ -56,15 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
     for each in outcome.refused:
         print(f"Not taken: {each.why}", file=sys.stderr)
     if outcome.rejected:
-        advice = f"ostler pipeline validate --lake {arguments.lake} tells each of them"
+        advice = f"ostler pipeline validate --lake {arguments.lake} lists each of them"
         breaks = "breaks" if outcome.rejected == 1 else "break"
         rows = count_text(outcome.rejected, "row")
         print(f"Set aside: {rows} that {breaks} a rule; {advice}.", file=sys.stderr)
-    print(json.dumps(_as_json(outcome), indent=2) if arguments.is_json else _account(outcome, arguments.lake))
+    print(json.dumps(_as_json(outcome), indent=2) if arguments.is_json else _summary(outcome, arguments.lake))
     return 1 if outcome.refused or outcome.rejected else 0
 
 
-def _account(outcome: PipelineOutcome, lake: Path) -> str:
+def _summary(outcome: PipelineOutcome, lake: Path) -> str:
     known = len(outcome.known)
     if not outcome.is_changed:
         has = f"the {count_text(known, 'run')}" if known == 1 else f"all {count_text(known, 'run')}"

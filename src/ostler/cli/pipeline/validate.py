@@ -1,6 +1,6 @@
-"""`ostler pipeline validate`: which rows break which rule, and why.
+"""`ostler pipeline validate`: lists the rows that break rules of data quality, with reasons.
 
-Ends with 0 when all rules are kept, 1 when not, and 2 when that cannot be found out.
+Exit statuses: 0 when all rules are kept, 1 when not, 2 on failure.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 _LIMIT: Final = 100
 _DESCRIPTION: Final = """\
-Check runs against all rules of data quality, and tell each violation with its run and row; nothing is changed. Without
-RUNS, tell what was set aside when runs were taken into the lake. --rules lists the rules."""
+Check runs against all rules of data quality, and list each violation with its run and row; nothing is changed. Without
+RUNS, list the rows that were quarantined when runs were ingested into the lake. --rules lists the rules."""
 
 
 def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_command(subparsers, "validate", "which rows break which rule", _DESCRIPTION, USAGE)
+    parser = commands.add_command(subparsers, "validate", "list rows that break rules", _DESCRIPTION, USAGE)
     parser.add_argument("places", nargs="*", type=Path, metavar="RUNS", help="runs, or directories of runs")
     add_lake_option(parser)
     add_spark_options(parser)
     parser.add_argument(
-        "--limit", type=_limit, default=_LIMIT, metavar="N", help="tell so many one by one (%(default)s)"
+        "--limit", type=_limit, default=_LIMIT, metavar="N", help="list at most so many one by one (%(default)s)"
     )
     parser.add_argument("--rules", action="store_true", help="list all rules")
     parser.add_argument("--json", action="store_true", dest="is_json", help="as one JSON object")
@@ -74,11 +74,11 @@ def _show(found: Validation) -> None:
     for refusal in found.refused:
         print(f"Unreadable: {refusal.why}")
     for each in found.violations:
-        place = f"{each.run}, {each.table}" if each.run else each.table
-        print(f"{place}: {each.reason} [{each.rule}]: {json.dumps(dict(each.row))}")
-    told = sum(each.rows for each in found.violations)
-    if found.rows > told:
-        print(f"... and {count_text(found.rows - told, 'more row')}.")
+        location = f"{each.run}, {each.table}" if each.run else each.table
+        print(f"{location}: {each.reason} [{each.rule}]: {json.dumps(dict(each.row))}")
+    listed = sum(each.rows for each in found.violations)
+    if found.rows > listed:
+        print(f"... and {count_text(found.rows - listed, 'more row')}.")
     for (table, rule), rows in found.by_rule.items():
         print(f"{count_text(rows, 'row')} of {table} {'breaks' if rows == 1 else 'break'} {rule}.")
     if not found.rows and not found.refused:

@@ -1,6 +1,6 @@
-"""`ostler pipeline watch`: keep activity, accounts and costs in the lake current from a running queue manager.
+"""`ostler pipeline watch`: keeps activity, accounts and costs in the lake current from a running queue manager.
 
-Ends with 0 when its time is over or it was told to end, and with 2 when it cannot go on.
+Exit statuses: 0 when its time is over or it was interrupted, 2 on failure.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         help="end after so long, 0: take what is there; else only when interrupted",
     )
     parser.add_argument(
-        "--interval", type=seconds, default=_INTERVAL, metavar="N", help="look every so many seconds (%(default)s)"
+        "--interval", type=seconds, default=_INTERVAL, metavar="N", help="poll every so many seconds (%(default)s)"
     )
     parser.add_argument("--wait", action="store_true", help="wait for a queue manager that is not there yet")
     parser.add_argument("--rows", type=_rows, default=10, metavar="N", help="show so many queues (%(default)s)")
@@ -78,49 +78,49 @@ def run(arguments: argparse.Namespace) -> int:
     view = WatchView(sys.stdout, arguments.rows, sys.stdout.isatty() and not arguments.plain)
     try:
         watch = LiveWatch(
-            _opener(arguments), arguments.lake, source_options(arguments), view.tell, view.show, arguments.wait
+            _opener(arguments), arguments.lake, source_options(arguments), view.message, view.show, arguments.wait
         )
-        with _told_to_end(watch.over):
+        with _end_at_signals(watch.over):
             watch.go_on(arguments.seconds, arguments.interval)
     except (sample_connection.UsageError, MQError, PipelineError) as error:
         print(f"ostler pipeline watch: {error}", file=sys.stderr)
         return USAGE
-    view.tell(_account(watch, arguments))
+    view.message(_summary(watch, arguments))
     return 0
 
 
 def _opener(arguments: argparse.Namespace) -> Callable[[], SparkSession]:
-    """Spark sets a handler of its own for control-C, which interrupts whatever runs. Ours takes its place again."""
+    """Returns a function that opens Spark and restores the handler of control-C, which Spark replaces."""
     from ostler.pipeline.live.watch import SPARK_SETTINGS
 
     arguments.conf = [*SPARK_SETTINGS.items(), *arguments.conf]
-    opened = spark_opener(arguments)
+    open_spark = spark_opener(arguments)
 
-    def opened_quietly() -> SparkSession:
+    def open_and_restore_handler() -> SparkSession:
         handler = signal.getsignal(signal.SIGINT)
         try:
-            return opened()
+            return open_spark()
         finally:
             signal.signal(signal.SIGINT, handler)
 
-    return opened_quietly
+    return open_and_restore_handler
 
 
-def _account(watch: LiveWatch, arguments: argparse.Namespace) -> str:
+def _summary(watch: LiveWatch, arguments: argparse.Namespace) -> str:
     again = f", {watch.known} were there already" if watch.known else ""
-    odd = f", {watch.unreadable} of them no records and set aside" if watch.unreadable else ""
+    odd = f", {watch.unreadable} of them not records and quarantined" if watch.unreadable else ""
     return f"Taken: {watch.messages} messages{odd}{again}. The tables are in {arguments.lake}."
 
 
 @contextmanager
-def _told_to_end(over: Event) -> Iterator[None]:
-    """Control-C and SIGTERM set an event, so that a batch is written to its end; the second time they end at once."""
+def _end_at_signals(over: Event) -> Iterator[None]:
+    """Sets an event at control-C and SIGTERM, so that a batch is completed; a second signal ends at once."""
 
     def end(number: int, frame: FrameType | None) -> None:
         if over.is_set():
             raise KeyboardInterrupt
         over.set()
-        # What Spark's libraries have to say of an end is no news.
+        # Spark's libraries log errors about the shutdown.
         logging.disable(logging.CRITICAL)
 
     before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}

@@ -1,4 +1,4 @@
-"""What `ostler pipeline watch` shows: the last interval as a small table in its place, or a line for each batch."""
+"""The output of `ostler pipeline watch`: the last interval as a table that is redrawn, or a line for each batch."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 _UP_AND_CLEAR: Final = "\x1b[{}F\x1b[J"
 _APPLICATIONS: Final = 5
-# Queues that are busy because somebody watches. The tables have them.
+# Queues that are busy because of the watch itself; they are only in the tables.
 _OWN: Final = ("SYSTEM.ADMIN.STATISTICS.", "SYSTEM.ADMIN.ACCOUNTING.", "SPARK.IN.OSTLER.WATCH")
 _UNITS: Final = ((1e9, "G"), (1e6, "M"), (1e4, "k"))
 Row = dict[str, Any]
 
 
 class WatchView:
-    """Sentences stay; the table is drawn again below them with each batch. Without a terminal there are lines only."""
+    """Prints sentences, and redraws the table below them with each batch. Without a terminal prints lines only."""
 
     def __init__(self, out: IO[str], rows: int, is_drawn: bool) -> None:
         self._out = out
@@ -28,71 +28,71 @@ class WatchView:
         self._is_drawn = is_drawn
         self._drawn: list[str] = []
 
-    def tell(self, text: str) -> None:
-        """A sentence for people, above the table."""
+    def message(self, text: str) -> None:
+        """Prints a sentence above the table."""
         self._write([f"{datetime.now(UTC):%H:%M:%S} {text}"], self._drawn)
 
-    def show(self, told: BatchSummary) -> None:
-        """A batch that changed the lake."""
-        odd = f", {told.unreadable} that are no records" if told.unreadable else ""
+    def show(self, batch: BatchSummary) -> None:
+        """Shows a batch that changed the lake."""
+        odd = f", {batch.unreadable} that are not records" if batch.unreadable else ""
         line = (
-            f"{told.statistics} messages of statistics, {told.accounting} of accounting{odd}: "
-            f"{told.records} records, version {told.snapshot.version}."
+            f"{batch.statistics} messages of statistics, {batch.accounting} of accounting{odd}: "
+            f"{batch.records} records, version {batch.snapshot.version}."
         )
         if self._is_drawn:
-            self._write([], [*table_lines(told.snapshot, self._rows), f"Last: {line}"])
+            self._write([], [*table_lines(batch.snapshot, self._rows), f"Last: {line}"])
         else:
-            self.tell(line)
+            self.message(line)
 
     def _write(self, above: Sequence[str], drawn: Sequence[str]) -> None:
         width = shutil.get_terminal_size().columns
         if self._drawn:
             self._out.write(_UP_AND_CLEAR.format(len(self._drawn)))
-        # A line that the terminal breaks would count for two.
+        # A wrapped line would count as two when the table is cleared.
         self._drawn = [line[: width - 1] for line in drawn]
         self._out.write("".join(f"{line}\n" for line in (*above, *self._drawn)))
         self._out.flush()
 
 
 def table_lines(lake: LakeSnapshot, rows: int) -> list[str]:
-    """The last interval of the last hour: the queue manager, its busiest queues, and the dearest applications."""
+    """Returns lines on the last interval: queue manager, busiest queues, and most expensive applications."""
     from ostler.pipeline.lake.live_tables import ACCOUNT, ACTIVITY, QUEUE, QUEUE_MANAGER
 
     hours = {part.values["run"] for table in (ACTIVITY, ACCOUNT) for part in lake.parts_of(table)}
     if not hours:
         return []
     last = max(hours)
-    told = lake.read(ACTIVITY, run=[last]).to_pylist()
-    lines = _manager_lines([row for row in told if row["scope"] == QUEUE_MANAGER])
-    queues = [row for row in told if row["scope"] == QUEUE and not row["object"].startswith(_OWN)]
+    activity = lake.read(ACTIVITY, run=[last]).to_pylist()
+    lines = _manager_lines([row for row in activity if row["scope"] == QUEUE_MANAGER])
+    queues = [row for row in activity if row["scope"] == QUEUE and not row["object"].startswith(_OWN)]
     lines += _queue_lines(queues, rows)
     return lines + _application_lines(lake.read(ACCOUNT, run=[last]).to_pylist(), last)
 
 
-def _manager_lines(told: list[Row]) -> list[str]:
-    if not told:
+def _manager_lines(rows_read: list[Row]) -> list[str]:
+    if not rows_read:
         return []
-    row = max(told, key=lambda each: each["ended"])
+    row = max(rows_read, key=lambda each: each["ended"])
     figures = [
         f"{_rate(row, 'puts')} puts/s",
         f"{_rate(row, 'gets')} gets/s",
         f"{_rate(row, 'commits')} commits/s",
         f"{row['connections_max'] or 0} connections",
-        f"processor {100 * _each(row, 'cpu_us') / 1e6:.0f} %",
+        f"processor {100 * _per_second(row, 'cpu_us') / 1e6:.0f} %",
         f"log {_rate(row, 'log_bytes')}B/s",
     ]
     when = f"{row['began']:%H:%M:%S} to {row['ended']:%H:%M:%S} UTC"
     return ["", f"{row['queue_manager']}, {when}: {', '.join(figures)}"]
 
 
-def _queue_lines(told: list[Row], rows: int) -> list[str]:
-    """Each queue as of its last interval: those that were busy in the newest come first."""
+def _queue_lines(rows_read: list[Row], rows: int) -> list[str]:
+    """Returns lines on each queue in its last interval, the busiest of the newest interval first."""
     last: dict[str, Row] = {}
-    for row in sorted(told, key=lambda each: each["ended"]):
+    for row in sorted(rows_read, key=lambda each: each["ended"]):
         last[row["object"]] = row
-    # An interval that was cut by a reset ends a little before the others.
+    # An interval that was cut by a reset ends a little earlier than the others.
     busiest = sorted(
-        last.values(), key=lambda row: (row["ended"], _each(row, "puts") + _each(row, "gets")), reverse=True
+        last.values(), key=lambda row: (row["ended"], _per_second(row, "puts") + _per_second(row, "gets")), reverse=True
     )
     if not busiest:
         return []
@@ -108,10 +108,10 @@ def _queue_lines(told: list[Row], rows: int) -> list[str]:
     return [*lines, f"and {more} more"] if more > 0 else lines
 
 
-def _application_lines(told: list[Row], run: str) -> list[str]:
-    """Accounts of the hour, by application."""
+def _application_lines(rows_read: list[Row], run: str) -> list[str]:
+    """Returns lines on the accounts of the hour, by application."""
     found: dict[str, list[Row]] = {}
-    for row in told:
+    for row in rows_read:
         if not row["queue"]:
             found.setdefault(row["application"] or "-", []).append(row)
     if not found:
@@ -125,13 +125,13 @@ def _application_lines(told: list[Row], run: str) -> list[str]:
     return lines
 
 
-def _each(row: Row, name: str) -> float:
-    """A figure for each second of its interval. Intervals below a second are told as one."""
+def _per_second(row: Row, name: str) -> float:
+    """Returns a value per second of its interval, which counts as one second at least."""
     return float(row[name] or 0) / max(1.0, float(row["seconds"]))
 
 
 def _rate(row: Row, name: str) -> str:
-    return _short(_each(row, name))
+    return _short(_per_second(row, name))
 
 
 def _short(number: float) -> str:

@@ -1,7 +1,6 @@
-"""Commands as messages: PCF on the command queue of a queue manager, and the replies to them.
+"""Commands by message: PCF on the command queue of a queue manager, and the replies.
 
-MQSC commands travel in Escape commands, one in each. Replies are taken by correlation identifier, until the one that
-says that it is the last.
+MQSC commands travel in Escape commands, one in each. Replies are read by correlation identifier, up to MQCFC_LAST.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _SYNTAX: Final = "AMQ8405I"
 
 
 class CommandQueue:
-    """The command queue of a queue manager, by way of the one that `connection` leads to."""
+    """The command queue of a queue manager, reached through the queue manager of `connection`."""
 
     def __init__(
         self, connection: Connection, manager: str = "", wait_seconds: float = WAIT_SECONDS, model: str = REPLY_MODEL
@@ -50,7 +49,7 @@ class CommandQueue:
         self._replies = connection.open_dynamic(model, _REPLY_NAME, "r")
 
     def request(self, command: int, parameters: Sequence[Parameter]) -> Iterator[PcfMessage]:
-        """Send a command; its replies, each when it comes. MQError when the next one does not come in time."""
+        """Sends a command and yields its replies. Raises MQError if a reply does not arrive in time."""
         sent = self._connection.put(
             COMMAND_QUEUE,
             encode(Header(MQCFT_COMMAND, command), parameters),
@@ -84,10 +83,10 @@ class CommandQueue:
             try:
                 return decode(body, ccsid=got.ccsid, big_endian=not got.encoding & _LITTLE_ENDIAN)
             except PcfError:
-                continue  # whatever it is, it is no answer
+                continue  # not a PCF reply
 
     def escape(self, command: str) -> Generator[str, None, CommandOutcome]:
-        """Have an MQSC command run. Yields the lines of its answer, and returns how it went."""
+        """Runs an MQSC command. Yields the lines of its answer, and returns the outcome."""
         parameters = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
         outcome = CommandOutcome.DONE
         try:

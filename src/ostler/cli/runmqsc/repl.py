@@ -1,4 +1,4 @@
-"""Commands that are typed: a prompt, line editing, the commands of earlier times, completion and help."""
+"""The interactive prompt of runmqsc: line editing, history, completion and help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HISTORY_LINES_MAX: Final = 1000
 _CONTINUED_PROMPT: Final = "      > "
 _INSERT: Final = re.compile(r"\+(\w+)\+")
 _NAMES_MAX: Final = 1000
-# Nouns whose objects go by another noun in DISPLAY, and the attribute with the name, where it is not the noun.
+# Status nouns and the noun whose objects they name.
 _SHOWN_AS: Final = {"QSTATUS": "QUEUE", "CHSTATUS": "CHANNEL", "LSSTATUS": "LISTENER", "SVSTATUS": "SERVICE"}
 _QUEUES: Final = ("QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "QUEUE")
 _SECRETS: Final = re.compile(
@@ -37,7 +37,7 @@ _SECRETS: Final = re.compile(
 
 
 def prompt_of(manager: str, environment: Mapping[str, str]) -> str:
-    """MQPROMPT with its inserts, or the name of the queue manager. An insert that is not known stays as it is."""
+    """Returns MQPROMPT with its inserts, or the name of the queue manager. Unknown inserts are kept."""
     prompt = environment.get("MQPROMPT")
     if prompt is None:
         return f"{manager}> "
@@ -46,40 +46,40 @@ def prompt_of(manager: str, environment: Mapping[str, str]) -> str:
 
 
 def history_path(environment: Mapping[str, str]) -> Path:
-    """Where the commands of earlier times are kept: with the state of the user's programs."""
+    """Returns the path of the history file, below XDG_STATE_HOME."""
     state = environment.get("XDG_STATE_HOME", "")
     root = Path(state) if state.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "state"
     return root / "ostler" / HISTORY_NAME
 
 
 def holds_secret(line: str) -> bool:
-    """Whether a line gives a password. Such lines are not kept."""
+    """Returns whether a line contains a password. Such lines are not stored in the history."""
     return _SECRETS.search(line) is not None
 
 
 class Repl:
-    """Reads commands from the terminal and shows what comes of them, until END or the end of input."""
+    """Reads commands from the terminal and prints their answers, until END or the end of input."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._lines: list[str] = []
         self._candidates: list[str] = []
 
-    def hold(self) -> None:
+    def run(self) -> None:
         with self._line_editing():
             while True:
                 try:
-                    command = self._typed()
+                    command = self._read_command()
                     if command is None or is_ending(command):
                         return
                     if command.strip():
                         self._run(command)
                 except KeyboardInterrupt:
-                    # The line, or what is being shown, is given up; the conversation is not.
+                    # Control-C cancels the line or the output, not the prompt.
                     print()
 
-    def _typed(self) -> str | None:
-        """One command, which may go on over several lines; None at the end of input."""
+    def _read_command(self) -> str | None:
+        """Returns one command, which may span several lines; None at the end of input."""
         reader = StatementReader()
         self._lines = []
         while True:
@@ -110,7 +110,7 @@ class Repl:
     # -- completion ----------------------------------------------------------------------------------------------------
 
     def candidate(self, text: str, state: int) -> str | None:
-        """What readline asks again and again, with 0, 1, 2 ... until there is no more."""
+        """Returns the completion number `state`; None after the last (the protocol of readline)."""
         if state == 0:
             import readline
 
@@ -120,7 +120,7 @@ class Repl:
         return self._candidates[state] if state < len(self._candidates) else None
 
     def _names(self, noun: str, beginning: str) -> list[str]:
-        """Names of objects, asked of the queue manager. None when it does not say."""
+        """Returns names of objects from the queue manager; none if it does not answer."""
         shown = _SHOWN_AS.get(noun, noun)
         heading = "QUEUE" if shown in _QUEUES else shown
         pattern = beginning.replace("'", "''")
@@ -133,7 +133,7 @@ class Repl:
 
     @contextlib.contextmanager
     def _line_editing(self) -> Iterator[None]:
-        """Editing, completion and history, where the readline module is there."""
+        """Enables editing, completion and history, if the readline module exists."""
         try:
             import readline
         except ImportError:
@@ -159,7 +159,7 @@ def _generator(runner: Runner, command: str) -> Generator[str, None, None]:
 
 
 def _write_history(path: Path) -> None:
-    """Keep the history where others cannot read it, not even for a moment."""
+    """Writes the history to a file that is never readable for others."""
     import readline
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""`ostler runmqsc`: MQSC commands for a queue manager, from a file, from a pipe, or as they are typed."""
+"""`ostler runmqsc`: runs MQSC commands from a file, from a pipe, or from the terminal."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         session = MqscSession(_runner(arguments, is_typed, descriptor))
         return session.interactive() if is_typed else session.batch(descriptor)
     except CommandFailed as failed:
-        # MQ's runmqsc knows one status for all that keeps it from running anything.
+        # In MQ one status of runmqsc means that no command could be run.
         failed.status = _failed(session)
         raise
     except MQError as error:
@@ -169,7 +169,7 @@ def _password(user: str, is_typed: bool, descriptor: int) -> str:
 
 
 class MqscSession:
-    """Runs commands and says how it went."""
+    """Runs commands in batch or interactive mode, and prints the summary."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
@@ -178,7 +178,7 @@ class MqscSession:
         self._begin()
         progress = _Progress()
         try:
-            # Also a script without any command fails when there is nobody to run commands.
+            # An empty script fails, too, if no queue manager answers.
             self.runner.check()
             for line in self._report(descriptor, progress):
                 print(line)
@@ -189,15 +189,15 @@ class MqscSession:
 
     def _report(self, descriptor: int, progress: _Progress) -> Iterator[str]:
         try:
-            for pieces in read_parts(descriptor):
-                told = time.monotonic()
-                for line in self.runner.run(pieces):
+            for parts in read_parts(descriptor):
+                flushed_at = time.monotonic()
+                for line in self.runner.run(parts):
                     yield line
                     progress.show(self.runner.counts.read)
-                    if time.monotonic() - told >= _FLUSH_SECONDS:
-                        told = time.monotonic()
+                    if time.monotonic() - flushed_at >= _FLUSH_SECONDS:
+                        flushed_at = time.monotonic()
                         sys.stdout.flush()
-                # Whoever waits for the answer before giving the next command must see it now.
+                # A program may wait for the answer before it sends the next command.
                 sys.stdout.flush()
         except NotUtf8 as error:
             raise CommandFailed(Status.NOT_DONE, "cannot-read", what="The script", why=error) from error
@@ -205,15 +205,15 @@ class MqscSession:
             raise CommandFailed(Status.NOT_DONE, "cannot-read", what="The script", why=error.strerror) from error
 
     def interactive(self) -> int:
-        """Until END, QUIT, EXIT or the end of input."""
+        """Runs the prompt until END, QUIT, EXIT or the end of input."""
         from ostler.cli.runmqsc.repl import Repl
 
-        # Whether it is there at all is better known before the first command has been typed.
+        # A missing queue manager is reported before the first command is typed.
         self.runner.check()
         self._begin()
-        print("HELP tells of the commands, END leaves.")
+        print("HELP describes the commands, END leaves.")
         try:
-            Repl(self.runner).hold()
+            Repl(self.runner).run()
         finally:
             self._finish()
         return self.runner.counts.exit_code
@@ -229,7 +229,7 @@ class MqscSession:
 
 
 class _Progress:
-    """How far a long script is, for those who see errors and do not see the report."""
+    """Shows progress on standard error, if the report goes to a file."""
 
     def __init__(self) -> None:
         self._is_shown = sys.stderr.isatty() and not sys.stdout.isatty()

@@ -1,4 +1,4 @@
-"""Who runs commands for `runmqsc`: a running queue manager, nobody (only to check them), or a command server."""
+"""Runners of `runmqsc`: a running queue manager, a verifier that runs nothing, and a command server."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.server.config.directories import QueueManagerDirectory
 
 if TYPE_CHECKING:
-    # The client takes a while to load, and only those who send messages need it.
+    # The client is slow to load, and only needed to send messages.
     from ostler.cli.runmqsc.command_queue import CommandQueue
 
 
 class Runner(ABC):
-    """Runs commands and counts how they went. The lines of its report repeat the commands if it `echoes`."""
+    """Runs commands and counts outcomes. The report repeats the commands if it `echoes`."""
 
     def __init__(self, name: str, echoes: bool, verifies: bool = False) -> None:
         self.name = name
@@ -30,14 +30,14 @@ class Runner(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Fail now rather than at the first command if nobody is there to run any."""
+        """Fails now, rather than at the first command, if no queue manager answers."""
 
     @abstractmethod
-    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
-        """Run what is in some pieces of a script; the lines of the report."""
+    def run(self, parts: Sequence[ScriptPart]) -> Iterator[str]:
+        """Runs parts of a script; yields the lines of the report."""
 
     def lines(self, command: str) -> list[str]:
-        """The answer to a command that is not counted."""
+        """Returns the answer to a command that is not counted."""
         kept, echoes = self.counts, self.echoes
         self.counts, self.echoes = ScriptCounts(), False
         try:
@@ -47,56 +47,56 @@ class Runner(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Leave the queue manager."""
+        """Disconnects from the queue manager."""
 
-    def _repeated(self, piece: ScriptPart) -> Iterator[str]:
-        """The lines of a piece as reports show them: the first line of a command with its number."""
+    def _echo(self, part: ScriptPart) -> Iterator[str]:
+        """Yields the lines of a part as reports show them: the first line of a command with its number."""
         if not self.echoes:
             return
-        number = f"{self.counts.read + 1:6d}" if piece.command is not None else " " * 6
-        for line in piece.lines:
+        number = f"{self.counts.read + 1:6d}" if part.command is not None else " " * 6
+        for line in part.lines:
             is_comment = not line.strip() or line.lstrip().startswith("*")
             yield f"{' ' * 6 if is_comment else number} : {line}"
             number = number if is_comment else " " * 6
 
-    def _unfinished(self, piece: ScriptPart) -> Iterator[str]:
-        yield from self._repeated(piece)
-        assert piece.command is not None
-        problem = MqscSyntaxError(len(piece.command), "the last line is continued, but there is no next line")
-        yield from syntax_error_lines(piece.command, problem)
+    def _unfinished(self, part: ScriptPart) -> Iterator[str]:
+        yield from self._echo(part)
+        assert part.command is not None
+        problem = MqscSyntaxError(len(part.command), "the last line is continued, but there is no next line")
+        yield from syntax_error_lines(part.command, problem)
         self.counts.count(CommandOutcome.SYNTAX_ERROR)
 
 
 class Verifier(Runner):
-    """Only checks commands. No queue manager is needed for that."""
+    """Only checks commands, without a queue manager."""
 
     def __init__(self, name: str, echoes: bool) -> None:
         super().__init__(name, echoes, verifies=True)
 
     def check(self) -> None:
-        """It is always there."""
+        """Needs no queue manager."""
 
     def close(self) -> None:
-        """There is nobody to leave."""
+        """Has no connection."""
 
-    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
-        for piece in pieces:
-            if not piece.is_whole:
-                yield from self._unfinished(piece)
+    def run(self, parts: Sequence[ScriptPart]) -> Iterator[str]:
+        for part in parts:
+            if not part.is_whole:
+                yield from self._unfinished(part)
                 continue
-            yield from self._repeated(piece)
-            if piece.command is None:
+            yield from self._echo(part)
+            if part.command is None:
                 continue
             try:
-                parse_command(piece.command)
+                parse_command(part.command)
                 self.counts.count(CommandOutcome.DONE)
             except MqscSyntaxError as problem:
-                yield from syntax_error_lines(piece.command, problem)
+                yield from syntax_error_lines(part.command, problem)
                 self.counts.count(CommandOutcome.SYNTAX_ERROR)
 
 
 class LocalRunner(Runner):
-    """A queue manager of this machine, over its own socket."""
+    """Runs commands on a queue manager of this machine, over its own socket."""
 
     def __init__(self, directory: QueueManagerDirectory, echoes: bool) -> None:
         super().__init__(directory.name, echoes)
@@ -107,25 +107,25 @@ class LocalRunner(Runner):
             pass
 
     def close(self) -> None:
-        """Each request has a connection of its own."""
+        """Has no connection: each request opens its own."""
 
-    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
-        sent = [piece for piece in pieces if piece.is_whole and not piece.is_end]
+    def run(self, parts: Sequence[ScriptPart]) -> Iterator[str]:
+        sent = [part for part in parts if part.is_whole and not part.is_end]
         if sent:
             yield from self._send(sent)
-        for piece in pieces[len(sent) :]:
-            yield from self._repeated(piece) if piece.is_end else self._unfinished(piece)
+        for part in parts[len(sent) :]:
+            yield from self._echo(part) if part.is_end else self._unfinished(part)
 
-    def _send(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
-        """Many commands with one request.
+    def _send(self, parts: Sequence[ScriptPart]) -> Iterator[str]:
+        """Sends many commands with one request.
 
-        A comment of our own stands before each of them. As the answer repeats it, it tells where the answer to one
-        command ends; the lines that follow it are those of the next command, which we repeat with numbers of our own.
+        A unique comment precedes each command. As the answer repeats it, it marks where the answer to a command ends;
+        the lines that follow it are those of the next command, which are echoed with our own numbers instead.
         """
         mark = f"*{secrets.token_hex(12)}"
-        texts = ["\n".join(piece.lines) for piece in pieces]
+        texts = ["\n".join(part.lines) for part in parts]
         text = "".join(f"{mark}\n{each}\n" for each in texts) + mark
-        repeated = [sum(max(1, len(line.splitlines())) for line in piece.lines) for piece in pieces]
+        repeated = [sum(max(1, len(line.splitlines())) for line in part.lines) for part in parts]
         at, skipped, read = -1, 0, self.counts.read
         for answer in request_action(self._directory, "mqsc", Status.NOT_DONE, text=text, echo=True):
             line = answer.get("line")
@@ -136,13 +136,13 @@ class LocalRunner(Runner):
                 continue
             elif line.endswith(mark):
                 at += 1
-                if at < len(pieces):
+                if at < len(parts):
                     skipped = repeated[at]
-                    yield from self._repeated(pieces[at])
-                    self.counts.read += pieces[at].command is not None
+                    yield from self._echo(parts[at])
+                    self.counts.read += parts[at].command is not None
             elif skipped:
                 skipped -= 1
-            elif at < len(pieces):
+            elif at < len(parts):
                 yield line
 
     def _count(self, counts: dict[str, object], read: int) -> None:
@@ -157,23 +157,23 @@ def _number(counts: dict[str, object], name: str) -> int:
 
 
 class QueuedRunner(Runner):
-    """A command server, through messages: one for each command."""
+    """Runs commands through a command server, with a message for each command."""
 
     def __init__(self, name: str, echoes: bool, queue: CommandQueue) -> None:
         super().__init__(name, echoes)
         self._queue = queue
 
     def check(self) -> None:
-        """The connection is there, or it would not have come so far."""
+        """Is connected already."""
 
-    def run(self, pieces: Sequence[ScriptPart]) -> Iterator[str]:
-        for piece in pieces:
-            if not piece.is_whole:
-                yield from self._unfinished(piece)
+    def run(self, parts: Sequence[ScriptPart]) -> Iterator[str]:
+        for part in parts:
+            if not part.is_whole:
+                yield from self._unfinished(part)
                 continue
-            yield from self._repeated(piece)
-            if piece.command is not None:
-                outcome = yield from self._queue.escape(piece.command)
+            yield from self._echo(part)
+            if part.command is not None:
+                outcome = yield from self._queue.escape(part.command)
                 self.counts.count(outcome)
 
     def close(self) -> None:

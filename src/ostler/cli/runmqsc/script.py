@@ -1,7 +1,7 @@
-"""A script of commands as it comes in: whole commands are handed on as soon as they are there.
+"""Reads a script of commands incrementally: commands are passed on as soon as they are complete.
 
-Input is read as it comes, so that a program at the other end of a pipe gets its answers before it says more, and only
-a bounded part of a long script is in memory.
+A program at the other end of a pipe gets its answers before it sends more, and only a bounded part of a long script is
+in memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ScriptPart:
 
 
 class ScriptReader:
-    """Makes pieces of lines, until the script says that it ends."""
+    """Splits lines into parts, up to END."""
 
     def __init__(self) -> None:
         self.is_at_end = False
@@ -51,7 +51,7 @@ class ScriptReader:
         self._characters = 0
 
     def feed(self, line: str) -> Iterator[ScriptPart]:
-        """Take a line; the pieces that it completes."""
+        """Takes a line; yields the parts that it completes."""
         if self.is_at_end:
             return
         self._lines.append(line)
@@ -59,32 +59,32 @@ class ScriptReader:
         command = self._reader.feed(line)
         if command is not None:
             self.is_at_end = is_ending(command)
-            yield self._piece(None if self.is_at_end else command, is_end=self.is_at_end)
+            yield self._part(None if self.is_at_end else command, is_end=self.is_at_end)
         elif not self._reader.is_continued:
-            yield self._piece(None)
+            yield self._part(None)
         elif self._characters > _UNFINISHED_CHARACTERS_MAX:
             yield from self.finish()
 
     def finish(self) -> Iterator[ScriptPart]:
-        """There are no more lines: what is left."""
+        """Ends the input; yields an unfinished part."""
         rest = self._reader.finish()
         if rest is not None:
-            yield self._piece(rest, is_whole=False)
+            yield self._part(rest, is_whole=False)
 
-    def _piece(self, command: str | None, is_whole: bool = True, is_end: bool = False) -> ScriptPart:
-        piece = ScriptPart(tuple(self._lines), command, is_whole, is_end)
+    def _part(self, command: str | None, is_whole: bool = True, is_end: bool = False) -> ScriptPart:
+        part = ScriptPart(tuple(self._lines), command, is_whole, is_end)
         self._lines = []
         self._characters = 0
-        return piece
+        return part
 
 
 def is_ending(command: str) -> bool:
-    """Whether a command ends the script."""
+    """Returns whether a command ends the script."""
     return command.strip().rstrip(";").rstrip().upper() in ENDING
 
 
 def read_parts(descriptor: int) -> Iterator[list[ScriptPart]]:
-    """What is in a file, or comes through a pipe: each time, all pieces that are there by then."""
+    """Yields the parts of a file or pipe: each time, all that have arrived by then."""
     reader = ScriptReader()
     rest = b""
     line_number = 0
@@ -99,7 +99,7 @@ def read_parts(descriptor: int) -> Iterator[list[ScriptPart]]:
             try:
                 found += reader.feed(_text(line, line_number))
             except NotUtf8:
-                # What came before it is done all the same.
+                # The parts before it are run all the same.
                 yield found
                 raise
         if not data:
@@ -113,7 +113,7 @@ def read_parts(descriptor: int) -> Iterator[list[ScriptPart]]:
 
 
 def first_line(descriptor: int) -> str:
-    """The first line alone, nothing behind it: with -u it is the password."""
+    """Reads only the first line, which is the password with -u."""
     line = bytearray()
     while len(line) < 4096:
         byte = os.read(descriptor, 1)
@@ -129,7 +129,7 @@ def _text(line: bytes, number: int) -> str:
     except UnicodeDecodeError:
         if not line.lstrip().startswith(b"*"):
             raise NotUtf8(number) from None
-        # Nobody but people reads comments, and old scripts have them in all code pages.
+        # Comments are for people only, and old scripts have them in all code pages.
         text = line.decode("utf-8", "replace")
     if number == 1:
         text = text.removeprefix(_BYTE_ORDER_MARK)

@@ -1,1 +1,1 @@
-"""`ostler put`, `get`, `browse`, `publish`, `subscribe` and their relatives."""
+"""`ostler put`, `get`, `browse`, `publish`, `subscribe` and the other sample programs."""

@@ -1,7 +1,7 @@
-"""How the sample programs are told where to connect: options for the address, the user and TLS.
+"""The connection options of the sample programs: address, user and TLS.
 
-A password is never an argument: others on the machine could read it there. It comes from a file, from OSTLER_PASSWORD,
-or is asked for.
+A password is never an argument, as other users of the machine could read it. It comes from a file, from
+OSTLER_PASSWORD, or from a prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ostler.server.config.default_manager import default_name
 from ostler.server.config.directories import data_root
 
 ANY_CIPHER: Final = "ANY_TLS12_OR_HIGHER"
-_ELSEWHERE: Final = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
+_CLIENT_VARIABLES: Final = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB")
 _SECRET_BYTES_MAX: Final = 4096
 _TLS: Final = (
     # option, metavar, field of TlsSettings, help
@@ -37,11 +37,11 @@ _TLS: Final = (
 
 
 class UsageError(Exception):
-    """What was asked for makes no sense; the words say why."""
+    """Invalid usage; the text is the reason."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, prefix: str = "") -> None:
-    """Add the options. With a prefix, such as "to-", they are those of a second connection."""
+    """Adds the options. With a prefix, such as "to-", they are those of a second connection."""
     group = parser.add_argument_group("where it goes" if prefix else "connection")
     short = [] if prefix else ["-c"]
     group.add_argument(
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser, prefix: str = "") -> None:
 
 
 def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: str = "") -> Connection:
-    """Connect as the options say."""
+    """Connects according to the options."""
     options = _Options(arguments, prefix)
     given: dict[str, Any] = {}
     if options.text("connection"):
@@ -78,20 +78,20 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
     tls = tls_settings(arguments, prefix)
     if tls is not None:
         given["tls"] = tls
-    is_remote = bool(given) or any(os.environ.get(name) for name in _ELSEWHERE)
+    is_remote = bool(given) or any(os.environ.get(name) for name in _CLIENT_VARIABLES)
     user = options.text("user")
     if user:
         given["user"] = user
         given["password"] = password(user, options.path("password-file"), prefix, os.environ)
     name = _name(queue_manager, is_remote)
     if not is_remote and not any(each.name == name for each in running_managers()):
-        # One that does not run is not started for the time of a command: what is not persistent would end with it.
+        # A stopped queue manager is not started for one command: nonpersistent messages would end with it.
         given["binding"] = "local"
     return ostler.connect(name, application=f"ostler {arguments.command}", **given)
 
 
 def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings | None:
-    """What the options say of TLS; None when none does."""
+    """Returns the TLS settings of the options; None without any."""
     options = _Options(arguments, prefix)
     fields = {field: options.text(option) for option, _, field, _ in _TLS}
     locked = options.path("key-password-file")
@@ -120,12 +120,12 @@ class _Options:
 
 
 def _name(queue_manager: str | None, is_remote: bool) -> str:
-    """The name to connect to. Without one: over the network whoever answers, here the default queue manager."""
+    """Returns the name to connect to. Without one: any queue manager over the network, else the default one here."""
     if queue_manager is not None or is_remote:
         return queue_manager or ""
     found = default_name(data_root(os.environ))
     if not found:
-        raise UsageError("name a queue manager; there is no default one, and neither -c nor MQSERVER leads to one")
+        raise UsageError("name a queue manager; there is no default one, and neither -c nor MQSERVER names one")
     return found
 
 
@@ -137,13 +137,13 @@ def _password_variable(prefix: str) -> str:
 
 
 def password(user: str, file: Path | None, prefix: str, environment: Mapping[str, str]) -> str:
-    """The password: from the file, else from the environment, else from the person at the terminal."""
+    """Returns the password: from the file, else from the environment, else from a prompt."""
     if file is not None:
         return _secret(file)
     variable = _password_variable(prefix)
     if variable in environment:
         return environment[variable]
-    # Input may come through a pipe: the person is asked on the terminal, wherever input comes from.
+    # The prompt uses the terminal, as standard input may be a pipe.
     try:
         with open("/dev/tty"):
             pass
@@ -155,7 +155,7 @@ def password(user: str, file: Path | None, prefix: str, environment: Mapping[str
 
 
 def _secret(path: Path) -> str:
-    """The first line of a file."""
+    """Returns the first line of a file."""
     try:
         with path.open("rb") as file:
             line = file.readline(_SECRET_BYTES_MAX)

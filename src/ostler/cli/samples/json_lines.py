@@ -28,36 +28,36 @@ _NUMBERS: Final = (
     "original_length",
 )
 _TEXTS: Final = ("reply_to", "reply_to_manager", "format")
-# What only the queue manager knows: written, and not read.
-_KNOWN_AFTERWARDS: Final = ("user", "application", "backout_count")
+# Set by the queue manager: written, but not read.
+_SET_BY_MANAGER: Final = ("user", "application", "backout_count")
 
 
 def json_of(message: Message) -> dict[str, object]:
-    """All that is said of a message."""
-    said: dict[str, object] = (
+    """Returns a message as a JSON object."""
+    values: dict[str, object] = (
         {"body": message.body} if isinstance(message.body, str) else {"body_hex": message.data.hex()}
     )
     for name in _BYTES:
         if value := getattr(message, name):
-            said[name] = value.hex()
-    for name in (*_NUMBERS, *_TEXTS, *_KNOWN_AFTERWARDS):
-        said[name] = getattr(message, name)
-    said["persistent"] = message.persistent
-    said["expiry"] = message.expiry
-    said["put_time"] = message.put_time.isoformat() if message.put_time is not None else None
-    said["properties"] = {
+            values[name] = value.hex()
+    for name in (*_NUMBERS, *_TEXTS, *_SET_BY_MANAGER):
+        values[name] = getattr(message, name)
+    values["persistent"] = message.persistent
+    values["expiry"] = message.expiry
+    values["put_time"] = message.put_time.isoformat() if message.put_time is not None else None
+    values["properties"] = {
         name: {"hex": value.hex()} if isinstance(value, bytes) else value for name, value in message.properties.items()
     }
     header = as_dead_letter(message).header
     if header is not None:
-        said["dead_letter"] = header_json(header)
+        values["dead_letter"] = header_json(header)
     if message.topic:
-        said |= {"topic": message.topic, "is_retained": message.is_retained, "user_data": message.user_data}
-    return said
+        values |= {"topic": message.topic, "is_retained": message.is_retained, "user_data": message.user_data}
+    return values
 
 
 def header_json(header: DeadLetterHeader) -> dict[str, object]:
-    """What a dead-letter header says."""
+    """Returns a dead-letter header as a JSON object."""
     return {
         "reason": header.reason,
         "reason_name": header.reason_name,
@@ -72,64 +72,64 @@ def header_json(header: DeadLetterHeader) -> dict[str, object]:
     }
 
 
-def message_of(said: object) -> Message:
-    """The message that was said. ValueError for what is none; keys that are not known are not minded."""
-    if not isinstance(said, dict):
-        raise ValueError("it is no object")
-    message = Message(_body(said))
+def message_of(values: object) -> Message:
+    """Returns the message of a JSON object. Raises ValueError for an invalid one; ignores unknown keys."""
+    if not isinstance(values, dict):
+        raise ValueError("it is not an object")
+    message = Message(_body(values))
     for name in _BYTES:
-        if said.get(name):
-            setattr(message, name, _unhexed(name, said[name]))
+        if values.get(name):
+            setattr(message, name, _from_hex(name, values[name]))
     for name in _NUMBERS:
-        value = said.get(name)
+        value = values.get(name)
         if value is not None:
             if not isinstance(value, int) or isinstance(value, bool):
-                raise ValueError(f"{name} is no whole number")
+                raise ValueError(f"{name} is not a whole number")
             setattr(message, name, value)
     for name in _TEXTS:
-        value = said.get(name)
+        value = values.get(name)
         if value is not None:
             if not isinstance(value, str):
-                raise ValueError(f"{name} is no text")
+                raise ValueError(f"{name} is not text")
             setattr(message, name, value)
-    message.persistent = _optional(said, "persistent", bool)
-    expiry = said.get("expiry")
+    message.persistent = _optional(values, "persistent", bool)
+    expiry = values.get("expiry")
     if expiry is not None and (isinstance(expiry, bool) or not isinstance(expiry, int | float)):
-        raise ValueError("expiry is no number of seconds")
+        raise ValueError("expiry is not a number of seconds")
     message.expiry = expiry
-    message.properties = _properties(said.get("properties") or {})
+    message.properties = _properties(values.get("properties") or {})
     return message
 
 
-def _body(said: Mapping[str, object]) -> bytes | str:
-    if "body_hex" in said:
-        return _unhexed("body_hex", said["body_hex"])
-    body = said.get("body", "")
+def _body(values: Mapping[str, object]) -> bytes | str:
+    if "body_hex" in values:
+        return _from_hex("body_hex", values["body_hex"])
+    body = values.get("body", "")
     if not isinstance(body, str):
-        raise ValueError("body is no text")
+        raise ValueError("body is not text")
     return body
 
 
-def _optional(said: Mapping[str, object], name: str, kind: type[bool]) -> bool | None:
-    value = said.get(name)
+def _optional(values: Mapping[str, object], name: str, kind: type[bool]) -> bool | None:
+    value = values.get(name)
     if value is not None and not isinstance(value, kind):
         raise ValueError(f"{name} is neither true nor false")
     return value
 
 
-def _unhexed(name: str, value: object) -> bytes:
+def _from_hex(name: str, value: object) -> bytes:
     if not isinstance(value, str):
-        raise ValueError(f"{name} are no hexadecimal digits")
+        raise ValueError(f"{name} is not hexadecimal digits")
     return bytes.fromhex(value)
 
 
-def _properties(said: object) -> dict[str, PropertyValue]:
-    if not isinstance(said, dict):
-        raise ValueError("properties is no object")
+def _properties(values: object) -> dict[str, PropertyValue]:
+    if not isinstance(values, dict):
+        raise ValueError("properties is not an object")
     properties: dict[str, PropertyValue] = {}
-    for name, value in said.items():
+    for name, value in values.items():
         if isinstance(value, dict):
-            properties[name] = _unhexed(f"property {name}", value.get("hex"))
+            properties[name] = _from_hex(f"property {name}", value.get("hex"))
         elif value is None or isinstance(value, str | int | float):
             properties[name] = value
         else:

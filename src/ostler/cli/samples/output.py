@@ -1,7 +1,6 @@
-"""How the sample programs show messages: as text, hexadecimal digits, plain bytes or JSON, or in a directory.
+"""Output of messages by the sample programs: text, hexadecimal digits, plain bytes, JSON, or files.
 
-Bodies go to the standard output and nothing else does, so that pipes carry messages. On a terminal, characters that
-would steer it are shown and not sent.
+Only bodies go to standard output, so that pipes carry messages. On a terminal, control characters are escaped.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from ostler.client.api.dead_letters import as_dead_letter
 from ostler.client.api.message import Message
 from ostler.model.errors import MQError
 
-_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PRIVATE: Final = 0o600
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how messages are shown."""
+    """Adds the output options."""
     group = parser.add_argument_group(
         "how messages are shown", "Without any of these: as text, a line each; properties too, on a terminal."
     )
@@ -41,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Output:
-    """Shows messages one after the other. `flush` when they must have got through."""
+    """Writes messages one after the other. Call `flush` before they are committed."""
 
     def __init__(self, form: str, stream: BinaryIO, directory: Path | None = None, details: bool = False) -> None:
         self._form = form
@@ -54,11 +53,11 @@ class Output:
             try:
                 directory.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise UsageError(f"{directory} cannot be made: {error.strerror}") from None
+                raise UsageError(f"{directory} cannot be created: {error.strerror}") from None
 
     @property
     def is_on_terminal(self) -> bool:
-        """Whether what is written here shows up where a progress bar would be."""
+        """Returns whether the output shares the terminal with a progress bar."""
         return self._is_terminal and self._directory is None
 
     def show(self, message: Message) -> None:
@@ -84,7 +83,7 @@ class Output:
         return self._safe(text_of(message))
 
     def _remarks(self, message: Message) -> list[str]:
-        """What stands before the body, for people to read."""
+        """Returns the lines before the body, for people to read."""
         if self._form == "json":
             return []
         remarks = [f"-- message {self.count}: {describe_message(message)}"] if self._details else []
@@ -101,7 +100,7 @@ class Output:
         return printable(text) if self._is_terminal else text
 
     def _write_file(self, message: Message, directory: Path) -> None:
-        """Write a file that is there as a whole or not at all. Messages of one name do not overwrite one another."""
+        """Writes a file atomically. Messages with the same identifier do not overwrite each other."""
         ending = ".json" if self._form == "json" else ".hex" if self._form == "hex" else ".msg"
         path = directory / f"{self.count:06d}-{message.message_id.hex()}{ending}"
         unfinished = directory / f".{path.name}.unfinished"
@@ -119,12 +118,12 @@ class Output:
 
 
 def output_for(arguments: argparse.Namespace) -> Output:
-    """What the options ask for."""
+    """Returns the output that the options select."""
     return Output(arguments.form or "text", sys.stdout.buffer, arguments.output_dir, arguments.details)
 
 
 def text_of(message: Message) -> str:
-    """The body as text; one that is none as 0x and hexadecimal digits."""
+    """Returns the body as text; one that is not text as 0x and hexadecimal digits."""
     try:
         return message.text
     except MQError:
@@ -132,13 +131,13 @@ def text_of(message: Message) -> str:
 
 
 def _published(message: Message) -> str:
-    """Where a publication comes from."""
+    """Returns the topic of a publication, and the user data."""
     user_data = f", for {message.user_data}" if message.user_data else ""
     return f"{'retained for' if message.is_retained else 'published to'} {message.topic}{user_data}"
 
 
 def header_lines(header: DeadLetterHeader) -> list[str]:
-    """The fields of a dead-letter header (MQDLH) by MQ's names, a line each."""
+    """Returns the fields of a dead-letter header (MQDLH) by MQ's names, a line each."""
     when = f"{header.put_time:%Y-%m-%d %H:%M:%S} UTC" if header.put_time is not None else "not known"
     fields = (
         ("Version", header.version),
@@ -156,24 +155,24 @@ def header_lines(header: DeadLetterHeader) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """Text without characters that would steer a terminal; line breaks and tabs stay."""
-    return _STEERING.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Returns text with control characters escaped, except line breaks and tabs."""
+    return _CONTROL_CHARACTERS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def describe_message(message: Message) -> str:
-    said = [f"id {message.message_id.hex()}"]
+    parts = [f"id {message.message_id.hex()}"]
     if message.correlation_id:
-        said.append(f"correlation id {message.correlation_id.hex()}")
-    said.append("persistent" if message.persistent else "not persistent")
-    said.append(f"priority {message.priority}")
-    said.append(message.format or "no format")
-    said.append(f"{len(message.data)} bytes")
+        parts.append(f"correlation id {message.correlation_id.hex()}")
+    parts.append("persistent" if message.persistent else "not persistent")
+    parts.append(f"priority {message.priority}")
+    parts.append(message.format or "no format")
+    parts.append(f"{len(message.data)} bytes")
     if message.expiry is not None:
-        said.append(f"expires in {message.expiry:.1f} s")
+        parts.append(f"expires in {message.expiry:.1f} s")
     if message.reply_to:
-        said.append(f"reply to {message.reply_to}")
+        parts.append(f"reply to {message.reply_to}")
     if message.backout_count:
-        said.append(f"backed out {message.backout_count} times")
+        parts.append(f"backed out {message.backout_count} times")
     if message.put_time is not None:
-        said.append(f"put {message.put_time:%Y-%m-%d %H:%M:%S} UTC by {message.user or 'nobody'}")
-    return ", ".join(said)
+        parts.append(f"put {message.put_time:%Y-%m-%d %H:%M:%S} UTC by {message.user or 'nobody'}")
+    return ", ".join(parts)

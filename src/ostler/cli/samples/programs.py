@@ -1,4 +1,4 @@
-"""What the sample programs do, on the Python API."""
+"""The sample programs for queues, written with the Python API."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 
-# Messages that are taken together before they are committed; whoever reads the output sees them at once anyway.
+# Messages in a unit of work; the output is flushed before each commit.
 _BATCH: Final = 100
 _DONE: Final = 0
 _REFUSED: Final = 2
@@ -63,7 +63,7 @@ def _commit(connection: Connection, batch: int, count: int) -> int:
 
 
 def get(arguments: argparse.Namespace) -> int:
-    """Take messages in units of work: one that could not be shown stays on the queue."""
+    """Gets messages in units of work: one that could not be written stays on the queue."""
     output = output_for(arguments)
     limit: int | None = None if arguments.all else arguments.count or 1
     with (
@@ -71,76 +71,76 @@ def get(arguments: argparse.Namespace) -> int:
         connection.open(arguments.queue, "r") as queue,
         MessageProgress(f"getting from {arguments.queue}", limit, not output.is_on_terminal) as progress,
     ):
-        settled = _Committer(connection, output)
-        for message in _get_messages(queue, arguments, limit, settled):
+        committer = _Committer(connection, output)
+        for message in _get_messages(queue, arguments, limit, committer):
             output.show(message)
             progress.advance()
-        settled.settle()
+        committer.commit()
     if limit is not None and output.count < limit:
         raise MQError(
-            MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} asked for, from {arguments.queue}."
+            MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for, from {arguments.queue}."
         )
     return _DONE
 
 
 class _Committer:
-    """Commits what was taken, once it is shown."""
+    """Commits gets after the output is flushed."""
 
     def __init__(self, connection: Connection, output: Output | None = None, target: Connection | None = None) -> None:
         self._connection = connection
         self._output = output
         self._target = target
 
-    def settle(self) -> None:
+    def commit(self) -> None:
         if self._output is not None:
             self._output.flush()
-        # The target first: if the power fails in between, a message is there twice, and not lost.
+        # The target first: a failure in between duplicates messages instead of losing them.
         if self._target is not None and self._target is not self._connection:
             self._target.commit()
         self._connection.commit()
 
 
 def _get_messages(
-    queue: Queue, arguments: argparse.Namespace, limit: int | None, settling: _Committer, batch: int = _BATCH
+    queue: Queue, arguments: argparse.Namespace, limit: int | None, committer: _Committer, batch: int = _BATCH
 ) -> Iterator[Message]:
-    """Messages, taken in units of work that end when there is nothing more to take for now."""
-    asked = _get_options(arguments)
-    waiting: GetOptions = {**asked, "wait": arguments.wait}
+    """Yields messages, got in units of work that also end when the queue is empty."""
+    options = _get_options(arguments)
+    waiting: GetOptions = {**options, "wait": arguments.wait}
     taken = 0
     while limit is None or taken < limit:
-        message = queue.get(**asked)
+        message = queue.get(**options)
         if message is None:
-            settling.settle()
+            committer.commit()
             message = queue.get(**waiting) if arguments.wait != 0 else None
         if message is None:
             return
         yield message
         taken += 1
         if taken % batch == 0:
-            settling.settle()
+            committer.commit()
 
 
 def _get_options(arguments: argparse.Namespace) -> GetOptions:
-    asked: GetOptions = {"syncpoint": True}
+    options: GetOptions = {"syncpoint": True}
     if arguments.match_correl:
-        asked["correlation_id"] = arguments.match_correl
+        options["correlation_id"] = arguments.match_correl
     if arguments.match_id:
-        asked["message_id"] = arguments.match_id
+        options["message_id"] = arguments.match_id
     if arguments.selector:
-        asked["selector"] = arguments.selector
-    return asked
+        options["selector"] = arguments.selector
+    return options
 
 
 def browse(arguments: argparse.Namespace) -> int:
     output = output_for(arguments)
     limit: int | None = arguments.count
-    asked = _get_options(arguments)
-    asked["syncpoint"] = False
-    asked["wait"] = arguments.wait
+    options = _get_options(arguments)
+    options["syncpoint"] = False
+    options["wait"] = arguments.wait
     with (
         connect(arguments, arguments.queue_manager) as connection,
         connection.open(arguments.queue, "b") as queue,
-        queue.browse(**asked) as browser,
+        queue.browse(**options) as browser,
         MessageProgress(f"browsing {arguments.queue}", limit, not output.is_on_terminal) as progress,
     ):
         while limit is None or output.count < limit:
@@ -195,13 +195,13 @@ def respond(arguments: argparse.Namespace) -> int:
                     silent += not _send_reply(connection, message, answer(message))
                 handled += 1
         finally:
-            unheard = f", {silent} of them to nobody" if silent else ""
+            unheard = f", {silent} of them without a reply" if silent else ""
             _print_summary(arguments, f"{_counted(handled, 'request')} answered{unheard}")
     return _DONE
 
 
 def _send_reply(connection: Connection, message: Message, body: bytes | str) -> bool:
-    """Put the reply. A requester that does not want one, or is gone, is no reason to stop."""
+    """Puts the reply; returns False if the request wants none or the reply queue is gone."""
     if not message.reply_to:
         return False
     try:
@@ -225,7 +225,7 @@ def _reply_maker(arguments: argparse.Namespace) -> Callable[[Message], bytes | s
 
 
 def _reply_of_command(command: str, message: Message) -> bytes | str:
-    """What a shell command writes when it reads the message. The request stays on the queue if it fails."""
+    """Returns the output of a shell command that reads the message. The request is backed out if it fails."""
     environment = {
         **os.environ,
         "OSTLER_MESSAGE_ID": message.message_id.hex(),
@@ -244,7 +244,7 @@ def _reply_of_command(command: str, message: Message) -> bytes | str:
 
 
 def forward(arguments: argparse.Namespace) -> int:
-    """Move messages in units of work. Over two connections, a failure between the two commits leaves them twice."""
+    """Moves messages in units of work. With two connections, a failure between the commits duplicates messages."""
     limit: int | None = arguments.count
     with ExitStack() as stack:
         source = stack.enter_context(connect(arguments, arguments.queue_manager))
@@ -254,12 +254,12 @@ def forward(arguments: argparse.Namespace) -> int:
         origin = stack.enter_context(source.open(arguments.queue, "r"))
         goal = stack.enter_context(target.open(arguments.target, "w", manager=manager, options=MQOO_SET_ALL_CONTEXT))
         progress = stack.enter_context(MessageProgress(f"forwarding to {arguments.target}", limit))
-        settling = _Committer(source, target=target)
-        for message in _get_messages(origin, arguments, limit, settling, arguments.batch):
+        committer = _Committer(source, target=target)
+        for message in _get_messages(origin, arguments, limit, committer, arguments.batch):
             moved = message if arguments.keep_header else as_dead_letter(message).original()
             goal.put(moved, syncpoint=True, options=MQPMO_SET_ALL_CONTEXT)
             progress.advance()
-        settling.settle()
+        committer.commit()
         _print_summary(arguments, f"{_messages(progress.count)} forwarded from {arguments.queue} to {arguments.target}")
     return _DONE
 
@@ -268,7 +268,7 @@ def _has_own_connection(arguments: argparse.Namespace) -> bool:
     return bool(arguments.to_connection or arguments.to_channel)
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
+# -- texts -------------------------------------------------------------------------------------------------------------
 
 
 def _counted(count: int, one: str, several: str = "") -> str:

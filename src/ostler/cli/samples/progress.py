@@ -15,7 +15,7 @@ _PATIENCE_SECONDS: Final = 2.0
 
 
 class MessageProgress:
-    """Count messages; show how far it is, if that takes long and somebody looks."""
+    """Counts messages; shows a progress bar on a terminal if it takes long."""
 
     def __init__(
         self, what: str, total: int | None, is_wanted: bool = True, patience_seconds: float = _PATIENCE_SECONDS
@@ -51,7 +51,7 @@ class MessageProgress:
         self._bar.update(self._task, completed=self.count)
 
     def _start(self) -> None:
-        # Loading it takes longer than most of these programs run.
+        # Loaded late: importing rich takes longer than most of these programs run.
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress

@@ -1,6 +1,6 @@
 """The sample programs: `ostler put`, `get`, `browse`, `request`, `respond`, `forward`, `publish` and `subscribe`.
 
-They end with 0 when all went well, 1 when what was asked for makes no sense, and 2 when the queue manager refused.
+Exit statuses: 0, 1 for wrong usage, 2 for an error of the queue manager.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REQUEST_SECONDS: Final = 10.0
 
 
 def add_command(subparsers: Subparsers) -> None:
-    """Add all sample programs to the `ostler` command."""
+    """Adds all sample programs to the `ostler` command."""
     _add_put(subparsers)
     _add_get(subparsers)
     _add_browse(subparsers)
@@ -44,7 +44,7 @@ def add_command(subparsers: Subparsers) -> None:
     _add_subscribe(subparsers)
 
 
-# -- what each takes ---------------------------------------------------------------------------------------------------
+# -- options -----------------------------------------------------------------------------------------------------------
 
 
 def _add_put(subparsers: Subparsers) -> None:
@@ -165,7 +165,7 @@ def _add_subscribe(subparsers: Subparsers) -> None:
     parser = _program(
         subparsers,
         "subscribe",
-        "show what is published to topics",
+        "subscribe to topics and show publications",
         "Subscribe to topics and show what is published, as MQ's amqssub does. + stands for one level of a topic, # "
         "for any number.",
     )
@@ -203,7 +203,7 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_quiet(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-q", "--quiet", action="store_true", help="do not say how many there were")
+    group.add_argument("-q", "--quiet", action="store_true", help="do not print the count")
 
 
 def _add_which(parser: argparse.ArgumentParser, count: str | None) -> None:
@@ -225,7 +225,7 @@ def _wait(text: str) -> float | None:
 
 
 def _run(name: str, arguments: argparse.Namespace) -> int:
-    # Loaded here: to show the help of other commands, none of it is needed.
+    # Loaded here, as help does not need them.
     from ostler.cli.samples import programs as sample_programs
     from ostler.cli.samples import topics as sample_topics
 
@@ -233,7 +233,7 @@ def _run(name: str, arguments: argparse.Namespace) -> int:
 
 
 def run_program(name: str, program: Command, arguments: argparse.Namespace) -> int:
-    """Run a program and say in a sentence what went wrong, if something did."""
+    """Runs a program; prints errors as one sentence and returns the exit status."""
     from ostler.engine.recovery.snapshot import FilesUnrelated, FormatNewer, SnapshotDamaged
     from ostler.log.errors import LogError
     from ostler.model.disk import DiskFailed, DiskFull
@@ -252,7 +252,7 @@ def run_program(name: str, program: Command, arguments: argparse.Namespace) -> i
         print(f"ostler {name}: {error}", file=sys.stderr)
         return REFUSED
     except BrokenPipeError:
-        # Nobody reads any more. The interpreter would try again to write what is left when it ends.
+        # The reader is gone. Without this the interpreter would flush, and fail, again at exit.
         with suppress(OSError, ValueError), open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), sys.stdout.fileno())
         return PIPE_CLOSED

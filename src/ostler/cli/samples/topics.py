@@ -1,4 +1,4 @@
-"""What the sample programs for topics do: `ostler publish` and `ostler subscribe`, MQ's amqspub and amqssub."""
+"""The sample programs for topics: `ostler publish` and `ostler subscribe`, as MQ's amqspub and amqssub."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ def publish(arguments: argparse.Namespace) -> int:
 
 
 def subscribe(arguments: argparse.Namespace) -> int:
-    """Show publications until enough have come, or none in time. One that could not be shown is there again."""
+    """Shows publications until enough have arrived, or none in time. One that could not be written is backed out."""
     if arguments.remove and not arguments.name:
         raise UsageError("--remove takes a subscription away that has a --name")
     output = output_for(arguments)
     limit: int | None = arguments.count
-    asked: GetOptions = {"syncpoint": True, "wait": arguments.wait}
+    options: GetOptions = {"syncpoint": True, "wait": arguments.wait}
     with (
         connect(arguments, arguments.queue_manager) as connection,
         connection.subscribe(arguments.topic, **_subscribe_options(arguments)) as subscription,
     ):
         _print_summary(arguments, f"subscribed to {subscription.topic} of {connection.name}")
         while limit is None or output.count < limit:
-            message = subscription.get(**asked)
+            message = subscription.get(**options)
             if message is None:
                 break
             output.show(message)
@@ -66,23 +66,23 @@ def subscribe(arguments: argparse.Namespace) -> int:
         if arguments.remove:
             subscription.close(remove=True)
     if limit is not None and output.count < limit:
-        raise MQError(MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} asked for.")
+        raise MQError(MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for.")
     return _DONE
 
 
 def _subscribe_options(arguments: argparse.Namespace) -> SubscribeOptions:
-    asked: SubscribeOptions = {
+    options: SubscribeOptions = {
         "object_name": arguments.object,
         "wildcards": "characters" if arguments.characters else "levels",
         "new_only": arguments.new_only,
         "user_data": arguments.user_data,
     }
     if arguments.name:
-        asked["durable"] = True
-        asked["name"] = arguments.name
+        options["durable"] = True
+        options["name"] = arguments.name
     if arguments.selector:
-        asked["selector"] = arguments.selector
-    return asked
+        options["selector"] = arguments.selector
+    return options
 
 
 def _messages(count: int) -> str:
