@@ -81,7 +81,7 @@ def test_the_table_is_drawn_in_its_place_and_sentences_stay(tmp_path: Path) -> N
     view.show(BatchSummary(1, 0, 0, 1, 0, lake))
     drawn = out.getvalue()
     lines = drawn.count("\n")
-    view.tell("QM1 is there again.")
+    view.message("QM1 is there again.")
     again = out.getvalue()[len(drawn) :]
     assert again.startswith(f"\x1b[{lines}F\x1b[J")
     assert again.count("\n") == lines + 1
