@@ -18,7 +18,7 @@ from tests.cli.conftest import Command, Said
 from tests.free_ports import free_port
 
 import ostler as library
-from ostler.cli.dev.configuration import hints, is_loopback, listener, moved
+from ostler.cli.dev.configuration import hints, is_loopback, listener, move_listener
 from ostler.model.constants import MQRC_NOT_AUTHORIZED
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
@@ -324,4 +324,4 @@ def test_what_is_shown_tells_who_can_reach_it() -> None:
 
 def test_listeners_listen_where_they_are_told_to() -> None:
     assert "PORT(1414) IPADDR('*')" in listener("*", 1414)
-    assert "PORT(1415) IPADDR('10.0.0.1')" in moved("10.0.0.1", 1415)
+    assert "PORT(1415) IPADDR('10.0.0.1')" in move_listener("10.0.0.1", 1415)
