@@ -82,7 +82,7 @@ def test_a_certificate_is_replaced_only_on_request(
     path = manager.path / "ssl" / "key" / "ibmwebspheremqqm1.crt"
     before = path.read_bytes()
     assert certs("create", "QM1") == 1
-    assert "is there already; --replace" in capsys.readouterr().err
+    assert "exists already; --replace" in capsys.readouterr().err
     assert path.read_bytes() == before
     assert certs("create", "QM1", "--replace") == 0
     assert path.read_bytes() != before

@@ -51,7 +51,7 @@ def test_kept_promises(load: list[int]) -> None:
     ("persistent", "load", "volatile", "line", "words"),
     [
         ([1, 2, 4, 5], [1, 2, 3], [], 0, "1 are missing"),
-        ([1, 2, 2, 3, 4, 5], [1, 2, 3], [], 0, "1 came twice"),
+        ([1, 2, 2, 3, 4, 5], [1, 2, 3], [], 0, "1 are duplicated"),
         ([2, 1, 3, 4, 5], [1, 2, 3], [], 0, "order is wrong"),
         ([1, 2, 3, 4, 5, 6], [1, 2, 3], [], 0, "1 more are there"),
         ([1, 2, 3, 4, 5], [1, 2], [], 1, "1 are missing"),
@@ -117,7 +117,7 @@ def test_what_a_start_replayed_is_read_from_the_error_log(tmp_path: Path) -> Non
     (errors / "AMQERR01.LOG").write_text(f"{line.format(1)}\nAMQ8003I: Started.\n{line.format(30)}\n")
     assert DemoServer(directory).replay() == Replay(30, 7, 2, 0.5)
     (errors / "AMQERR01.LOG").write_text("AMQ8003I: Started.\n")
-    with pytest.raises(ServerFailed, match="does not tell"):
+    with pytest.raises(ServerFailed, match="has no AMQ7230I"):
         DemoServer(directory).replay()
 
 

@@ -402,8 +402,8 @@ def test_usage(arguments: list[str]) -> None:
     [
         (["-f", "/no/such/file"], b"", "No such file"),
         (["--hex"], b"xyz\n", "hexadecimal"),
-        (["--json"], b"[]\n", "no object"),
-        (["--json"], b"{\n", "no message"),
+        (["--json"], b"[]\n", "not an object"),
+        (["--json"], b"{\n", "not a message"),
         (["--json"], b'{"priority": "x"}\n', "priority"),
     ],
 )
