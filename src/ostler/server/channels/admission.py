@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ostler.channel.delivery import mca_user_advice
 from ostler.model.attributes import ObjectType, valid_name
@@ -32,13 +32,11 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
+from ostler.server.channels.host import ChannelHost
 from ostler.server.channels.settings import check_exits, check_tls, host_of, is_message_channel, text_of
 from ostler.server.net.link import CLOSING, NEW, ServerLink
 from ostler.server.security.admission import REFUSED, Admission
 from ostler.wire.frames import MalformedFrame
-
-if TYPE_CHECKING:
-    from ostler.server.assembly import Server
 
 _CHANNEL_LENGTH_MAX: Final = 20
 _PRINTED_NAME_MAX: Final = 64
@@ -66,7 +64,7 @@ class PartnerRequest:
 class ChannelAdmission:
     """Admits partners. Runs on the reactor's thread and under the engine's lock, unless a method says otherwise."""
 
-    def __init__(self, server: Server, admission: Admission) -> None:
+    def __init__(self, server: ChannelHost, admission: Admission) -> None:
         """`admission` is that of the server's clients: both share its look-up threads."""
         self._server = server
         self._manager = server.manager

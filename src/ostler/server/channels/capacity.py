@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from ostler.channel.negotiation import number_of, text_of
 from ostler.channel.states import INACTIVE, STARTING, STOPPED
 from ostler.command.admin.context import CommandRefused
+from ostler.engine.core import Engine
 from ostler.engine.events import channel_events
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.channels.host import ChannelHost
 from ostler.server.channels.instance import ChannelInstance
 from ostler.server.channels.limits import (
     ChannelCounts,
@@ -29,17 +31,36 @@ from ostler.server.channels.limits import (
 )
 from ostler.server.channels.settings import ClientInstances, host_of
 from ostler.server.net.link import ServerLink
-
-if TYPE_CHECKING:
-    from ostler.server.channels.service import ChannelService
+from ostler.server.net.reactor import Reactor
+from ostler.server.queue_manager import QueueManager
 
 _MESSAGE_NUMBER: Final = "AMQ9513E"
+
+
+class ChannelInstances(Protocol):
+    """The channel instances of a queue manager, as ChannelService has them."""
+
+    outbound_instances: dict[str, ChannelInstance]
+    inbound_instances: dict[tuple[str, str], ChannelInstance]
+    stopped: set[str]
+    is_ending: bool
+
+    @property
+    def server(self) -> ChannelHost: ...
+    @property
+    def manager(self) -> QueueManager: ...
+    @property
+    def engine(self) -> Engine: ...
+    @property
+    def reactor(self) -> Reactor: ...
+
+    def note_channel(self, text: str) -> None: ...
 
 
 class ChannelCapacity:
     """Slots for current and active channels, of clients and queue managers together."""
 
-    def __init__(self, channels: ChannelService, connect: Callable[[ChannelInstance], None]) -> None:
+    def __init__(self, channels: ChannelInstances, connect: Callable[[ChannelInstance], None]) -> None:
         """`connect` starts the connection of a channel that has waited for its slot."""
         settings = channels.manager.settings.channels
         self.limits = ChannelLimits(settings.channels_max, settings.active_channels_max)

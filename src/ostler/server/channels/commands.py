@@ -10,7 +10,7 @@ import socket
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from ostler.channel import states, sync_records
 from ostler.channel.in_doubt import resolve_all, resolve_up_to
@@ -28,6 +28,7 @@ from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
+from ostler.server.channels.host import ChannelHost
 from ostler.server.channels.instance import CALLER_TYPES, RECEIVER_TYPES, SENDER_TYPES, ChannelInstance
 from ostler.server.channels.mca import ChannelAgent
 from ostler.server.channels.outbound import ConnectAttempt
@@ -47,9 +48,6 @@ from ostler.wire.frames import CHANNEL_HELLO, CHANNEL_PING, FAREWELL, REPLY, Mal
 from ostler.wire.payload_codec import PayloadReader
 from ostler.wire.replies import decode_reason
 from ostler.wire.tls_stream import TlsFailed
-
-if TYPE_CHECKING:
-    from ostler.server.assembly import Server
 
 Result = TypeVar("Result")
 
@@ -81,7 +79,7 @@ class Ping:
 class ChannelCommands:
     """The channel commands of a server."""
 
-    def __init__(self, server: Server, channels: ChannelService, tls: TlsContexts) -> None:
+    def __init__(self, server: ChannelHost, channels: ChannelService, tls: TlsContexts) -> None:
         self._server = server
         self._channels = channels
         self._tls = tls

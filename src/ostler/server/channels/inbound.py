@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ostler.channel.delivery import InboundDelivery
 from ostler.channel.negotiation import ChannelSettings, negotiate, number_of
 from ostler.channel.port import EndReason
 from ostler.channel.receiver import ReceivingEnd
 from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, RUNNING, STOPPED
+from ostler.channel.sync_records import SyncRecords
 from ostler.command.admin.context import CommandRefused
+from ostler.engine.connection import Connection
 from ostler.model.attributes import ObjectType, subtype_of
 from ostler.model.constants import (
     MQCC_FAILED,
@@ -22,6 +24,7 @@ from ostler.model.constants import (
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
+from ostler.server.channels.capacity import ChannelCapacity, ChannelInstances
 from ostler.server.channels.instance import IDLE_STATES, RECEIVER_TYPES, SENDER_TYPES, ChannelInstance
 from ostler.server.channels.mca import ChannelAgent
 from ostler.server.net.link import CLOSING, ServerLink
@@ -30,14 +33,30 @@ from ostler.wire.channel_frames import PINGS, SENDS, ChannelHello, decode_channe
 from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, frame
 from ostler.wire.replies import failure_frame
 
-if TYPE_CHECKING:
-    from ostler.server.channels.service import ChannelService
+
+class ChannelStarter(ChannelInstances, Protocol):
+    """The parts of ChannelService that start and end the instances of inbound channels."""
+
+    @property
+    def records(self) -> SyncRecords: ...
+    @property
+    def capacity(self) -> ChannelCapacity: ...
+
+    def require(self, name: str) -> Definition: ...
+    def connect_as(self, user: str, channel: str) -> Connection: ...
+    def open_transmission_queue(self, instance: ChannelInstance) -> None: ...
+    def new_agent(self, instance: ChannelInstance, link: ServerLink) -> ChannelAgent: ...
+    def start_sender(self, agent: ChannelAgent, instance: ChannelInstance, settings: ChannelSettings) -> None: ...
+    def mark_running(self, instance: ChannelInstance) -> None: ...
+    def cancel_pending(self, instance: ChannelInstance) -> None: ...
+    def call_requester_back(self, name: str) -> None: ...
+    def note_rate_limited(self, key: str, text: str) -> None: ...
 
 
 class InboundChannels:
     """Starts inbound channel instances, on the reactor's thread and under the engine's lock."""
 
-    def __init__(self, channels: ChannelService, admission: ChannelAdmission) -> None:
+    def __init__(self, channels: ChannelStarter, admission: ChannelAdmission) -> None:
         self._channels = channels
         self._admission = admission
         self._name = channels.engine.name

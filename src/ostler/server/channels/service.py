@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ostler.channel import states, sync_records
 from ostler.channel.negotiation import ChannelSettings, number_of, propose, text_of
@@ -64,6 +64,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
 from ostler.server.channels.capacity import ChannelCapacity
+from ostler.server.channels.host import ChannelHost
 from ostler.server.channels.inbound import InboundChannels
 from ostler.server.channels.instance import (
     CALLER_TYPES,
@@ -88,9 +89,6 @@ from ostler.wire.frames import CHANNEL_END, CHANNEL_HELLO, FAREWELL, REPLY, Malf
 from ostler.wire.replies import failure_frame, reason_payload
 from ostler.wire.tls_stream import TlsFailed
 
-if TYPE_CHECKING:
-    from ostler.server.assembly import Server
-
 _ENDING_MS: Final = 5_000
 _CALL_BACK_MS: Final = 5_000  # the least time between two call-backs of a retrying sender
 _NOTES_MAX: Final = 4096  # there may be thousands of channels, each with its own messages
@@ -108,7 +106,7 @@ _QUALIFIERS: Final = {
 class ChannelService(ChannelAgentHandler):
     """Owns the channel instances of a queue manager, and handles the events of their agents."""
 
-    def __init__(self, server: Server, admission: ChannelAdmission, tls: TlsContexts) -> None:
+    def __init__(self, server: ChannelHost, admission: ChannelAdmission, tls: TlsContexts) -> None:
         self.server = server
         self.manager = server.manager
         self.engine = server.manager.engine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ostler.channel import states, sync_records
 from ostler.channel.compression import METHODS
@@ -17,9 +17,7 @@ from ostler.model.definitions import Definition
 from ostler.server.channels.instance import ChannelInstance
 from ostler.server.channels.mca import ChannelAgent
 from ostler.server.channels.monitoring import monitoring_values
-
-if TYPE_CHECKING:
-    from ostler.server.channels.service import ChannelService
+from ostler.server.channels.service import ChannelService
 
 _METHOD_NAMES: Final = {number: word for word, number in METHODS.items()}
 
