@@ -41,7 +41,6 @@ from ostler.server.channels.service import ChannelService
 from ostler.server.channels.settings import (
     ClientInstances,
     check_exits,
-    host_of,
     is_message_channel,
     is_server_connection,
     negotiate_client,
@@ -53,7 +52,7 @@ from ostler.server.channels.settings import text_of as text_attribute
 from ostler.server.net.accept import Acceptor
 from ostler.server.net.conversation import ServerConversation, completion_code
 from ostler.server.net.link import CLOSING, ServerLink
-from ostler.server.net.link_status import link_status
+from ostler.server.net.link_status import host_of, link_status
 from ostler.server.net.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.net.local_socket import bind_local, socket_path, unlink_local
 from ostler.server.net.reactor import Reactor

@@ -30,11 +30,11 @@ from ostler.observe.statistics_messages import (
     mqi_statistics,
     queue_statistics,
 )
-from ostler.server.channels.settings import host_of
 from ostler.server.channels.statistics import ClientChannelStatistics, MessageChannelStatistics
 from ostler.server.log_statistics import log_counts
 from ostler.server.manager_core import ManagerCore
 from ostler.server.net.conversation import ServerConversation
+from ostler.server.net.link_status import host_of
 
 STATISTICS_QUEUE: Final = "SYSTEM.ADMIN.STATISTICS.QUEUE"
 ACCOUNTING_QUEUE: Final = "SYSTEM.ADMIN.ACCOUNTING.QUEUE"

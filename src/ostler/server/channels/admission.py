@@ -33,8 +33,9 @@ from ostler.model.errors import MQError
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
 from ostler.server.channels.host import ChannelHost
-from ostler.server.channels.settings import check_exits, check_tls, host_of, is_message_channel, text_of
+from ostler.server.channels.settings import check_exits, check_tls, is_message_channel, text_of
 from ostler.server.net.link import CLOSING, NEW, ServerLink
+from ostler.server.net.link_status import host_of
 from ostler.server.security.admission import REFUSED, Admission
 from ostler.wire.frames import MalformedFrame
 

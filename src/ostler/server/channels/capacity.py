@@ -29,8 +29,9 @@ from ostler.server.channels.limits import (
     check_instance_limits,
     count_channels,
 )
-from ostler.server.channels.settings import ClientInstances, host_of
+from ostler.server.channels.settings import ClientInstances
 from ostler.server.net.link import ServerLink
+from ostler.server.net.link_status import host_of
 from ostler.server.net.reactor import Reactor
 from ostler.server.queue_manager import QueueManager
 

@@ -22,6 +22,7 @@ from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.limits import ChannelCounts
 from ostler.server.net.link import ServerLink
+from ostler.server.net.link_status import host_of
 from ostler.server.tls.contexts import ChannelTls, channel_mismatch, plaintext_refusal
 from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import MESSAGE_BYTES_MAX, PROTOCOL_VERSION, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN
@@ -131,11 +132,6 @@ def check_tls(channel: Definition, link: ServerLink) -> None:
     mismatch = channel_mismatch(link.tls, channel.name)
     if mismatch:
         raise MQError(MQRC_SSL_INITIALIZATION_ERROR, mismatch)
-
-
-def host_of(link: ServerLink) -> str:
-    """Return the address of a link without its port."""
-    return link.address.partition("(")[0]
 
 
 def _negotiate(hello: Hello, channel: str, sharing: int, longest: int, heartbeat_seconds: int) -> Hello:

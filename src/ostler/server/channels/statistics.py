@@ -16,8 +16,8 @@ from ostler.channel.sender import ENDED as SENDER_ENDED
 from ostler.channel.sender import SendingEnd
 from ostler.model.accounts import Spread
 from ostler.observe.statistics_messages import ChannelInterval, MessageChannelInterval, MessageCounts, NetworkTimes
-from ostler.server.channels.settings import host_of
 from ostler.server.net.link import ServerLink
+from ostler.server.net.link_status import host_of
 
 _LinkCounts = tuple[int, int, int]  # calls, bytes sent, bytes received
 _ZERO: _LinkCounts = (0, 0, 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from ostler.command.admin.context import ChannelStatus
-from ostler.server.channels.settings import host_of
 from ostler.server.net.link import ServerLink
 
 
@@ -38,3 +37,8 @@ def link_status(link: ServerLink) -> ChannelStatus:
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
         is_stopping=bool(link.is_quiescing),
     )
+
+
+def host_of(link: ServerLink) -> str:
+    """Return the address of a link without its port."""
+    return link.address.partition("(")[0]

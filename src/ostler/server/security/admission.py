@@ -44,8 +44,8 @@ from ostler.security.connection_authentication import (
     mapped_user,
     refusal_reason,
 )
-from ostler.server.channels.settings import host_of
 from ostler.server.net.link import CLOSING, ServerLink
+from ostler.server.net.link_status import host_of
 from ostler.server.net.timers import Timer
 from ostler.server.security.lookups import Lookups
 from ostler.wire.connect_frames import ConnectArguments
