@@ -1,4 +1,4 @@
-"""A partner whose log has no room for a batch gets smaller ones, and in the end all there is."""
+"""Smaller batches for a partner whose log has no space; in the end all messages arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compression of channels: what goes in comes out, and what a partner makes up is bounded."""
+"""Compression of channel messages: round trips, and bounds on data from a hostile partner."""
 
 from __future__ import annotations
 

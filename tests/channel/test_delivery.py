@@ -1,4 +1,4 @@
-"""What comes over a channel: put with all its context, passed on, dead-lettered, discarded, reported."""
+"""Delivery by the receiving MCA: puts with all context, forwarding, dead-lettering, discarding and reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sending end that has had nothing to do for its disconnect interval (DISCINT) ends, wherever its partner is."""
+"""A sending end ends after its disconnect interval (DISCINT), however slow its partner is."""
 
 from __future__ import annotations
 

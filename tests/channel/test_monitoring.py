@@ -1,4 +1,4 @@
-"""What is measured of channels: averages, the clock of the network, and the counters behind statistics."""
+"""Monitoring of channels: averages, network time and the counters behind statistics."""
 
 from __future__ import annotations
 

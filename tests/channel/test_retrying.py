@@ -1,4 +1,4 @@
-"""How often a channel tries again."""
+"""Retry counts and intervals of a channel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sending end cannot send: what becomes of it, and what the operator is told."""
+"""Messages that a sending MCA cannot send: dead-lettering and operator messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Two queue managers, channels both ways, and all the trouble there can be: each world from one number.
+"""Simulations of two queue managers with channels both ways and faults, each derived from one seed.
 
-A world that goes wrong names its number; the same number gives the same world.
+A failure names its seed, which reproduces the simulation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A receiving end that waits, for a queue or for the log, is alive and says so; its partner knows, and waits too."""
+"""A receiving end that waits for a queue or for log space reports that to its partner, which then waits, too."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Who sent what through the channels of a simulation, what has arrived, and what must and may have.
+"""Account of the messages sent through the channels of a simulation, and of those that must or may arrive.
 
 A persistent message of a committed unit of work arrives exactly once, and in order. One whose commit was not durable
-before a crash may be gone, with its whole unit. A message that is not persistent may be lost by a crash that came after
-it was put, and by a cut where the channel is fast; never otherwise, and none comes twice.
+before a crash may be lost with its whole unit. A non-persistent message may be lost by a crash after its put, and by a
+broken connection of a fast channel; never otherwise, and none is duplicated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 # What is known of a message.
-OPEN = "open"  # put in a unit of work that has not ended
+OPEN = "open"  # put in an open unit of work
 DONE = "done"  # committed, but perhaps not durable
 CERTAIN = "certain"
 MAYBE = "maybe"  # a crash came before it was durable
@@ -24,30 +24,30 @@ class SentMessage:
     body: bytes
     is_persistent: bool
     group: tuple[object, ...]
-    """Messages of a group keep their order: those of one application, priority and kind."""
+    """Messages of one group (application, priority and kind) keep their order."""
     unit: tuple[object, ...]
     crashes: int
     cuts: int
     state: str = OPEN
     lsn: int = 0
     rank: int = 0
-    """Where it stands among all messages, by the time of its commit."""
+    """Its position among all messages, by the time of its commit."""
 
 
 @dataclass
 class Account:
-    """Of messages that go one way: from one queue manager to the other."""
+    """The account of one direction, from one queue manager to the other."""
 
     is_fast: bool
     may_discard: bool = False
-    """Whether a message that is not persistent may be gone because no queue had room for it."""
+    """True if non-persistent messages may be discarded because a queue is full."""
     sent: dict[bytes, SentMessage] = field(default_factory=dict)
     undecided: list[SentMessage] = field(default_factory=list)
-    """Those that are done and not yet certain, by LSN."""
+    """Messages that are done but not yet certain, by LSN."""
     arrived: dict[str, list[bytes]] = field(default_factory=dict)
-    """By queue, in the order in which they were got there."""
+    """Arrived messages by queue, in the order of their gets."""
     back: list[bytes] = field(default_factory=list)
-    """On the dead-letter queue of the sending side, in no order: they were in batches that ended at different times."""
+    """Messages on the dead-letter queue of the sending side, in no order: their batches ended at different times."""
     crashes: int = 0
     cuts: int = 0
     _rank: int = 0
@@ -68,7 +68,7 @@ class Account:
         self.undecided += messages
 
     def durable(self, lsn: int) -> None:
-        """The log of the sending side is durable so far: what was promised behind it holds."""
+        """Mark messages as certain up to the durable LSN of the sending side."""
         later: list[SentMessage] = []
         for message in self.undecided:
             if message.lsn <= lsn:
@@ -85,11 +85,11 @@ class Account:
         self.crashed()
 
     def crashed(self) -> None:
-        """One of the two sides."""
+        """Record a crash of one side."""
         self.crashes += 1
 
     def cut(self) -> None:
-        """A connection of the channel ended otherwise than in good order."""
+        """Record a connection that did not end normally."""
         self.cuts += 1
 
     # -- at the receiving side
@@ -98,13 +98,13 @@ class Account:
         self.arrived.setdefault(queue, []).append(body)
 
     def returned(self, body: bytes) -> None:
-        """It could not be sent, and was found at the sending side."""
+        """Record a message that was dead-lettered at the sending side."""
         self.back.append(body)
 
     # -- at the end
 
     def missing(self) -> set[bytes]:
-        """What has not come, and must."""
+        """Return the messages that must arrive and have not."""
         found = set(self._everything())
         return {body for body, message in self.sent.items() if body not in found and self._must_arrive(message)}
 
@@ -132,7 +132,7 @@ class Account:
         return message.crashes == self.crashes and (not self.is_fast or message.cuts == self.cuts)
 
     def _check_units(self, found: set[bytes]) -> None:
-        """A unit of work that was in doubt at a crash arrives as a whole or not at all."""
+        """Check that a unit of work in doubt at a crash arrives completely or not at all."""
         units: dict[tuple[object, ...], set[bool]] = {}
         for body, message in self.sent.items():
             if message.is_persistent and message.state == MAYBE:
@@ -151,7 +151,7 @@ class Account:
             last[message.group] = message
 
     def counts(self) -> tuple[int, int]:
-        """Messages that were committed for certain, and those that arrived."""
+        """Return the numbers of certainly committed and of arrived messages."""
         certain = sum(1 for message in self.sent.values() if message.state in (CERTAIN, DONE))
         return certain, sum(len(bodies) for bodies in self.arrived.values())
 

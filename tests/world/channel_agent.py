@@ -1,7 +1,7 @@
-"""What stands between an end of a channel and the simulated network: cuts bytes into frames, keeps what has to wait.
+"""The simulated channel agent: the port of a channel end over the simulated network.
 
-The server's agent does the same with a socket, a reactor and a clock. Here each of the things that may happen next is a
-step of its own, so that anything may come in between.
+The server's agent does the same with a socket, a reactor and a clock. Here each possible event is a separate step of
+the simulation, so that other events may come in between.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SimulatedAgent(ChannelPort):
         self.line.send(data)
 
     def send_after(self, lsn: int, data: bytes) -> None:
-        """As the server does it: what has to wait for the log does not hold up what has not."""
+        """Send once durable, as the server does: frames that wait for the log do not delay other frames."""
         self._after.append((lsn, data))
         self._after.sort(key=lambda each: each[0])
         self.log_grew()
@@ -87,7 +87,7 @@ class SimulatedAgent(ChannelPort):
         self.is_over = True
         self.end_reason = end_reason
         self.text = text
-        # What still waits for the log is as good as sent.
+        # Frames that wait for the log are sent later.
         self.line.close()
 
     def note(self, text: str) -> None:
@@ -102,7 +102,7 @@ class SimulatedAgent(ChannelPort):
         return self.sender if self.sender is not None else self.receiver
 
     def log_grew(self) -> None:
-        """Send what the log is durable for now."""
+        """Send the frames whose LSN is durable now."""
         durable = self.site.log.durable_lsn()
         while self._after and self._after[0][0] <= durable:
             self.line.send(self._after.pop(0)[1])

@@ -1,8 +1,8 @@
 """A network between two simulated queue managers: lossless while it is up, never out of order, cut at any byte.
 
-A line is one connection. What an end sends lies in its socket first, then is on the way, and arrives in pieces of any
-size. When the line is cut, what is on the way is lost, and each side hears of the cut on its own, sooner or later. When
-one side closes, the other one reads what was sent before and then hears of the end.
+A line is one connection. Bytes are first in the socket of the sender, then in transit, and arrive in pieces of any
+size. A cut loses the bytes in transit, and each side detects it independently, sooner or later. When one side closes,
+the other one reads all bytes sent before, and then the end.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ class LineEnd:
         self.unsent = bytearray()
         self.on_the_way = bytearray()  # to the other side
         self.other: LineEnd = self
-        self.is_closing = False  # it sends what it has, and then the end
+        self.is_closing = False  # sends its remaining bytes, then the end
         self.is_closed = False
         self.is_cut = False
-        self.has_heard = False  # of the cut, or of the other side's end
-        self.haste = 1.0  # how soon its owner looks at it
+        self.has_heard = False  # has detected the cut or the end of the other side
+        self.haste = 1.0  # weight of its steps in the simulation
 
     def send(self, data: bytes) -> None:
         if not self.is_closed and not self.is_closing:
             self.unsent += data
 
     def transmit(self, chance: Random | None) -> None:
-        """Some of what lies in the socket goes on its way, all of it without chance. A line that is cut loses it."""
+        """Move bytes from the socket into transit: a random part, or all without `chance`. A cut line loses them."""
         count = _piece(len(self.unsent), chance)
         if not self.is_cut:
             self.on_the_way += self.unsent[:count]
@@ -40,7 +40,7 @@ class LineEnd:
             self.is_closed = True
 
     def receive(self, chance: Random | None) -> bytes:
-        """Some of what is on its way here, or all; nothing when nothing is."""
+        """Return bytes in transit to this side: a random part, or all."""
         source = self.other.on_the_way
         count = _piece(len(source), chance)
         data = bytes(source[:count])
@@ -54,24 +54,24 @@ class LineEnd:
         return bool(self.other.on_the_way) and not self.is_closed and not self.has_heard
 
     def can_hear_end(self) -> bool:
-        """Whether there is an end of the line that this side does not know of yet."""
+        """Return True if the line has ended and this side has not detected it yet."""
         if self.is_closed or self.has_heard:
             return False
         return self.is_cut or (self.other.is_closed and not self.other.on_the_way)
 
     def close(self) -> None:
-        """Send what there is, and end."""
+        """Close after the remaining bytes."""
         self.is_closing = True
 
     def vanish(self) -> None:
-        """Its process is gone, or wants no more of it. What it has sent may still arrive."""
+        """Close at once, as at the end of a process. Bytes already sent may still arrive."""
         self.unsent.clear()
         self.other.on_the_way.clear()
         self.is_cut = self.other.is_cut = True
         self.is_closed = True
 
     def cut(self, chance: Random) -> None:
-        """Nothing goes through any more. What is near the other side arrives there, perhaps when nobody expects it."""
+        """Cut the line. A random part of the bytes in transit still arrives, perhaps late."""
         self.is_cut = self.other.is_cut = True
         self.other.on_the_way.clear()
         del self.on_the_way[chance.randrange(len(self.on_the_way) + 1) :]

@@ -1,6 +1,6 @@
 """A queue manager of a simulation of channels: its engine, its ends of channels, its applications. See `world`.
 
-What the server does with sockets, a reactor and threads happens here when the simulation says so.
+The simulation drives what the server does with sockets, a reactor and threads.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _gone(messages: list[SentMessage]) -> None:
 
 
 class ChannelSite(World):
-    """`open_site` makes one. Its name and that of the partner are said before the first start."""
+    """Made by `open_site`. Its name and that of the partner are set before the first start."""
 
     partner = ""
     outgoing: Account
@@ -108,7 +108,7 @@ class ChannelSite(World):
     def open_site(
         self, partner: str, channel: dict[str, Value], receiving: dict[str, Value], dead_letters_max: int
     ) -> None:
-        """Define what a queue manager with channels to and from a partner has."""
+        """Define the objects for channels to and from a partner."""
         self.partner = partner
         self.messages_made = 0
         self.agents: list[SimulatedAgent] = []
@@ -146,7 +146,7 @@ class ChannelSite(World):
         self.applications = [Application(self, number) for number in range(2)]
 
     def crash(self, chance: Random, kind: str) -> None:
-        """End at once, or in good order; and begin again."""
+        """End immediately or normally, and restart."""
         for agent in self.agents:
             agent.line.vanish()
         if kind == "end":
@@ -187,7 +187,7 @@ class ChannelSite(World):
         return settings
 
     def start_sending(self, line: LineEnd) -> SimulatedAgent:
-        """The connection to the partner is there: begin."""
+        """Start the sending end on a new connection."""
         channel = f"{self.name}.{self.partner}"
         agent = SimulatedAgent(self, channel, line)
         connection = self.connect("sender")
@@ -200,7 +200,7 @@ class ChannelSite(World):
         return agent
 
     def accept(self, line: LineEnd) -> None:
-        """Somebody has connected."""
+        """Accept a connection."""
         self.agents.append(SimulatedAgent(self, "", line))
 
     def frame_came(self, agent: SimulatedAgent, type: int, request: int, buffer: bytes, start: int, end: int) -> None:
@@ -212,7 +212,7 @@ class ChannelSite(World):
         assert type == CHANNEL_HELLO, type
         hello = decode_channel_hello(buffer[start:end])
         for other in [each for each in self.agents if each.channel == hello.channel]:
-            # It has not heard yet that its line is cut, and must not commit anything any more.
+            # It has not detected that its line is cut, and must not commit any more.
             self.lost(other)
         agent.channel = hello.channel
         connection = self.connect("receiver")
@@ -223,14 +223,14 @@ class ChannelSite(World):
         agent.receiver.welcome(request, hello)
 
     def lost(self, agent: SimulatedAgent) -> None:
-        """The line of an agent is gone."""
+        """Handle the loss of an agent's line."""
         if not agent.is_over:
             (self.outgoing if agent.sender is not None else self.incoming).cut()
         agent.line.vanish()
         self._let_go(agent)
 
     def finished(self, agent: SimulatedAgent) -> None:
-        """An end is over by its own word; what it said last goes out, and the line is closed."""
+        """Handle the end of a channel end: its last frames are sent, and the line is closed."""
         if agent.end_reason is not EndReason.NORMAL:
             (self.outgoing if agent.sender is not None else self.incoming).cut()
         self._let_go(agent)
@@ -247,7 +247,7 @@ class ChannelSite(World):
         self.agents.remove(agent)
 
     def answer_woken(self) -> None:
-        """Wake those whose gets were answered."""
+        """Wake the agents whose waiting gets are satisfied."""
         woken, self.engine.woken = self.engine.woken, []
         for request in woken:
             if callable(request.waker):
@@ -266,7 +266,7 @@ class ChannelSite(World):
         return any(self.engine.queues[name].depth for name in _ARRIVAL_QUEUES)
 
     def consume(self, count: int) -> int:
-        """Take messages off the queues and write down that they came; durably, so that none comes back."""
+        """Get messages durably, and record their arrival."""
         filled = [name for name in _ARRIVAL_QUEUES if self.engine.queues[name].depth]
         if not filled:
             return 0
@@ -280,7 +280,7 @@ class ChannelSite(World):
                     break
                 assert request.reason == 0, request.reason
                 body = request.body[_DEAD_LETTER_HEADER_BYTES:] if name == DEAD_LETTERS else request.body
-                # What could not be sent is on the dead-letter queue here.
+                # Messages that could not be sent are on the dead-letter queue here.
                 is_own = body.startswith(self.name.encode())
                 if is_own:
                     self.outgoing.returned(body)
@@ -296,7 +296,7 @@ class ChannelSite(World):
         return sum(1 for unit in self.engine.units_of_work.values() if unit.state == PREPARED)
 
     def is_amid_batches(self) -> bool:
-        """Whether it has sent, got or prepared something that is not settled between the two."""
+        """Return True if a batch is open, in flight or in doubt."""
         if self.units_in_doubt():
             return True
         return any(agent.receiver is not None and agent.receiver.batches for agent in self.agents)

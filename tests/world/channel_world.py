@@ -1,7 +1,7 @@
-"""Two queue managers with channels to one another, a network between them, and trouble: all from one number.
+"""A simulation of two queue managers with channels both ways, a network and faults, all derived from one seed.
 
-Each step is one thing that may happen next: work of an application, bytes that arrive, the log's force, a cut, a crash
-of one side. In the end the troubles cease, everything comes to rest, and what arrived is compared with what was sent.
+Each step is one possible event: work of an application, bytes that arrive, a force of the log, a cut, a crash of one
+side. In the end the faults cease, all messages arrive, and they are compared with those that were sent.
 
     ChannelWorld(7).run(400)
 """
@@ -39,16 +39,16 @@ Step = Callable[[], None]
 
 
 class ChannelWorld:
-    """See the module's text."""
+    """The simulation; see the module docstring."""
 
     def __init__(self, seed: int, attributes: dict[str, Value] | None = None, log: LogSettings | None = None) -> None:
-        """`attributes` of the sending channels, and the sizes of the logs, that are not left to chance."""
+        """`attributes` of the sending channels and the log sizes override random choices."""
         self._chance = Random(seed)
         self._pieces: Random | None = self._chance
         chance = self._chance
         self.is_fast = chance.random() < 0.5
         self._trouble = chance.choice([0.0, 0.005, 0.02, 0.05])
-        # A slow disk, a quick network, a side that hears late of a cut: each world has a pace of its own.
+        # Speeds of disk, network and detection of cuts differ between worlds.
         self._pace = [{what: chance.choice(_PACES) for what in _PACED} for _ in range(2)]
         wrap = chance.choice([100, 999_999_999])
         heartbeat = chance.choice([1, 300])
@@ -71,7 +71,7 @@ class ChannelWorld:
                 "SEQWRAP": wrap,
                 "COMPHDR": chance.choice([("NONE",), ("SYSTEM", "NONE")]),
                 "COMPMSG": chance.choice([("NONE",), ("NONE",), ("RLE",), ("ZLIBFAST",)]),
-                # What is longer goes to the dead-letter queue of its own queue manager.
+                # Longer messages go to the dead-letter queue of the sending queue manager.
                 "MAXMSGL": chance.choice([4_194_304, 4_194_304, 2_000]),
                 **(attributes or {}),
             }
@@ -94,7 +94,7 @@ class ChannelWorld:
             site.longest = 200_000 if log is BIG_LOG else 40_000
         self.wants_running = [True, True]
         self.done: list[str] = []
-        """What happened, for those who look into a bad day."""
+        """Return the steps so far, for the analysis of a failure."""
         self.crashes = 0
         self.cuts = 0
         self.resets = 0
@@ -111,7 +111,7 @@ class ChannelWorld:
     def _step(self) -> None:
         number = self._chance.randrange(2)
         site = self.sites[number]
-        # Trouble comes when it hurts most.
+        # Faults are most likely while a batch is in flight.
         likely = 3 * self._trouble if any(each.is_amid_batches() for each in self.sites) else self._trouble
         if self._chance.random() < likely:
             what, step = self._trouble_of(number)
@@ -194,7 +194,7 @@ class ChannelWorld:
             end.on_room_made()
 
     def _wake(self, site: ChannelSite, agent: SimulatedAgent) -> None:
-        if 0 <= agent.wake_ms <= site.now_ms:  # it may be set anew meanwhile
+        if 0 <= agent.wake_ms <= site.now_ms:  # it may have been set again
             agent.wake_ms = -1
             end = agent.end()
             if end is not None and not agent.is_over:
@@ -202,10 +202,10 @@ class ChannelWorld:
                 end.on_timer()
 
     def _look_at_agents(self, site: ChannelSite) -> None:
-        """Have done with ends that are over and have sent their last word."""
+        """Remove agents that have ended and sent their last frame."""
         for agent in list(site.agents):
             if agent.is_over and agent in site.agents and not agent.line.can_transmit():
-                # Only that a queue is full may pass by itself.
+                # Only a full queue is a temporary condition.
                 assert agent.end_reason != EndReason.PERMANENT or agent.text.startswith(_FULL), agent.text
                 self.done.append(f"{site.name}: {'sender' if agent.sender else 'receiver'} is over: {agent.text}")
                 site.finished(agent)
@@ -232,14 +232,14 @@ class ChannelWorld:
         site.consume(self._chance.choice([1, 5, 100]))
 
     def connect(self, number: int) -> None:
-        """Begin with a channel, unless it is there."""
+        """Start a channel, unless it runs."""
         site, other = self.sites[number], self.sites[1 - number]
         if site.sending_agent() is None:
             near, far = new_line()
             other.accept(far)
             site.start_sending(near)
 
-    # -- trouble -------------------------------------------------------------------------------------------------------
+    # -- faults --------------------------------------------------------------------------------------------------------
 
     def _trouble_of(self, number: int) -> tuple[str, Step]:
         site = self.sites[number]
@@ -339,7 +339,7 @@ class ChannelWorld:
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def come_to_rest(self) -> None:
-        """No more troubles: everything that is committed arrives."""
+        """Run without faults until all committed messages have arrived."""
         self.done.append("come to rest")
         self.wants_running = [True, True]
         self._pieces = None
@@ -357,7 +357,7 @@ class ChannelWorld:
         raise AssertionError(f"no rest: {[self._describe(site) for site in self.sites]}")
 
     def _one_round(self, number: int) -> bool:
-        """Everything that can happen at a site, once. Whether there was something."""
+        """Run each possible step of a site once. Return True if there was one."""
         site = self.sites[number]
         site.finish_checkpoint()
         site.force()
@@ -389,7 +389,7 @@ class ChannelWorld:
         for site in self.sites:
             site.outgoing.check()
         self._check_sync_records()
-        # What is true now is true after a loss of power, too.
+        # The same holds after a loss of power.
         for number in (0, 1):
             self._crash(number, "power")
             assert not self.sites[number].engine.units_of_work

@@ -62,7 +62,7 @@ RUNNING: Final = 1
 PAUSED: Final = 2  # waits for a message retry or for log space
 ENDED: Final = 5
 
-_ROOM_TRIES: Final = 3
+_LOG_SPACE_TRIES: Final = 3
 _IDLE_MS: Final = 3_000
 _PERSISTENCE_AT: Final = XQH_MD_AT + PERSISTENCE_AT
 
@@ -120,7 +120,7 @@ class ReceivingEnd:
         self._newest: i64 = 0  # the number of the batch that is being received
         self._pending: PendingPut | None = None  # waits for its retry or for log space
         self._confirm: Confirm | None = None  # waits for log space
-        self._room_tries: i64 = 0
+        self._log_space_tries: i64 = 0
         self._waits_for_log = False  # nothing is retried until log space was made or not
         self._left_ms: i64 = 0  # until the message retry
         self._has_idle_timer = False  # `on_timer` closes the queues of an idle channel
@@ -257,11 +257,11 @@ class ReceivingEnd:
                 self._has_idle_timer = True
                 self.port.set_timer(_IDLE_MS)
             return
-        if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
+        if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
             self._pending = message
             self._wait_for_log_space()
             return
-        self._room_tries = 0
+        self._log_space_tries = 0
         if (
             message.tries < self.settings.retry_count
             and may_retry(reason)
@@ -333,7 +333,7 @@ class ReceivingEnd:
             self.port.notify_changed()
 
     def _wait_for_log_space(self) -> None:
-        self._room_tries += 1
+        self._log_space_tries += 1
         self._waits_for_log = True
         self._wait()
         self._set_wait_timer()
@@ -351,7 +351,7 @@ class ReceivingEnd:
             self.port.set_timer(step)
 
     def _resume(self) -> None:
-        self._room_tries = 0
+        self._log_space_tries = 0
         if self.state == PAUSED:
             self.state = RUNNING
             self._send_heartbeat_reply(HEARTBEAT_RESUMED)
@@ -388,7 +388,7 @@ class ReceivingEnd:
             check_log_space(engine)
             self.records.put(record, batch.unit)
         except MQError as error:
-            if engine.journal_full and self._room_tries < _ROOM_TRIES:
+            if engine.journal_full and self._log_space_tries < _LOG_SPACE_TRIES:
                 self._confirm = confirm
                 self._wait_for_log_space()
                 return

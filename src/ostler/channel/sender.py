@@ -90,7 +90,7 @@ _ENDING_MS: Final = 5_000
 _REKEYING_MS: Final = 10_000
 _SHORT_MS: Final = 16
 _SLOW_PARTNER_MS: Final = 2  # with slower confirmations further batches are sent meanwhile
-_ROOM_TRIES: Final = 3
+_LOG_SPACE_TRIES: Final = 3
 _MESSAGE_BYTES_MAX: Final = MESSAGE_BYTES_MAX + 65_536
 
 
@@ -133,7 +133,7 @@ class SendingEnd:
         self._window: i64 = 1
         self._batches: i64 = 0
         self._last_work_ms: i64 = engine.now_ms
-        self._room_tries: i64 = 0
+        self._log_space_tries: i64 = 0
         self._is_ended_by_partner = False
         self._waits_for_log = False  # no message is got until log space was made or not
         self._partner_waits = False  # it has reported that it reads nothing for now
@@ -311,7 +311,7 @@ class SendingEnd:
         if request.reason != 0:
             self._get_failed(request.reason)
             return False
-        self._room_tries = 0
+        self._log_space_tries = 0
         self._send(request)
         return True
 
@@ -381,8 +381,8 @@ class SendingEnd:
         elif reason == MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
             self._end_batch()
             self.port.schedule_pump()
-        elif reason == MQRC_RESOURCE_PROBLEM and self._room_tries < _ROOM_TRIES:
-            self._room_tries += 1
+        elif reason == MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
+            self._log_space_tries += 1
             self._waits_for_log = True
             self.port.make_room()
         else:
@@ -470,8 +470,8 @@ class SendingEnd:
         try:
             lsn: i64 = prepare_batch(engine, self.records, batch, self.settings.name, self.partner)
         except MQError as error:
-            if engine.journal_full and self._room_tries < _ROOM_TRIES:
-                self._room_tries += 1
+            if engine.journal_full and self._log_space_tries < _LOG_SPACE_TRIES:
+                self._log_space_tries += 1
                 self._waits_for_log = True
                 self.port.make_room()
                 return

@@ -1,4 +1,4 @@
-"""Which queue managers come in by message channels, and in whose name their messages are put."""
+"""Admission of partner queue managers on message channels, and the users their messages are put as."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the attributes of a channel make of it: batches, compression, conversion, intervals, addresses."""
+"""Effects of channel attributes: batches, compression, conversion, intervals, addresses."""
 
 from __future__ import annotations
 

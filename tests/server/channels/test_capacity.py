@@ -1,4 +1,4 @@
-"""Channels of real queue managers that are too many, and partners that connect while they are connected."""
+"""Channel limits of running queue managers, and partners that connect again."""
 
 from __future__ import annotations
 

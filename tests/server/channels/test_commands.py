@@ -1,4 +1,4 @@
-"""START, STOP, PING, RESET and RESOLVE CHANNEL, retries, and what operators are told."""
+"""START, STOP, PING, RESET and RESOLVE CHANNEL, retries, and operator messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that a channel cannot deliver, or not yet: tried again, dead-lettered, discarded or kept."""
+"""Messages that a channel cannot deliver: retried, dead-lettered, discarded or kept."""
 
 from __future__ import annotations
 

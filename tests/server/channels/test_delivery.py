@@ -1,4 +1,4 @@
-"""What arrives over a channel, and how: order, descriptors, names, properties, groups, lengths, reports."""
+"""Messages after a channel: order, descriptors, names, properties, groups, lengths, reports."""
 
 from __future__ import annotations
 

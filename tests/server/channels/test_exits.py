@@ -1,4 +1,4 @@
-"""Channels with exits, which are not run here: nobody comes in by them unless qm.ini says that exits are ignored."""
+"""Channels with exits, which are not supported: they are refused unless qm.ini ignores exits."""
 
 from __future__ import annotations
 

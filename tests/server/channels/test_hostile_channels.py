@@ -1,4 +1,4 @@
-"""Broken and hostile partners of message channels: the link is closed with a reason, and nothing else notices."""
+"""Broken and hostile partners of message channels: the link is closed with a reason, without other effects."""
 
 from __future__ import annotations
 

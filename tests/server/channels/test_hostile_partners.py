@@ -1,4 +1,4 @@
-"""Partners that this queue manager calls, and TLS: whatever they answer, nothing else notices."""
+"""Hostile partners that this queue manager connects to, and TLS: no other effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partners that wait, several batches in doubt, and figures that mean the same at both ends."""
+"""Partners that wait, several in-doubt batches, and matching status at both ends."""
 
 from __future__ import annotations
 

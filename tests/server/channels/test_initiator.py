@@ -1,4 +1,4 @@
-"""The channel initiator: trigger messages become starts of channels."""
+"""The channel initiator: trigger messages start channels."""
 
 from __future__ import annotations
 

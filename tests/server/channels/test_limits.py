@@ -1,4 +1,4 @@
-"""What MaxChannels, MaxActiveChannels and AdoptNewMCA decide, without any channel."""
+"""The rules of MaxChannels, MaxActiveChannels and AdoptNewMCA, without any channel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MONCHL measures of message channels, and the statistics that STATCHL writes of them."""
+"""MONCHL of message channels, and the statistics messages of STATCHL."""
 
 from __future__ import annotations
 

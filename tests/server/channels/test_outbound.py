@@ -1,4 +1,4 @@
-"""Calling partners of channels, many at once, without waiting for any."""
+"""Outbound connections of channels, many at once and without blocking."""
 
 from __future__ import annotations
 

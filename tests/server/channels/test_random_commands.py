@@ -1,4 +1,4 @@
-"""Commands, cuts and messages in any order: channels end up where they should, and each message arrives once."""
+"""Random commands, cuts and messages: channels reach the right state, and each message arrives once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers and requesters: either end may begin, and a sender calls back who asks for it."""
+"""Servers and requesters: either end may start, and a sender calls its requester back."""
 
 from __future__ import annotations
 

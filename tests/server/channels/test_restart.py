@@ -1,4 +1,4 @@
-"""Channels and the lives of their queue managers: what runs again, what stays stopped, and how they end together."""
+"""Channels across restarts of their queue managers: restarted and stopped channels, and a common end."""
 
 from __future__ import annotations
 

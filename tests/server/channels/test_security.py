@@ -1,4 +1,4 @@
-"""Channels under TLS, channel rules, and the users in whose name messages are put."""
+"""Channels with TLS, channel authentication rules, and the users messages are put as."""
 
 from __future__ import annotations
 

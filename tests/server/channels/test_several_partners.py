@@ -1,4 +1,4 @@
-"""Several partners on one channel, partners that say nothing, and queues that change under a channel."""
+"""Several partners on one channel, silent partners, and queues that change while a channel runs."""
 
 from __future__ import annotations
 

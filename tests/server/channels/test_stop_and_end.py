@@ -1,4 +1,4 @@
-"""What operators do to channels that run, and a queue manager that ends whatever its channels are doing."""
+"""Operator commands on running channels, and the end of a queue manager in any state of its channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TLS between queue managers: the end that connects shows its own certificate and looks at its partner's."""
+"""TLS between queue managers: each end presents its certificate and verifies that of its partner."""
 
 from __future__ import annotations
 

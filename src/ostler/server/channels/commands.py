@@ -52,7 +52,7 @@ from ostler.wire.tls_stream import TlsFailed
 Result = TypeVar("Result")
 
 _PING_SECONDS: Final = 60.0
-_ASK_SECONDS: Final = 2.0
+_SERVING_CHECK_SECONDS: Final = 2.0
 
 
 class Ping:
@@ -88,9 +88,11 @@ class ChannelCommands:
     # -- from other threads --------------------------------------------------------------------------------------------
 
     def start(self, name: str) -> None:
+        """START CHANNEL. CommandRefused and MQError."""
         self._run_durably(partial(self._channels.start, name))
 
     def stop(self, name: str, mode: str, status: str, connection_name: str, queue_manager: str) -> None:
+        """STOP CHANNEL. CommandRefused."""
         self._run_durably(partial(stop_channel, self._channels, name, mode, status, connection_name, queue_manager))
 
     def _run_durably(self, task: Callable[[], None]) -> None:
@@ -99,23 +101,25 @@ class ChannelCommands:
         self._server.manager.writer.wait_durable(lsn)
 
     def status(self) -> list[ChannelStatus]:
+        """Return the rows of DISPLAY CHSTATUS."""
         self._server.reactor.post(self._channels.forget_deleted)
         with self._server.manager.lock:
             return [each for each in all_statuses(self._channels) if self._channels.find(each.name) is not None]
 
     def reset(self, name: str, sequence_number: int) -> None:
+        """RESET CHANNEL. CommandRefused and MQError."""
         lsn = self._run(partial(self._reset, name, sequence_number))
         if lsn:
             self._server.manager.writer.wait_durable(lsn)
 
     def resolve(self, name: str, action: str, luwid: bytes) -> str:
-        """Resolve in-doubt batches, and return a warning for the operator or an empty text."""
+        """RESOLVE CHANNEL: return a warning for the operator or an empty text. CommandRefused."""
         lsn, warning = self._run(partial(self._resolve, name, action, luwid))
         self._server.manager.writer.wait_durable(lsn)
         return warning
 
     def ping(self, name: str, data_bytes: int) -> None:
-        """Return when the partner has answered. CommandRefused."""
+        """PING CHANNEL: return when the partner has answered. CommandRefused."""
         ping = Ping(name, os.urandom(data_bytes))
         self._run(partial(self._ping, ping))
         in_time = ping.done.wait(_PING_SECONDS)
@@ -131,7 +135,7 @@ class ChannelCommands:
         errors: list[Exception] = []
         done = threading.Event()
         self._server.reactor.post(partial(_run_task, task, results, errors, done))
-        while not done.wait(_ASK_SECONDS):
+        while not done.wait(_SERVING_CHECK_SECONDS):
             if not self._server.is_serving():
                 raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._server.manager.name} has ended.")
         if errors:
@@ -243,7 +247,7 @@ class ChannelCommands:
         ping.attempt = ping.agent = None
 
     def answer_ping(self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition) -> None:
-        """Result a partner that pings a channel. MQError if the definitions of both ends do not match."""
+        """Answer a partner that pings a channel. MQError if the definitions of both ends do not match."""
         engine = self._channels.engine
         self._channels.inbound.check_receiver(hello, definition)
         agreed = negotiate(hello, ChannelSettings(definition), engine.name, engine.ccsid)

@@ -90,7 +90,7 @@ from ostler.wire.replies import failure_frame, reason_payload
 from ostler.wire.tls_stream import TlsFailed
 
 _ENDING_MS: Final = 5_000
-_CALL_BACK_MS: Final = 5_000  # the least time between two call-backs of a retrying sender
+_CALL_BACK_MS: Final = 5_000  # the least time between two callbacks by a retrying sender
 _NOTES_MAX: Final = 4096  # there may be thousands of channels, each with its own messages
 _NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of a message
 _KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC
@@ -116,7 +116,7 @@ class ChannelService(ChannelAgentHandler):
         self.outbound_instances: dict[str, ChannelInstance] = {}  # by channel name
         self.inbound_instances: dict[tuple[str, str], ChannelInstance] = {}  # by channel name and partner
         self.stopped: set[str] = set()  # receiving channels that are stopped
-        self._called_back: dict[str, int] = {}  # time of the last call-back by a retrying sender
+        self._called_back: dict[str, int] = {}  # time of the last callback by a retrying sender
         self.is_ending = False
         self._agents = 0  # number of agents of channel instances
         self._notes = RateLimitedLog(server.manager.note, _NOTES_MAX)
@@ -374,7 +374,7 @@ class ChannelService(ChannelAgentHandler):
             instance.apply(CALLBACK_PROMISED)
             agent.finish(EndReason.NORMAL, 0, "")
             if any(each.name == instance.name for each in self.inbound_instances.values()):
-                # The call-back has arrived before its announcement.
+                # The callback has arrived before its announcement.
                 instance.apply(CALLED_BACK)
                 instance.apply(ENDED)
         elif type == CHANNEL_HELLO | REPLY and (refusal := refusal_in(payload, instance.name)) is not None:
@@ -460,18 +460,18 @@ class ChannelService(ChannelAgentHandler):
         elif instance.status_after == "STOPPED":
             instance.apply(STOP_COMPLETE)
         elif instance.status_after or end_reason == EndReason.NORMAL:
-            self._ended(instance)
+            self._set_inactive(instance)
         elif end_reason == EndReason.PERMANENT and not instance.is_inbound:
             instance.apply(FAILED_PERMANENTLY)
             self.set_desired_state(name, DesiredState.STOPPED)
             text = f"AMQ9999E: Channel {name} is stopped. Correct the error, then START CHANNEL({name})."
             self._note_end(instance, "stopped", text)
         elif instance.is_inbound or instance.kind == "RQSTR":
-            self._ended(instance)
+            self._set_inactive(instance)
         else:
             self._retry(instance)
 
-    def _ended(self, instance: ChannelInstance) -> None:
+    def _set_inactive(self, instance: ChannelInstance) -> None:
         instance.apply(ENDED)
         if not instance.is_inbound or instance.kind == "RQSTR":
             self.records.delete(sync_records.DESIRED_STATE, instance.name)

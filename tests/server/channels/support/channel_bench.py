@@ -1,4 +1,4 @@
-"""A queue manager with message channels whose reactor a test turns by hand, for those who attack them."""
+"""A queue manager with message channels whose reactor is driven by the test, for hostile partners."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ChannelBench(Bench):
         self._door.close()
 
     def stranger(self, address: str = "127.0.0.1(9)") -> tuple[socket.socket, ServerLink]:
-        """Somebody connects, and has said nothing yet."""
+        """Connect without sending anything."""
         ours = socket.create_connection(("127.0.0.1", self.port))
         self._door.setblocking(True)
         theirs, _ = self._door.accept()
@@ -75,7 +75,7 @@ class ChannelBench(Bench):
         return ours, link
 
     def say(self, sock: socket.socket, *frames: bytes) -> tuple[list[tuple[int, bytes]], bool]:
-        """Say something on a link: what came back so far, and whether the link was closed."""
+        """Send bytes on a link. Return the replies so far, and True if the link was closed."""
         with contextlib.suppress(ConnectionError):
             sock.sendall(b"".join(frames))
         self.turn(4)
@@ -83,7 +83,7 @@ class ChannelBench(Bench):
         return read_all(sock)
 
     def until_forced(self) -> None:
-        """Go on when no answer is held back any more: the log is forced on a thread of its own."""
+        """Wait until no reply waits for the log, which is forced on another thread."""
         for _ in range(2000):
             if not any(link.gated for link in self.reactor.links.values()):
                 break
@@ -91,9 +91,9 @@ class ChannelBench(Bench):
         self.turn(2)
 
     def ask(self, sock: socket.socket, *frames: bytes, count: int = 1) -> list[int]:
-        """Say something, and go on when so many answers have come, or the link was closed: the types of all.
+        """Send frames, wait for `count` replies or the close of the link, and return the types of the replies.
 
-        That a receiving end waits for room in its log, and then goes on, is no answer.
+        Unsolicited heartbeat replies of a receiving end that waits for log space do not count.
         """
         with contextlib.suppress(ConnectionError):
             sock.sendall(b"".join(frames))
@@ -107,7 +107,7 @@ class ChannelBench(Bench):
         return found
 
     def channel(self, *frames: bytes, first: bytes = b"") -> tuple[socket.socket, list[tuple[int, bytes]], bool]:
-        """Be a sending end."""
+        """Connect as a sending end."""
         ours, _ = self.stranger()
         answers, closed = self.say(ours, first or hello_frame(hello(IN)), *frames)
         return ours, answers, closed
@@ -118,7 +118,7 @@ class ChannelBench(Bench):
         self.turn(4)
 
     def call(self, name: str) -> socket.socket:
-        """Have a channel of this queue manager call the test: the socket that it calls by."""
+        """Have a channel of this queue manager connect to the test. Return the accepted socket."""
         with self.manager.lock:
             self.server.channels.start(name)
         for _ in range(2000):
@@ -143,7 +143,7 @@ class ChannelBench(Bench):
             clear(self.manager.engine, name)
 
     def calm(self, name: str) -> None:
-        """Whatever a channel does: have it at rest."""
+        """Stop a channel in any state."""
         with self.manager.lock:
             if name in self.server.channels.outbound_instances:
                 stop_channel(self.server.channels, name, "TERMINATE", "STOPPED", "", "")
@@ -154,7 +154,7 @@ class ChannelBench(Bench):
 def channel_bench(
     directory: Path, log: LogSection = LOG, disk: Callable[[Path], Disk] | None = None
 ) -> Iterator[ChannelBench]:
-    """A queue manager for the time of a block; its queues may be on a disk of the test's."""
+    """Run a queue manager for the time of a block, optionally on a disk of the test."""
     manager = QueueManager(create_queue_manager(directory, "HOSTILE", log))
     if disk is not None:
         manager.disk = manager.engine.disk = disk(manager.directory.path)
@@ -214,7 +214,7 @@ def farewell(answers: list[tuple[int, bytes]]) -> str:
 
 
 def put_out(bench: ChannelBench, count: int, size: int = 10, queue: str = "OUT.XMITQ") -> None:
-    """Messages wait for the sending end."""
+    """Put messages on a transmission queue."""
     engine = bench.manager.engine
     with bench.manager.lock:
         connection = bench.server.channels.connect_as("", "TEST")
@@ -228,7 +228,7 @@ def put_out(bench: ChannelBench, count: int, size: int = 10, queue: str = "OUT.X
 
 
 def resynchronize(bench: ChannelBench) -> None:
-    """What was prepared when a partner went is as it was."""
+    """Check that prepared batches survive the loss of the partner."""
     with bench.manager.lock:
         for batch in reversed(batches_in_doubt(bench.manager.engine)):
             back_out_unit(bench.manager.engine, batch.unit)

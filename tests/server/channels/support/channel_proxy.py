@@ -1,4 +1,4 @@
-"""Stands between the ends of a channel, knows their frames, and breaks connections at frames that a test chooses."""
+"""A proxy between the ends of a channel that breaks connections at chosen frames."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections import Counter
 
 from ostler.wire.frames import HEADER_BYTES, REPLY, TYPE_NAMES
 
-FORWARD = 0  # from who connected
+FORWARD = 0  # from the end that connected
 BACK = 1
 
 
@@ -56,17 +56,17 @@ class Proxy:
         self._cut_at = (direction, type, lets_through)
 
     def swallow(self, direction: int, type: int) -> None:
-        """From now on frames of a type do not arrive."""
+        """Drop all further frames of a type."""
         self._held.add((direction, type))
 
     def detain(self, direction: int, type: int) -> threading.Event:
-        """The next frame of a type, and what comes behind it, waits for the event that is returned."""
+        """Hold the next frame of a type and all later ones until the returned event is set."""
         released = threading.Event()
         self._detained[(direction, type)] = released
         return released
 
     def abandon(self) -> None:
-        """Hang up on who connected, while the other side hears nothing of it."""
+        """Close the connection of the end that connected, without the other end noticing."""
         self._abandons = True
         for first, _ in list(self._pairs):
             _shut(first)
@@ -134,7 +134,7 @@ class Proxy:
                             return
 
     def _pass(self, direction: int, type: int, whole: bytes, other: socket.socket) -> bool:
-        """Let a frame through, or not. False: the connection is to break here."""
+        """Forward or drop a frame. Return False if the connection has to break here."""
         wanted = self._cut_at
         is_cut = wanted is not None and wanted[:2] == (direction, type)
         if is_cut and wanted is not None:

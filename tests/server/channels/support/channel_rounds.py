@@ -1,8 +1,8 @@
-"""Two queue managers in processes of their own, channels both ways through relays, load, and trouble of all kinds.
+"""Stress rounds: two queue manager processes, channels both ways through relays, load and faults.
 
 In each round applications put persistent and other messages on both sides, in and out of units of work, while relays
-delay, hold and cut the connections and queue managers are killed with kill -9. Then all is let be: what applications
-were told is committed must have arrived, once and in order, and both sides must agree where they stand.
+delay, hold and cut the connections and queue managers are killed with kill -9. Afterwards every acknowledged message
+must have arrived once and in order, and the sync records of both sides must match.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Life:
 
 
 class Putter(threading.Thread):
-    """An application that puts messages for the other side until it is told to end, over all lives of its side."""
+    """An application that puts messages for the other side until it is stopped, across restarts of its side."""
 
     def __init__(self, root: Path, name: str, account: Account, turn: threading.Lock, label: str, seed: float) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class Putter(threading.Thread):
                 self.is_over.wait(0.02)
 
     def _new(self, is_persistent: bool, unit: tuple[object, ...]) -> SentMessage:
-        """A message, of which it is not known whether it is there until the queue manager says so."""
+        """Put a message, which is in doubt until the queue manager has acknowledged it."""
         self._number += 1
         body = f"{self._label}.{self._number} ".encode() + bytes(self._chance.choice(_PADDINGS))
         with self._turn:
@@ -306,7 +306,7 @@ class ChannelRounds:
                         account.got(queue_name, message.data)
 
     def _check_agreement(self, states: list[dict[str, object]]) -> None:
-        """What the sending end of a channel has written down last is what the receiving end has."""
+        """Check that the sync records of both ends of a channel match."""
         for number in (0, 1):
             sent = [record[1:] for record in _records(states[number]) if record[:2] == [1, _channel(number)]]
             received = [record[1:] for record in _records(states[1 - number]) if record[:2] == [2, _channel(number)]]

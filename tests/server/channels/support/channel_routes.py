@@ -34,7 +34,7 @@ def queue_managers(*names: str, guarded: bool = False) -> Iterator[list[RunningQ
 
 
 def eventually(condition: Callable[[], bool], what: str = "it") -> None:
-    """Go on as soon as something that other threads do has happened."""
+    """Wait until a condition set by other threads is true."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     pause = threading.Event()
     while not condition():
@@ -72,12 +72,12 @@ class Route:
         return self
 
     def limit_end_wait(self) -> None:
-        """Do not wait for the next retry."""
+        """Start the channel without waiting for the next retry."""
         with contextlib.suppress(MqscError):  # it may have begun
             self.start()
 
     def run(self) -> Route:
-        """Start it, and go on when both ends run."""
+        """Start the channel, and wait until both ends run."""
         self.start()
         return self.until("RUNNING").until("RUNNING", self.there)
 
@@ -101,7 +101,7 @@ class Route:
         return found
 
     def refused(self, command: str, where: RunningQueueManager | None = None) -> str:
-        """What a command that cannot be done is answered with; {} in it is the channel."""
+        """Return the error of a command that is refused; {} in it is the channel."""
         with pytest.raises(MqscError) as caught:
             (where or self.here).mqsc(command.format(self.channel))
         return str(caught.value)
@@ -111,7 +111,7 @@ class Route:
         return found.status if found is not None else "INACTIVE"
 
     def until(self, state: str, where: RunningQueueManager | None = None) -> Route:
-        """Go on when an end, the sending one unless said otherwise, is in a state."""
+        """Wait until an end, by default the sending one, is in a state."""
         qm = where or self.here
         try:
             eventually(lambda: self.state(qm) == state)
@@ -120,11 +120,11 @@ class Route:
         return self
 
     def notes(self, where: RunningQueueManager | None = None) -> str:
-        """What a queue manager's error log says of this channel."""
+        """Return the error messages of a queue manager about this channel."""
         return "\n".join(note for note in (where or self.here).manager.notices if self.channel in note)
 
     def until_noted(self, part: str, where: RunningQueueManager | None = None) -> str:
-        """Go on when the error log says something of this channel; all that it says."""
+        """Wait for an error message about this channel, and return all of them."""
         try:
             eventually(lambda: part in self.notes(where))
         except AssertionError:
@@ -160,11 +160,11 @@ class Route:
         return found
 
     def is_empty(self) -> bool:
-        """Whether nothing is on its way: all is committed, and the transmission queue is empty."""
+        """Return True if all batches are committed and the transmission queue is empty."""
         return self.here.depth(self.transmission) == 0
 
     def settled(self) -> Route:
-        """Go on when all that was put has arrived and is committed."""
+        """Wait until all messages have arrived and are committed."""
         eventually(lambda: self.is_empty() and not (self.status() is not None and self.chstatus().in_doubt))
         return self
 
@@ -213,7 +213,7 @@ class Routes:
         """Define a route. `sender` and `receiver` are further attributes of the channel's ends."""
         first, second = here or self.here, there or self.there
         for qm in (first, second):
-            qm.server.notes.forget()  # tests say more in a few seconds than queue managers want to hear
+            qm.server.notes.forget()  # tests write more messages than the rate limit allows
         route = Route(first, second, f"{first.name}.{second.name}.{next(_numbers)}", kinds)
         called = {"SDR": True, "SVR": kinds[1] != "RQSTR"}.get(kinds[0], False)
         address = f"CONNAME('{second.host}({port or second.port})')" if called and "CONNAME" not in sender else ""
