@@ -30,7 +30,7 @@ from ostler_dropin import messages, subscriptions
 from ostler_dropin.buffers import property_name, sized
 from ostler_dropin.connecting import Connected, Structures, connect
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
-from ostler_dropin.sharing import turn_of
+from ostler_dropin.sharing import verb_lock
 from ostler_dropin.units_of_work import MQBACK as MQBACK
 from ostler_dropin.units_of_work import MQBEGIN as MQBEGIN
 from ostler_dropin.units_of_work import MQCMIT as MQCMIT
@@ -41,11 +41,11 @@ Result = tuple[int, int]
 
 
 class error(Exception):  # noqa: N801 - the name that programs know
-    """An argument is not what a verb can take."""
+    """An argument has a wrong type or size."""
 
 
 def _package_version() -> str:
-    """The version of the package that this serves: it refuses to start with another one."""
+    """Return the version of the supported package, which refuses to start with another one."""
     try:
         return version("ibmmq")
     except PackageNotFoundError:
@@ -135,13 +135,13 @@ def _connected(name: str | bytes, given: Structures) -> Connected:
 
 def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
     descriptor = _structure("MQOD", od)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         hobj, code, reason = mqi.MQOPEN(hconn, descriptor, index(options))
     return hobj, bytes(descriptor), code, reason
 
 
 def MQCLOSE(hconn: int, hobj: int, options: int) -> Result:
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         _, code, reason = mqi.MQCLOSE(hconn, index(hobj), index(options))
     return code, reason
 
@@ -164,7 +164,7 @@ def MQINQ(
     """The integers go into the list that was passed, too."""
     if not isinstance(selectors, list) or not isinstance(integers, list):
         raise error("Arg is not a list")
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         found, characters, code, reason = mqi.MQINQ(hconn, index(hobj), selectors, int_count, char_length)
     integers.extend(found)
     return integers, characters.ljust(char_length, b"\0"), code, reason
@@ -175,29 +175,29 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], integers: list[int], char
         raise error("Selectors arg is not a list")
     if not isinstance(integers, list):
         raise error("IntAttrs arg is not a list")
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQSET(hconn, index(hobj), selectors, integers, bytes(characters))
 
 
 def MQSUB(hconn: int, sd: bytes, hobj: int) -> subscriptions.Subscribed:
-    """Subscribe: the descriptor, the handles of the destination and of the subscription, completion and reason."""
+    """Subscribe. Returns the descriptor, the handles of destination and subscription, completion and reason."""
     return subscriptions.subscribe(hconn, sd, hobj, error)
 
 
 def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytes) -> tuple[bytes, int, int]:
-    """Have retained publications sent. The options come back with their number."""
+    """Request retained publications. The updated options have their number."""
     return subscriptions.request(hconn, hsub, action, sro, error)
 
 
 def MQSTAT(hconn: int, type: int, sts: bytes) -> tuple[bytes, int, int]:
     status = _structure("MQSTS", sts)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         code, reason = mqi.MQSTAT(hconn, index(type), status)
     return bytes(status), code, reason
 
 
 def MQCBINIT(function: ProxyCallback) -> None:
-    """Take the function that ibmmq hands all callbacks to; it finds the program's own."""
+    """Set the function of ibmmq that dispatches all callbacks to those of the program."""
     if not callable(function):
         raise error("Need a callable object.")
     _proxy[:] = [function]
@@ -208,12 +208,12 @@ def MQCB(hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: byte
     descriptor = _structure("MQMD", md)
     options = _structure("MQGMO", gmo)
     function = _call_back if index(operation) & MQOP_REGISTER else None
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQCB(hconn, operation, callback, index(hobj), descriptor, options, function)
 
 
 def _call_back(hconn: int, md: bytearray, gmo: bytearray, message: bytes, cbc: bytearray) -> None:
-    """Call the program. An exception that it raises is shown and goes no further, so that callbacks go on."""
+    """Call the program. An exception is printed and swallowed, so that callbacks go on."""
     has_message = MQCBC.read_int(cbc, "CallType") in (MQCBCT_MSG_REMOVED, MQCBCT_MSG_NOT_REMOVED)
     try:
         for function in _proxy:
@@ -223,20 +223,20 @@ def _call_back(hconn: int, md: bytearray, gmo: bytearray, message: bytes, cbc: b
 
 
 def MQCTL(hconn: int, operation: int, ctlo: bytes) -> Result:
-    """Start or stop callbacks. Other threads use the connection meanwhile, to stop them."""
+    """Start or stop callbacks. Other threads may use the connection meanwhile, to stop them."""
     options = _structure("MQCTLO", ctlo)
     return mqi.MQCTL(index(hconn), index(operation), options)
 
 
 def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
     options = _structure("MQCMHO", cmho)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQCRTMH(hconn, options)
 
 
 def MQDLTMH(hconn: int, hmsg: int, dmho: bytes) -> Result:
     options = _structure("MQDMHO", dmho)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         _, code, reason = mqi.MQDLTMH(hconn, index(hmsg), options)
     return code, reason
 
@@ -247,20 +247,20 @@ def MQSETMP(
     options = _structure("MQSMPO", smpo)
     descriptor = _structure("MQPD", pd)
     data = packed_value(index(type), value, index(length))
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQSETMP(hconn, index(hmsg), options, property_name(name), descriptor, type, data)
 
 
 def MQINQMP(
     hconn: int, hmsg: int, impo: bytes, name: bytes, pd: bytes, type: int, length: int
 ) -> tuple[Value, int, str | None, int, int]:
-    """The value, its length and, when the name has a wildcard, the name of the property that was found."""
+    """Return the value, its length and, for a name with a wildcard, the name of the property found."""
     options = _structure("MQIMPO", impo)
     descriptor = _structure("MQPD", pd)
     has_wildcard = b"%" in name
     if has_wildcard:
         _make_room_for_name(options)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         kind, data, whole, code, reason = mqi.MQINQMP(
             hconn, index(hmsg), options, property_name(name), descriptor, index(type), index(length)
         )
@@ -269,7 +269,7 @@ def MQINQMP(
 
 
 def _make_room_for_name(impo: bytearray) -> None:
-    """Let the name come back behind the structure."""
+    """Provide a buffer for the returned name after the structure."""
     MQIMPO.patch(impo, "ReturnedNameVSPtr", 0)
     MQIMPO.patch(impo, "ReturnedNameVSOffset", len(impo))
     MQIMPO.patch(impo, "ReturnedNameVSBufSize", _RETURNED_NAME_BYTES)
@@ -285,7 +285,7 @@ def _returned_name(impo: bytearray) -> str:
 
 def MQDLTMP(hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Result:
     options = _structure("MQDMPO", dmpo)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQDLTMP(hconn, index(hmsg), options, property_name(name))
 
 

@@ -16,7 +16,7 @@ from ostler_dropin import messages, subscriptions
 from ostler_dropin.buffers import property_name, sized
 from ostler_dropin.connecting import Connected, Memory, Structures, connect, security_parameters
 from ostler_dropin.property_values import Value, packed_value, unpacked_value
-from ostler_dropin.sharing import turn_of
+from ostler_dropin.sharing import verb_lock
 from ostler_dropin.units_of_work import MQBACK as MQBACK
 from ostler_dropin.units_of_work import MQBEGIN as MQBEGIN
 from ostler_dropin.units_of_work import MQCMIT as MQCMIT
@@ -35,7 +35,7 @@ _ATTRIBUTE_BYTES = 256
 
 
 class error(Exception):  # noqa: N801 - the name that programs know
-    """An argument is not what a verb can take."""
+    """An argument has a wrong type or size."""
 
 
 def MQCONN(name: str | bytes) -> Connected:
@@ -63,13 +63,13 @@ def _bytes(value: str | bytes) -> bytes:
 
 def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
     descriptor = sized("MQOD", od, error)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         hobj, code, reason = mqi.MQOPEN(hconn, descriptor, index(options))
     return hobj, bytes(descriptor), code, reason
 
 
 def MQCLOSE(hconn: int, hobj: int, options: int) -> Result:
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         _, code, reason = mqi.MQCLOSE(hconn, index(hobj), index(options))
     return code, reason
 
@@ -89,7 +89,7 @@ def MQGET(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> messages
 def MQINQ(hconn: int, hobj: int, selector: int) -> tuple[int | bytes, int, int]:
     """One attribute: a number, or text with its padding."""
     is_integer = MQIA_FIRST <= index(selector) <= MQIA_LAST
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         integers, characters, code, reason = mqi.MQINQ(
             hconn, index(hobj), [selector], int(is_integer), 0 if is_integer else _ATTRIBUTE_BYTES
         )
@@ -109,18 +109,18 @@ def MQSET(hconn: int, hobj: int, selector: int, value: int | bytes) -> Result:
         if not isinstance(value, bytes):
             raise error("Arg is not a byte-string")
         characters = value.partition(b"\0")[0][: _ATTRIBUTE_BYTES + 1]
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQSET(hconn, index(hobj), [selector], integers, characters)
 
 
 def MQSUB(hconn: int, sd: bytes, hobj: int) -> subscriptions.Subscribed:
-    """Subscribe: the descriptor, the handles of the destination and of the subscription, completion and reason."""
+    """Subscribe. Returns the descriptor, the handles of destination and subscription, completion and reason."""
     return subscriptions.subscribe(hconn, sd, hobj, error)
 
 
 def MQCRTMH(hconn: int, cmho: bytes) -> tuple[int, int, int]:
     options = sized("MQCMHO", cmho, error)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQCRTMH(hconn, options)
 
 
@@ -130,7 +130,7 @@ def MQSETMP(
     options = sized("MQSMPO", smpo, error)
     descriptor = sized("MQPD", pd, error)
     data = packed_value(index(type), value, index(length))
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         return mqi.MQSETMP(hconn, index(hmsg), options, property_name(name), descriptor, type, data)
 
 
@@ -141,7 +141,7 @@ def MQINQMP(
     MQIMPO.patch(options, "Options", index(impo_options))
     descriptor = MQPD.default()
     MQPD.patch(descriptor, "Options", index(pd_options))
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         kind, data, whole, code, reason = mqi.MQINQMP(
             hconn, index(hmsg), options, property_name(name), descriptor, index(type), index(length)
         )

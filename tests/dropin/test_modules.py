@@ -192,18 +192,18 @@ def test_log(tmp_path: Path) -> None:
 
 
 def test_verbs_of_several_threads_take_turns() -> None:
-    sharing.announce_shared(-7)
+    sharing.serialize_verbs(-7)
     order: list[str] = []
     entered, leave = threading.Event(), threading.Event()
 
     def first() -> None:
-        with sharing.turn_of(-7), sharing.turn_of(-7):
+        with sharing.verb_lock(-7), sharing.verb_lock(-7):
             entered.set()
             leave.wait(60)
             order.append("first")
 
     def second() -> None:
-        with sharing.turn_of(-7):
+        with sharing.verb_lock(-7):
             order.append("second")
 
     threads = [threading.Thread(target=first), threading.Thread(target=second)]
@@ -211,11 +211,11 @@ def test_verbs_of_several_threads_take_turns() -> None:
     assert entered.wait(60)
     threads[1].start()
     leave.set()
-    sharing.forget_shared(-7)
+    sharing.stop_serializing(-7)
     for thread in threads:
         thread.join(60)
     assert order == ["first", "second"]
-    with sharing.turn_of(-7):
+    with sharing.verb_lock(-7):
         order.append("nobody shares it now")
 
 

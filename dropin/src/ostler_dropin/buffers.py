@@ -30,7 +30,7 @@ def check_size(name: str, given: bytes, error: type[Exception]) -> None:
 
 
 def sized(name: str, given: bytes, error: type[Exception]) -> bytearray:
-    """A copy of a structure that a verb may change."""
+    """Return a copy of a structure for a verb to update."""
     check_size(name, given, error)
     return bytearray(given)
 

@@ -1,4 +1,4 @@
-"""Connecting: the packages pass MQCNO, MQCD, MQCSP and MQSCO apart; here they are put together as a C program does."""
+"""Connecting: the packages pass MQCNO, MQCD, MQCSP and MQSCO separately; here they are linked as in a C program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ostler.model.constants import (
 )
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQCNO, MQCSP
-from ostler_dropin.sharing import announce_shared
+from ostler_dropin.sharing import serialize_verbs
 
 Connected = tuple[int, int, int]
 """A connection handle, completion and reason."""
@@ -30,7 +30,7 @@ _KEY_PASSWORD_VERSION: Final = 6
 
 @dataclass
 class Structures:
-    """What a program passes when it connects, beside the name. Buffers that it did not pass are None."""
+    """The structures of MQCONNX as the packages pass them. Structures that were not passed are None."""
 
     options: int = 0
     cno: bytes | None = None
@@ -49,12 +49,12 @@ def connect(name: str | bytes, given: Structures) -> Connected:
         return MQHC_UNUSABLE_HCONN, error.completion, error.reason
     hconn, code, reason = mqi.MQCONNX(name, cno)
     if code != MQCC_FAILED and MQCNO.read_int(cno, "Options") & MQCNO_HANDLE_SHARE_BLOCK:
-        announce_shared(hconn)
+        serialize_verbs(hconn)
     return hconn, code, reason
 
 
 class Memory:
-    """Bytes at addresses, which stay where they are as long as this does."""
+    """Buffers at fixed addresses, which live as long as this object."""
 
     def __init__(self) -> None:
         self._kept: list[ctypes.Array[ctypes.c_char]] = []
@@ -66,9 +66,9 @@ class Memory:
 
 
 def _connect_options(given: Structures, memory: Memory) -> bytearray:
-    """An MQCNO of the newest version that leads to all the other structures.
+    """Return an MQCNO of the newest version that points to all other structures.
 
-    The packages fill in fields of later versions than the one they name, so the version is not theirs to say.
+    The packages set fields of later versions than the version in the structure, so that version is ignored.
     """
     cno = MQCNO.default()
     if given.cno is not None:
@@ -77,7 +77,7 @@ def _connect_options(given: Structures, memory: Memory) -> bytearray:
         MQCNO.patch(cno, "Version", MQCNO.current_version)
     MQCNO.patch(cno, "Options", MQCNO.read_int(cno, "Options") | given.options)
     if given.bno is not None and (len(given.bno) < _BNO_BYTES or given.bno[:4] != MQBNO_STRUC_ID):
-        # Who balances whom is a matter of uniform clusters; here the options need only be right.
+        # Balancing options are for uniform clusters; they are checked and otherwise ignored.
         raise MQError(MQRC_BNO_ERROR)
     if given.cd:
         _check_channel(given.cd)
@@ -91,14 +91,14 @@ def _connect_options(given: Structures, memory: Memory) -> bytearray:
 
 
 def _check_channel(cd: bytes) -> None:
-    """A channel descriptor has no identifier; its version must be known, and it must be as long as that."""
+    """Raise MQError unless a channel descriptor has a known version and the length of that version."""
     size = MQCD.sizes.get(MQCD.read_int(cd, "Version")) if len(cd) >= MQCD.sizes[1] else None
     if size is None or len(cd) < size:
         raise MQError(MQRC_CD_ERROR)
 
 
 def _tls_options(sco: bytes) -> bytes:
-    """The TLS options, of a version that has a password for the key repository when there is one."""
+    """Return the TLS options, with a version that includes the password of the key repository if there is one."""
     version = MQSCO.validate_header(sco)
     if version >= _KEY_PASSWORD_VERSION or len(sco) < MQSCO.size(_KEY_PASSWORD_VERSION):
         return sco
@@ -109,7 +109,7 @@ def _tls_options(sco: bytes) -> bytes:
 
 
 def security_parameters(user: bytes, password: bytes, memory: Memory) -> bytes:
-    """An MQCSP with a user and a password."""
+    """Return an MQCSP with a user and a password."""
     csp = MQCSP.default()
     MQCSP.patch(csp, "AuthenticationType", MQCSP_AUTH_USER_ID_AND_PWD)
     MQCSP.patch(csp, "CSPUserIdPtr", memory.address(user))

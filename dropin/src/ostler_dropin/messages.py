@@ -11,14 +11,14 @@ from ostler.model.constants import MQPMO_SET_ALL_CONTEXT, MQPMO_SET_IDENTITY_CON
 from ostler.model.structures.md import MQMD
 from ostler.model.structures.pmo import MQPMO
 from ostler_dropin.buffers import check_size, sized
-from ostler_dropin.sharing import turn_of
+from ostler_dropin.sharing import verb_lock
 
 PutResult = tuple[bytes, bytes, int, int]
-"""Descriptor and options as they come back, completion and reason."""
+"""Updated descriptor and options, completion and reason."""
 GetResult = tuple[bytes, bytes, bytes, int, int, int]
-"""Data, descriptor and options as they come back, the message's whole length, completion and reason."""
+"""Data, updated descriptor and options, full message length, completion and reason."""
 
-# Text that a program may set in a descriptor and that no verb looks at more closely.
+# Text fields of a descriptor that programs may set and verbs do not check.
 _CONTEXT_TEXTS: Final = [
     MQMD.by_name[name]
     for name in ("UserIdentifier", "ApplIdentityData", "PutApplName", "PutDate", "PutTime", "ApplOriginData")
@@ -32,7 +32,7 @@ _VERSION_2: Final = 2
 def put(hconn: int, hobj: int, md: bytes, pmo: bytes, message: bytes, error: type[Exception]) -> PutResult:
     check_size("MQPMO", pmo, error)
     descriptor = _put_descriptor(md, pmo, error)
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         stored, options, code, reason = mqi.put_message(hconn, index(hobj), descriptor, bytes(pmo), bytes(message))
     return _in_version_of(md, stored), options, code, reason
 
@@ -41,7 +41,7 @@ def put1(hconn: int, od: bytes, md: bytes, pmo: bytes, message: bytes, error: ty
     target = sized("MQOD", od, error)
     options = sized("MQPMO", pmo, error)
     descriptor = bytearray(_put_descriptor(md, pmo, error))
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         code, reason = mqi.MQPUT1(hconn, target, descriptor, options, bytes(message))
     return bytes(descriptor), bytes(options), code, reason
 
@@ -51,13 +51,13 @@ def get(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int, error: type[E
     check_size("MQGMO", gmo, error)
     if index(length) < 0:
         raise error(f"a message buffer cannot have {length} bytes")
-    with turn_of(index(hconn)):
+    with verb_lock(index(hconn)):
         data, found, options, whole, code, reason = mqi.get_message(hconn, index(hobj), bytes(md), bytes(gmo), length)
     return data, md if found is None else _in_version_of(md, found), options, whole, code, reason
 
 
 def _in_version_of(md: bytes, stored: bytes) -> bytes:
-    """A stored descriptor, which is of version 2, as the program's own version has it."""
+    """Return a stored descriptor, which is of version 2, in the version of the program's descriptor."""
     if md[_VERSION_AT] == _VERSION_2:
         return stored
     returned = bytearray(md)
@@ -66,7 +66,7 @@ def _in_version_of(md: bytes, stored: bytes) -> bytes:
 
 
 def _put_descriptor(md: bytes, pmo: bytes, error: type[Exception]) -> bytes:
-    """A descriptor to put with. The packages fill texts up with nulls; what follows a null counts as blanks."""
+    """Return a descriptor for a put. The packages pad texts with nulls; a null and all that follows become blanks."""
     check_size("MQMD", md, error)
     has_context = MQPMO.read_int(pmo, "Options") & (MQPMO_SET_ALL_CONTEXT | MQPMO_SET_IDENTITY_CONTEXT)
     if not has_context and md.find(b"\0", _FORMAT_AT, _FORMAT_END) < 0:

@@ -59,7 +59,7 @@ def _packed_text(type: int, value: object, length: int) -> bytes:
     elif type in (MQTYPE_STRING, MQTYPE_BYTE_STRING):
         raise TypeError(f"a property of this type takes text or bytes, not {value!r}")
     else:
-        return b""  # no known type: the verb says so
+        return b""  # an unknown type, which the verb refuses
     if length >= 0:
         return data[:length]
     return data.partition(b"\0")[0] if type == MQTYPE_STRING else data

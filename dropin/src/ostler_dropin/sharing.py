@@ -1,7 +1,7 @@
-"""Connection handles that several threads share, as MQCNO_HANDLE_SHARE_BLOCK promises: a verb waits for its turn.
+"""Shared connection handles (MQCNO_HANDLE_SHARE_BLOCK): verbs of several threads on one handle wait for one another.
 
-ibmmq connects all its programs that way. Without it, a verb of one thread would be refused while another thread waits
-in MQGET.
+ibmmq connects all its programs that way. Without it, a verb of one thread would fail with MQRC_CALL_IN_PROGRESS while
+another thread waits in MQGET.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-_turns: Final[dict[int, threading.RLock]] = {}
-_NO_TURN: Final[AbstractContextManager[None]] = nullcontext()
+_locks: Final[dict[int, threading.RLock]] = {}
+_NO_LOCK: Final[AbstractContextManager[None]] = nullcontext()
 
 
-def announce_shared(hconn: int) -> None:
-    """From now on verbs on this handle wait for one another."""
-    _turns[hconn] = threading.RLock()
+def serialize_verbs(hconn: int) -> None:
+    """Let verbs on this handle wait for one another."""
+    _locks[hconn] = threading.RLock()
 
 
-def forget_shared(hconn: int) -> None:
-    """Wait for the verb that is under way; the handle is about to go."""
-    turn = _turns.pop(hconn, None)
-    if turn is not None:
-        with turn:
+def stop_serializing(hconn: int) -> None:
+    """Wait for the verb in progress, before the handle is disconnected."""
+    lock = _locks.pop(hconn, None)
+    if lock is not None:
+        with lock:
             pass
 
 
-def turn_of(hconn: int) -> AbstractContextManager[object]:
-    """What a verb holds while it uses a handle. A callback runs on one thread, so its verbs may nest."""
-    return _turns.get(hconn, _NO_TURN)
+def verb_lock(hconn: int) -> AbstractContextManager[object]:
+    """Return the lock that a verb holds while it uses a handle. It is reentrant, for verbs inside callbacks."""
+    return _locks.get(hconn, _NO_LOCK)
