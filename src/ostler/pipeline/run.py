@@ -220,10 +220,10 @@ def _check_row_counts(now: LakeSnapshot, plan: _Plan, checked: CheckedFiles) -> 
     for name, table in BRONZE.items():
         wanted = checked.rows.get(name, 0) + sum(each.rows for each in checked.problems if each.table == name)
         taken = sum(part.rows for part in now.parts_of(table, run=runs))
-        aside = sum(row["rows"] for row in rejected if row["table"] == name)
-        if taken + aside != wanted:
+        quarantined = sum(row["rows"] for row in rejected if row["table"] == name)
+        if taken + quarantined != wanted:
             raise PipelineError(
-                f"{count_text(wanted, 'row')} of {name} went in, and {taken:,} were taken and {aside:,} set aside. "
+                f"{count_text(wanted, 'row')} of {name} were read, and {taken:,} were ingested and {quarantined:,} quarantined. "
                 "Are the lake and the runs on a file system that all workers of Spark share? Tables are as they were."
             )
     return sum(row["rows"] for row in rejected)

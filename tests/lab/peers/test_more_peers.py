@@ -268,7 +268,7 @@ def test_a_peer_with_a_broken_program(
     assert told("redis") == 1
     said = capsys.readouterr().out
     assert "unusable" in said
-    assert "does not tell its version: what?" in said
+    assert "does not report its version: what?" in said
     program.write_text("#!/bin/sh\necho Redis server v=9.9.9 sha=0\n")
     assert told("redis") == 0
     assert "9.9.9" in capsys.readouterr().out

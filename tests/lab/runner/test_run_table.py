@@ -261,7 +261,7 @@ class TestAccount:
                 run.skip(point, "the rate no longer rises")
             run.finish()
         text = shown(directory)
-        assert re.search(r"^Resumed: 20.*; figures are from several sittings.$", text, re.MULTILINE)
+        assert re.search(r"^Resumed: 20.*; figures are from several parts of the run.$", text, re.MULTILINE)
         assert "2 of 4 points were measured; the others were not needed.\n" in text
         assert "Ostler, TCP skipped 1 step: the rate no longer rises.\n" in text
 

@@ -213,7 +213,7 @@ def test_rows_that_get_lost_on_the_way_are_missed(
     # As when a worker writes what it has to a disk that nobody else sees.
     monkeypatch.setattr(ingest, "sound_samples", lambda samples, table: keep(samples, table).limit(1))
     assert run(root) == REFUSED
-    assert " of phase went in, and 1 were taken and 0 set aside. " in capsys.readouterr().err
+    assert " of phase were read, and 1 were ingested and 0 quarantined. " in capsys.readouterr().err
     assert lake.is_as_it_was()
 
 

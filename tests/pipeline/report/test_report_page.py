@@ -141,7 +141,9 @@ def test_a_run_that_was_resumed_to_its_end_is_not_said_to_have_ended_early() -> 
     for each in rows["run"]:
         each["flags"] = ["partial: The run ended early: it was interrupted."]
     page = render(sample_tables(rows))
-    assert "the run was resumed, so its figures are from several sittings" in _part(page, "scenario-local-rr-np")
+    assert "the run was resumed, so its figures are from several parts of the run" in _part(
+        page, "scenario-local-rr-np"
+    )
     assert "The run ended early" not in _part(page, "scenario-local-rr-np")
     assert "The run ended early" in _part(page, "scenario-client-large-np")
 
@@ -343,7 +345,7 @@ def test_every_table_has_the_command_that_repeats_it(page: str) -> None:
 def test_figures_are_those_of_the_tables(page: str) -> None:
     text = _Page(page).text
     # Peak of Ostler, the confidence interval of a comparison, a published figure, a ratio, and what was set aside.
-    for told in ("4,000", "+9.0 to +11 %", "6,004", "0.44", "3 rows set aside", "counts do not add up"):
+    for told in ("4,000", "+9.0 to +11 %", "6,004", "0.44", "3 rows quarantined", "counts do not add up"):
         assert told in text, told
     assert "6,003" not in text
 

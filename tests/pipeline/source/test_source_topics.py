@@ -130,7 +130,7 @@ def test_what_cannot_be_subscribed_to_is_told(qm: RunningQueueManager, more: dic
 def test_a_subscription_in_use_or_to_another_topic_is_told(qm: RunningQueueManager) -> None:
     wanted = reading(qm, topic="prices/#")
     progress = StreamProgress(wanted)
-    with pytest.raises(PipelineError, match="Subscription prices of QMTEST is being read by somebody else"):
+    with pytest.raises(PipelineError, match="Subscription prices of QMTEST is in use by another reader"):
         slices(wanted)
     progress.staging.close()
     with pytest.raises(PipelineError, match=r"MQRC_TOPIC_NOT_ALTERABLE .* Leave topic out to read it as it is"):

@@ -38,7 +38,7 @@ def version(root: Path) -> str:
     """Return the version from `mosquitto version 2.0.11`."""
     words = output_of(NAME, [str(root / PROOF), "-h"], environment_for(root)).split()
     if words[:2] != [NAME, "version"]:
-        raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {' '.join(words)[:80]}")
+        raise PeerUnavailable(f"{NAME}: {PROOF} does not report its version: {' '.join(words)[:80]}")
     return words[2]
 
 

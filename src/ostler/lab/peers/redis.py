@@ -44,4 +44,4 @@ def version(root: Path) -> str:
     for word in text.split():
         if word.startswith("v="):
             return word[2:]
-    raise PeerUnavailable(f"{NAME}: {PROOF} does not tell its version: {text[:80]}")
+    raise PeerUnavailable(f"{NAME}: {PROOF} does not report its version: {text[:80]}")

@@ -61,7 +61,10 @@ RELAY: Final = _Limit(
     server=bare_server.RELAY,
 )
 ONE_WAY_BLOCKS: Final = _Limit(
-    "bare one-way", "blocks of the same size handed to a consumer, and the producer told", BARE, server=bare_server.PASS
+    "bare one-way",
+    "blocks of the same size handed to a consumer, and acknowledged to the producer",
+    BARE,
+    server=bare_server.PASS,
 )
 FORCES: Final = _Limit(
     "group commit", "records of the same size, written and forced for all who wait together", GROUP_COMMIT, COMMIT

@@ -236,7 +236,7 @@ def doubts(run: StoredRun) -> list[str]:
     """Return the flags of the run."""
     damaged = [f"Segment {each.directory.name}: {each.damage}." for each in run.segments if each.damage]
     flags = [f"{each.name}: {each.text}" for each in run.manifest.flags]
-    resumed = [f"Resumed: {moment}; figures are from several sittings." for moment in run.manifest.resumed[-1:]]
+    resumed = [f"Resumed: {moment}; figures are from several parts of the run." for moment in run.manifest.resumed[-1:]]
     return flags + resumed + damaged
 
 

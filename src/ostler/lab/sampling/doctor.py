@@ -202,7 +202,7 @@ def forces(facts: Facts) -> Finding:
 
 def governor(facts: Facts) -> Finding:
     if not facts.governors:
-        found = "not told: a virtual machine, or a fixed frequency"
+        found = "unknown: a virtual machine, or a fixed frequency"
         return Finding("governor", Fitness.UNKNOWN, found, "the frequency of the cores may change unseen")
     found = ", ".join(sorted(facts.governors))
     if facts.governors == {"performance"}:

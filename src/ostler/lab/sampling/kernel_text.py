@@ -258,5 +258,5 @@ def _named_numbers(text: str) -> dict[str, int]:
 
 def _require(found: dict[str, int], name: str) -> int:
     if name not in found:
-        raise ValueError(f"the kernel does not tell {name}")
+        raise ValueError(f"the kernel does not report {name}")
     return found[name]

@@ -197,7 +197,7 @@ def _stop(fields: Fields) -> StopRule | None:
     if stop.kind in (StopKind.RESPONSE_TIME, StopKind.SAMPLES) and stop.limit <= 0:
         raise table.wrong("limit", f"{stop.kind} needs one.")
     if stop.kind is StopKind.EVENT and not stop.text:
-        raise table.wrong("text", "an event has to be told.")
+        raise table.wrong("text", "an event must be described.")
     table.end()
     return stop
 

@@ -163,7 +163,7 @@ class RunWriter:
         if was_killed:
             manifest = manifest.flagged(INTERRUPTED, "The run was interrupted without warning, and resumed.")
         if again:
-            manifest = manifest.flagged(REPEATED, "Phases that were cut short or damaged were set aside.")
+            manifest = manifest.flagged(REPEATED, "Phases that were cut short or damaged were quarantined.")
         self._write(manifest)
 
     def _key_of(self, segment: Path) -> SegmentKey | None:

@@ -15,14 +15,14 @@ RUN_PREFIX: Final = "live-"
 QUEUE_MANAGER, QUEUE, CHANNEL = "queue manager", "queue", "channel"
 
 _MESSAGE: Final = (
-    LakeColumn("run", "string", "the hour it was told in: live-QM1-20261116T06Z"),
-    LakeColumn("message", "string", "identifier of the message that told it, in hexadecimal"),
-    LakeColumn("queue_manager", "string", "who told it"),
+    LakeColumn("run", "string", "the hour of its message: live-QM1-20261116T06Z"),
+    LakeColumn("message", "string", "identifier of its message, in hexadecimal"),
+    LakeColumn("queue_manager", "string", "the queue manager that sent it"),
 )
 _INTERVAL: Final = (
     LakeColumn("began", "timestamp", "when the interval began"),
     LakeColumn("ended", "timestamp", "when it ended"),
-    LakeColumn("seconds", "double", "length of the interval, in whole seconds, as records tell it"),
+    LakeColumn("seconds", "double", "length of the interval, in whole seconds, from the record"),
 )
 _VERBS: Final = (
     LakeColumn("puts", "bigint", "messages put, by MQPUT and MQPUT1", True),
@@ -76,11 +76,11 @@ ACCOUNT: Final = LakeTable(
         LakeColumn("user", "string", "as whom"),
         LakeColumn("channel", "string", "through which channel, or empty"),
         LakeColumn("address", "string", "from where, or empty"),
-        LakeColumn("connected", "timestamp", "since when; accounts of queues do not tell", True),
+        LakeColumn("connected", "timestamp", "since when; not in accounts of queues", True),
         *_INTERVAL,
-        LakeColumn("is_last", "boolean", "whether the connection ended with it; accounts of queues do not tell", True),
+        LakeColumn("is_last", "boolean", "whether the connection ended with it; not in accounts of queues", True),
         *_VERBS,
-        LakeColumn("time_us", "bigint", "how long the queue manager worked for it, where records tell that", True),
+        LakeColumn("time_us", "bigint", "how long the queue manager worked for it, where records have it", True),
         LakeColumn("time_on_queue_us", "double", "how long messages that were got had waited, on average", True),
     ),
     ("message", "queue"),

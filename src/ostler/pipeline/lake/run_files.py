@@ -220,7 +220,7 @@ def _quarantine_segment(run: str, segment: Segment, found: list[Broken]) -> Iter
     first = found[0]
     own = {table: (rule, reason) for table, rule, reason in reversed(found)}
     for table in files or {"": 0}:
-        rule, reason = own.get(table) or own.get("") or ("segment", f"its segment is set aside: {first[2]}")
+        rule, reason = own.get(table) or own.get("") or ("segment", f"its segment is quarantined: {first[2]}")
         path = segment.directory / f"{table}.parquet" if table else segment.directory
         yield FileProblem(run, table or PHASE.name, rule, reason, str(path), files.get(table, 0))
 

@@ -258,7 +258,7 @@ class LiveWatch:
 
     def put(self, records: DataFrame) -> None:
         """Add the records of a batch to the tables, in one change of the lake; nothing when they are there already."""
-        with spark_error_context("What the queue manager told is not in the tables"):
+        with spark_error_context("Records of the queue manager are not in the tables"):
             records = records.persist()
             try:
                 with self._change() as change:

@@ -186,7 +186,7 @@ class InputStaging:
 def lost(queue: str, numbers: Sequence[int]) -> PipelineError:
     named = ", ".join(str(number) for number in numbers[:5]) + (" ..." if len(numbers) > 5 else "")
     return PipelineError(
-        f"The checkpoint tells of pages that are not on staging queue {queue} any more: {named}. Somebody removed "
+        f"The checkpoint names pages that are not on staging queue {queue} any more: {named}. Somebody removed "
         "them, or the queue was made anew. Set option failOnDataLoss to false to go on without what was in them."
     )
 

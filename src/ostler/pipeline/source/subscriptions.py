@@ -58,7 +58,7 @@ def _why(connection: Connection, wanted: SubscriptionOptions, error: MQError) ->
         )
     if error.reason == MQRC_SUBSCRIPTION_IN_USE:
         return (
-            f"Subscription {wanted.name} of {connection.name} is being read by somebody else. Stop that one, or give "
+            f"Subscription {wanted.name} of {connection.name} is in use by another reader. Stop that one, or give "
             f"this one a subscription of its own. {error}"
         )
     advice = ""

@@ -190,7 +190,7 @@ class NumberedReport:
         when they are the same in all rows."""
         whole = [tuple(row) for row in rows]
         if not whole:
-            return Paragraph(f"{caption}: nothing to tell yet.", "small")
+            return Paragraph(f"{caption}: no data yet.", "small")
         self.tables += 1
         assert all(len(row) == len(headings) for row in whole), caption
         shown = [

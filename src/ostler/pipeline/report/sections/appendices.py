@@ -138,8 +138,8 @@ def _run(context: Context, run: RunRow) -> Block:
 
 def quality_section(context: Context) -> Section:
     text = (
-        "Rows that break a rule are set aside with the reason, and counted here; nothing is dropped in silence. Noise "
-        "is how much the same work differed within a run; steal is processor time that the hypervisor gave to others."
+        "Rows that violate a rule are quarantined with the reason, and counted here; nothing is dropped silently. Noise is "
+        "how much the same work differed within a run; steal is processor time that the hypervisor gave to others."
     )
     inner = (Section("quality-noise", "Noise", (_noise_table(context), *_flags(context))), _rejected(context))
     return Section("quality", "Data quality and noise", (Paragraph(text),), inner)
@@ -206,7 +206,7 @@ def _flags(context: Context) -> tuple[Block, ...]:
 
 def _rejected(context: Context) -> Section:
     if not context.tables.rejected:
-        return Section("quality-rejected", "Rows set aside", (Paragraph("None: all rows obey all rules."),))
+        return Section("quality-rejected", "Quarantined rows", (Paragraph("None: all rows obey all rules."),))
     counts: dict[tuple[str, str, str, str], int] = Counter()
     for row in context.tables.rejected:
         counts[row.table, row.rule, row.reason, row.run] += row.rows
@@ -223,9 +223,9 @@ def _rejected(context: Context) -> Section:
     ]
     text: Text = (Code("ostler pipeline validate"), " explains each of them with its row.")
     table = context.report.table(
-        "Rows set aside", headings, rows, [row.run for row in context.tables.rejected if row.run]
+        "Quarantined rows", headings, rows, [row.run for row in context.tables.rejected if row.run]
     )
-    return Section("quality-rejected", "Rows set aside", (Paragraph(text), table))
+    return Section("quality-rejected", "Quarantined rows", (Paragraph(text), table))
 
 
 # -- reproducing -------------------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def comparisons_section(context: Context) -> Section:
         "Change is that of the second against the first, with the 95 % confidence interval from repetitions: in "
         f"percent, or as a ratio ({numbers.TIMES}) where it is far from the same. Intervals are those of ratios, so "
         "their ends are not equally far from the change in percent. From two repetitions they are wide, and where the "
-        "ends differ a hundredfold they are not told: repeat the run with more repetitions. A change "
+        "ends differ a hundredfold they are not shown: repeat the run with more repetitions. A change "
         "within the tolerance is called the same: 6 %, widened by the noise that was measured, and "
         "counted from the smaller figure."
     )

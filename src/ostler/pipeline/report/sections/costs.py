@@ -76,7 +76,7 @@ def _processor_table(context: Context) -> Block:
     runs = list(context.speaking.values())
     note = (
         "Whoever needs a record on storage first writes and forces the log for all who wait, so most of the log's "
-        "processor time is in that of the broker; the log's own threads are told where they had any. Where a scenario "
+        "processor time is in that of the broker; the log's own threads are shown where they had any. Where a scenario "
         "has several queue managers or nodes, all other figures are those of all of them together."
     )
     return context.report.table("Costs of an operation at the peak", headings, rows, runs, note, _SELDOM)

@@ -7,7 +7,7 @@ from typing import Final
 from ostler.pipeline.report.html.document import Section, TermList
 
 _WORDS: Final = (
-    ("accounting", "records in which a queue manager tells what each connection did, by queue and verb"),
+    ("accounting", "records in which a queue manager reports what each connection did, by queue and verb"),
     ("broker", "the product that is measured: Ostler's queue manager, or a peer"),
     ("clients", "applications that make requests at the same time"),
     ("closed load", "a client sends again as soon as it has its reply, without pause"),

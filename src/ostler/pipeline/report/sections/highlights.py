@@ -102,7 +102,7 @@ def _statements(context: Context) -> list[Text]:
         found.append((noise + silent + " See ", Hyperlink("data quality and noise", "quality"), "."))
     rejected = sum(row.rows for row in tables.rejected)
     found.append(
-        f"{numbers.count(rejected, 'row')} set aside for breaking a rule."
+        f"{numbers.count(rejected, 'row')} quarantined for violating a rule."
         if rejected
         else "No row broke a rule of data quality."
     )
@@ -113,7 +113,7 @@ def _statements(context: Context) -> list[Text]:
         )
     partial = sum(1 for run in tables.runs if not run.is_complete)
     if partial:
-        found.append(f"{numbers.count(partial, 'run')} not complete: what was measured is told, and marked.")
+        found.append(f"{numbers.count(partial, 'run')} not complete: measured points are shown, and marked.")
     return found
 
 

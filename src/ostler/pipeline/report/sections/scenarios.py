@@ -56,7 +56,7 @@ _TWO: Final = 2
 _OURS: Final = "ours"
 # A run that ended early and is complete was resumed.
 _PARTIAL: Final = "partial:"
-_RESUMED: Final = "the run was resumed, so its figures are from several sittings"
+_RESUMED: Final = "the run was resumed, so its figures are from several parts of the run"
 
 
 def scenarios_section(context: Context) -> Section:
