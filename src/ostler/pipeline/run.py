@@ -223,7 +223,8 @@ def _check_row_counts(now: LakeSnapshot, plan: _Plan, checked: CheckedFiles) -> 
         quarantined = sum(row["rows"] for row in rejected if row["table"] == name)
         if taken + quarantined != wanted:
             raise PipelineError(
-                f"{count_text(wanted, 'row')} of {name} were read, and {taken:,} were ingested and {quarantined:,} quarantined. "
-                "Are the lake and the runs on a file system that all workers of Spark share? Tables are as they were."
+                f"{count_text(wanted, 'row')} of {name} were read, and {taken:,} were ingested and "
+                f"{quarantined:,} quarantined. Are the lake and the runs on a file system that all workers of Spark "
+                "share? Tables are as they were."
             )
     return sum(row["rows"] for row in rejected)
