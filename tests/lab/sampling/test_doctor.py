@@ -107,7 +107,7 @@ LIMITED, BAD, UNKNOWN, GOOD = Fitness.LIMITED, Fitness.BAD, Fitness.UNKNOWN, Fit
         ("forced writes", {"force_ns": (80_000_000,) * 5}, BAD, "80.0 ms"),
         ("forced writes", {"force_ns": (5_000,) * 200}, LIMITED, "quicker than a disk"),
         ("forced writes", {"force_ns": (130_000,) * 190 + (9_000_000,) * 10}, LIMITED, "takes 9.0 ms"),
-        ("governor", {"governors": frozenset()}, UNKNOWN, "not told"),
+        ("governor", {"governors": frozenset()}, UNKNOWN, "unknown: a virtual"),
         ("governor", {"governors": frozenset({"performance", "powersave"})}, LIMITED, "performance, powersave"),
         ("clock", {"clock_source": "hpet", "clock_ns": 1500}, LIMITED, "hpet, 1,500 ns"),
         ("steal", {"machine": stolen(5.0)}, LIMITED, "5.0% of the processors over 2 s"),

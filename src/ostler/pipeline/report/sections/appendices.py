@@ -139,7 +139,8 @@ def _run(context: Context, run: RunRow) -> Block:
 def quality_section(context: Context) -> Section:
     text = (
         "Rows that violate a rule are quarantined with the reason, and counted here; nothing is dropped silently. "
-        "Noise is how much the same work differed within a run; steal is processor time that the hypervisor gave to others."
+        "Noise is how much the same work differed within a run; steal is processor time that the hypervisor gave to "
+        "others."
     )
     inner = (Section("quality-noise", "Noise", (_noise_table(context), *_flags(context))), _rejected(context))
     return Section("quality", "Data quality and noise", (Paragraph(text),), inner)
