@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ostler.command.admin.context import (
     Answer,
@@ -39,8 +39,10 @@ from ostler.server.net.listeners import ListenerRefused
 from ostler.server.security.os_users import user_name
 
 if TYPE_CHECKING:
-    from ostler.server.assembly import Server
+    from ostler.server.admin.command_server import CommandServer
+    from ostler.server.channels.initiator import ChannelInitiator
     from ostler.server.queue_manager import QueueManager
+    from ostler.server.services import Services
 
 _EVENTS_AT_ONCE: Final = 100
 _MEGABYTE: Final = 1024 * 1024
@@ -235,10 +237,46 @@ class ManagerCommandContext(CommandContext):
         )
 
 
+class CommandHost(Protocol):
+    """The server as commands use it."""
+
+    @property
+    def manager(self) -> QueueManager: ...
+    @property
+    def commands(self) -> CommandServer: ...
+    @property
+    def initiator(self) -> ChannelInitiator: ...
+    @property
+    def services(self) -> Services: ...
+
+    def start_listener(self, name: str) -> int: ...
+    def stop_listener(self, name: str) -> None: ...
+    def listener_status(self) -> list[ListenerStatus]: ...
+    def start_channel_initiator(self, queue: str = "") -> None: ...
+    def stop_channel_initiator(self) -> None: ...
+    def start_channel(self, name: str) -> None: ...
+    def stop_channel(
+        self,
+        name: str,
+        mode: str = "QUIESCE",
+        status: str = "STOPPED",
+        connection_name: str = "",
+        queue_manager: str = "",
+    ) -> None: ...
+    def channel_status(self) -> list[ChannelStatus]: ...
+    def ping_channel(self, name: str, data_bytes: int) -> None: ...
+    def reset_channel(self, name: str, sequence_number: int) -> None: ...
+    def resolve_channel(self, name: str, action: str, luwid: bytes = b"") -> str: ...
+    def application_status(self) -> dict[int, ApplicationStatus]: ...
+    def stop_connection(self, number: int) -> bool: ...
+    def refresh_tls(self) -> None: ...
+    def refresh_security(self, what: str) -> None: ...
+
+
 class ServerCommandContext(ManagerCommandContext):
     """A queue manager with sockets."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: CommandHost) -> None:
         super().__init__(server.manager)
         self._server = server
 
@@ -332,7 +370,7 @@ class ServerCommandContext(ManagerCommandContext):
 class UserCommandContext(ServerCommandContext):
     """A queue manager with sockets, as far as one user may give it commands."""
 
-    def __init__(self, server: Server, user: str, origin: int) -> None:
+    def __init__(self, server: CommandHost, user: str, origin: int) -> None:
         super().__init__(server)
         self._user = user
         self._origin = origin

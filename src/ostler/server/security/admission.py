@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mypy_extensions import i64
 
@@ -53,9 +53,25 @@ from ostler.wire.frames import CONNECT, MalformedFrame
 from ostler.wire.replies import failure_frame
 
 if TYPE_CHECKING:
-    from ostler.server.assembly import Server
+    from ostler.server.net.reactor import Reactor
+    from ostler.server.queue_manager import QueueManager
 
 REFUSED: Final = "Not authorized. The reason is in the error log of the queue manager."
+
+
+class AdmissionHost(Protocol):
+    """The server as admission uses it."""
+
+    @property
+    def manager(self) -> QueueManager: ...
+    @property
+    def reactor(self) -> Reactor: ...
+
+    def note_link(self, link: ServerLink, why: str) -> None: ...
+    def check_accepts_connections(self, link: ServerLink) -> None: ...
+    def connect_application(
+        self, link: ServerLink, number: int, request: int, asked: ConnectArguments, user: str, is_privileged: bool
+    ) -> None: ...
 
 
 class AdmissionRequest:
@@ -85,7 +101,7 @@ class _DelayedRefusal(Timer):
 class Admission:
     """Admits applications. Methods run on the reactor's thread under the engine's lock, unless stated otherwise."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: AdmissionHost) -> None:
         self._server = server
         self._manager = server.manager
         self.lookups = Lookups(server.reactor.post)
