@@ -1,1 +1,1 @@
-"""What the modules `ibmmqc` and `pymqe` share: connecting, shared handles, values of properties."""
+"""Shared parts of the modules `ibmmqc` and `pymqe`: connecting, shared handles, values of properties."""

@@ -104,7 +104,7 @@ class AsyncQueue:
         return self.handle.number
 
     async def depth(self) -> int:
-        """How many messages are on the queue, those of units of work not yet committed included."""
+        """Return the number of messages on the queue, uncommitted ones included."""
         return await self.handle.depth()
 
     async def inquire(self, name: str) -> Value | None:

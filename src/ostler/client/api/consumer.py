@@ -92,7 +92,7 @@ class Consumer:
 
     @property
     def failed(self) -> int:
-        """How many times a handler failed and its message was backed out."""
+        """Messages that were backed out because their handler failed."""
         return sum(worker.counts.failed for worker in self._workers)
 
     @property

@@ -48,7 +48,7 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """How many messages are on the queue, those of units of work not yet committed included."""
+        """The number of messages on the queue, uncommitted ones included."""
         return run(self.inner.depth())
 
     def inquire(self, name: str) -> Value | None:
