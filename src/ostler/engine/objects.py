@@ -345,5 +345,5 @@ def _check_room(engine: Engine) -> None:
         raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the change of the object.")
     if not has_checkpoint_space(engine, DEFINITION_BYTES):
         refuse_full_disk(engine)
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The disk has no room for the definition of the object.")
+        raise MQError(MQRC_RESOURCE_PROBLEM, "The disk is full: it has no room for the definition.")
     engine.reserve.needed_bytes += DEFINITION_BYTES
