@@ -10,7 +10,7 @@ from tests.searching import examples
 
 from ostler.cli.dmpmqcfg import queued_definitions
 from ostler.cli.runmqsc.command_queue import CommandQueue
-from ostler.command.dump.dump import DumpOptions, Layout, dump
+from ostler.command.dump.dump import DumpOptions, ScriptLayout, dump
 from ostler.command.pcf.dispatch import answer
 from ostler.model.attributes import find
 from ostler.model.constants import MQCFT_COMMAND
@@ -43,6 +43,6 @@ def without_zos(definition: Definition) -> Definition:
 @given(world=worlds())
 def test_messages_tell_all_there_is(world: World) -> None:
     here = [without_zos(each) for each in world.definitions()]
-    asked = DumpOptions(layout=Layout.ONE_LINE)
+    asked = DumpOptions(layout=ScriptLayout.ONE_LINE)
     by_messages = list(dump(queued_definitions(Answering(world)), asked, RULES, RECORDS, "QM1"))
     assert by_messages == list(dump(here, asked, RULES, RECORDS, "QM1"))

@@ -21,7 +21,7 @@ from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, existing_manager, request_action, whole_number
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.command_queue import CommandQueue
-from ostler.command.dump.dump import AUTHORITIES, EXPORTS, TYPES, DumpOptions, Layout, dump
+from ostler.command.dump.dump import AUTHORITIES, EXPORTS, TYPES, DumpOptions, ScriptLayout, dump
 from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.kinds import KINDS, QUEUES
 from ostler.command.pcf.values import value_of
@@ -95,7 +95,11 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         "-s", dest="sequence", type=whole_number, metavar="NUMBER", help="reset sending channels to this number"
     )
     parser.add_argument(
-        "-o", dest="layout", choices=[each.value for each in Layout], default=Layout.MQSC.value, help="how to write it"
+        "-o",
+        dest="layout",
+        choices=[each.value for each in ScriptLayout],
+        default=ScriptLayout.MQSC.value,
+        help="how to write it",
     )
     parser.add_argument("-c", dest="client", metavar="default", help="connect as a client (MQSERVER, CCDT)")
     parser.add_argument("-u", dest="user", metavar="USER", help="who connects; the password is asked for")
@@ -120,8 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _dump_options(arguments: argparse.Namespace) -> DumpOptions:
     if arguments.sequence is not None and not 1 <= arguments.sequence <= _SEQUENCE_MAX:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-s", why=f"it is from 1 to {_SEQUENCE_MAX}.")
-    layout = Layout(arguments.layout)
-    if layout in (Layout.SETMQAUT, Layout.GRANTMQAUT) and arguments.exports not in ("all", AUTHORITIES):
+    layout = ScriptLayout(arguments.layout)
+    if layout in (ScriptLayout.SETMQAUT, ScriptLayout.GRANTMQAUT) and arguments.exports not in ("all", AUTHORITIES):
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option="-o", why=f"{layout.value} is for -x authrec.")
     exports = frozenset(EXPORTS if arguments.exports == "all" else (arguments.exports,))
     return DumpOptions(exports, arguments.type, arguments.pattern, arguments.all, layout, arguments.sequence or 0)

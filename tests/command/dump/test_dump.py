@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.command.dump.dump import DumpOptions, Layout, dump
+from ostler.command.dump.dump import DumpOptions, ScriptLayout, dump
 from ostler.command.dump.text import LINE_CHARACTERS, ScriptCommand, command_lines, quoted
 from ostler.command.mqsc.statements import StatementReader
 from ostler.model.attributes import ObjectType, Value
@@ -51,8 +51,8 @@ def test_all_attributes_come_with_comments_on_what_nobody_can_give() -> None:
 
 def test_one_line_and_two() -> None:
     definition = queue("Q1", MAXDEPTH=7)
-    assert lines(definition, layout=Layout.ONE_LINE) == ["DEFINE QLOCAL('Q1') MAXDEPTH(7) REPLACE"]
-    first, second = lines(definition, layout=Layout.TWO_LINES, shows_all=True)
+    assert lines(definition, layout=ScriptLayout.ONE_LINE) == ["DEFINE QLOCAL('Q1') MAXDEPTH(7) REPLACE"]
+    first, second = lines(definition, layout=ScriptLayout.TWO_LINES, shows_all=True)
     assert first.startswith("DEFINE QLOCAL('Q1') ACCTQ(QMGR) ")
     assert second.startswith("* ALTDATE(2026-01-02) ")
 
@@ -137,10 +137,10 @@ def test_authorities_as_commands_of_mqsc_of_the_shell_and_of_ibm_i() -> None:
         "SET AUTHREC PROFILE('self') OBJTYPE(QMGR) GROUP('staff') AUTHADD(CONNECT,DSP)",
         "SET AUTHREC PROFILE('DEV.**') OBJTYPE(QUEUE) PRINCIPAL('o''brien') AUTHADD(GET,PUT)",
     ]
-    assert list(dump(records, DumpOptions(asked, layout=Layout.SETMQAUT), manager="QM1")) == [
+    assert list(dump(records, DumpOptions(asked, layout=ScriptLayout.SETMQAUT), manager="QM1")) == [
         "setmqaut -m 'QM1' -t qmgr -g 'staff' +connect +dsp",
         "setmqaut -m 'QM1' -n 'DEV.**' -t queue -p 'o'\\''brien' +get +put",
     ]
-    assert next(dump(records, DumpOptions(asked, layout=Layout.GRANTMQAUT), manager="QM1")) == (
+    assert next(dump(records, DumpOptions(asked, layout=ScriptLayout.GRANTMQAUT), manager="QM1")) == (
         "GRTMQMAUT OBJ('QM1') OBJTYPE(*MQM) USER('staff') AUT(*CONNECT *ADMDSP) MQMNAME('QM1')"
     )

@@ -13,7 +13,7 @@ from tests.searching import examples
 from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.command.admin.context import ChannelStatus, CommandContext, ListenerStatus, ManagerStatus
-from ostler.command.dump.dump import DumpOptions, Layout, dump
+from ostler.command.dump.dump import DumpOptions, ScriptLayout, dump
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.engine import objects
 from ostler.engine.core import Engine
@@ -63,7 +63,7 @@ TEXTS = st.one_of(
 )
 
 
-SCRIPTS = (Layout.MQSC, Layout.ONE_LINE, Layout.TWO_LINES)
+SCRIPTS = (ScriptLayout.MQSC, ScriptLayout.ONE_LINE, ScriptLayout.TWO_LINES)
 
 
 class Memory(Journal):
@@ -283,7 +283,7 @@ def _commands(script: list[str]) -> list[str]:
 
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(before=worlds(), shows_all=st.booleans(), layout=st.sampled_from(SCRIPTS))
-def test_whatever_was_defined_comes_back_exactly(before: World, shows_all: bool, layout: Layout) -> None:
+def test_whatever_was_defined_comes_back_exactly(before: World, shows_all: bool, layout: ScriptLayout) -> None:
     after = World()
     asked = DumpOptions(shows_all=shows_all, layout=layout)
     script = before.script(asked)
@@ -315,11 +315,11 @@ ALTER QMGR PSMODE(DISABLED)
 def test_subscriptions_come_back_where_none_is_taken_any_more() -> None:
     before = World()
     before.run(CLOSED.splitlines())
-    script = before.script(DumpOptions(layout=Layout.ONE_LINE))
+    script = before.script(DumpOptions(layout=ScriptLayout.ONE_LINE))
     after = World()
     after.run(script)
     assert list(after.engine.topics.by_name) == ["s"]
-    assert after.script(DumpOptions(layout=Layout.ONE_LINE)) == script
+    assert after.script(DumpOptions(layout=ScriptLayout.ONE_LINE)) == script
     altered = [line for line in script if line.startswith("ALTER")]
     assert altered == [
         "ALTER TOPIC('A') DURSUB(YES)",

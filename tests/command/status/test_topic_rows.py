@@ -10,7 +10,7 @@ from tests.command.conftest import LocalCommandContext, Operator, Program
 from tests.command.pcf.pcf_requests import Administrator
 
 from ostler.command.admin.command_events import command_number
-from ostler.command.dump.dump import DumpOptions, Layout, dump
+from ostler.command.dump.dump import DumpOptions, ScriptLayout, dump
 from ostler.command.mqsc.interpreter import run_command
 from ostler.command.status.topic_walk import TopicPattern, TopicWalk
 from ostler.engine import objects
@@ -312,7 +312,7 @@ def test_durable_subscriptions_are_dumped(operator: Operator, program: Program) 
     operator.says("delete topic(NEWS)")
     engine = program.manager.engine
     known = [each for kind in engine.definitions for each in objects.all_of_type(engine, kind)]
-    asked = DumpOptions(exports=frozenset({"sub", "object", "authrec"}), pattern="*", layout=Layout.ONE_LINE)
+    asked = DumpOptions(exports=frozenset({"sub", "object", "authrec"}), pattern="*", layout=ScriptLayout.ONE_LINE)
     script = [line for line in dump(known, asked) if "DEFINE SUB" in line or "MANAGED.DURABLE" in line]
     assert script == [
         "DEFINE SUB('KEPT') DESTCLAS(MANAGED) SUBUSER('ann') TOPICSTR('a/b') VARUSER(FIXED) REPLACE",

@@ -44,7 +44,7 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class _LoadedRun:
     run: StoredRun
     results: list[StepResult]
     noise_percent: float | None
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _load(name: str, arguments: argparse.Namespace) -> _Loaded:
+def _load(name: str, arguments: argparse.Namespace) -> _LoadedRun:
     from ostler.lab.common.comparison import NothingToCompare
     from ostler.lab.runner.step_results import noise_percent, step_results
     from ostler.lab.store.run_reader import read_run
@@ -86,10 +86,10 @@ def _load(name: str, arguments: argparse.Namespace) -> _Loaded:
     results = step_results(found)
     if not results:
         raise NothingToCompare(f"Nothing was measured in {found.directory.name}: {found.condition.value}.")
-    return _Loaded(found, results, noise_percent(found))
+    return _LoadedRun(found, results, noise_percent(found))
 
 
-def _check_same(loaded: Sequence[_Loaded], against: str) -> None:
+def _check_same(loaded: Sequence[_LoadedRun], against: str) -> None:
     from ostler.lab.common.comparison import NothingToCompare
 
     if against:
@@ -108,7 +108,7 @@ def _check_same(loaded: Sequence[_Loaded], against: str) -> None:
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def _one_run(loaded: _Loaded, against: str, console: Console | None) -> dict[str, object]:
+def _one_run(loaded: _LoadedRun, against: str, console: Console | None) -> dict[str, object]:
     from ostler.lab.common.comparison import compare_contestants, reference
 
     base = reference(loaded.results, against)
@@ -130,7 +130,7 @@ def _one_run(loaded: _Loaded, against: str, console: Console | None) -> dict[str
 # -- several runs ------------------------------------------------------------------------------------------------------
 
 
-def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[str, object]:
+def _several_runs(loaded: Sequence[_LoadedRun], console: Console | None) -> dict[str, object]:
     from ostler.lab.common.comparison import compare_metrics, compare_runs
     from ostler.lab.runner.step_results import step_metrics
 
@@ -149,7 +149,7 @@ def _several_runs(loaded: Sequence[_Loaded], console: Console | None) -> dict[st
     return {"scenario": manifest.scenario, "base": manifest.run, "runs": compared}
 
 
-def _as_json(other: _Loaded, noise: float, found: RunComparison, differences: list[str]) -> dict[str, object]:
+def _as_json(other: _LoadedRun, noise: float, found: RunComparison, differences: list[str]) -> dict[str, object]:
     return {
         "run": other.run.manifest.run,
         "noise_percent": noise,
@@ -161,7 +161,9 @@ def _as_json(other: _Loaded, noise: float, found: RunComparison, differences: li
     }
 
 
-def _show_runs(first: _Loaded, other: _Loaded, found: RunComparison, differences: list[str], console: Console) -> None:
+def _show_runs(
+    first: _LoadedRun, other: _LoadedRun, found: RunComparison, differences: list[str], console: Console
+) -> None:
     from ostler.cli.lab.compare_text import show_runs
     from ostler.lab.runner.formatting import percent
 
@@ -208,7 +210,7 @@ def _facts(run: StoredRun) -> dict[str, object]:
     return found | dict(run.manifest.parameters)
 
 
-def _foot(changes: Sequence[StepComparison], loaded: Sequence[_Loaded], console: Console) -> None:
+def _foot(changes: Sequence[StepComparison], loaded: Sequence[_LoadedRun], console: Console) -> None:
     from ostler.lab.common.comparison import LEAST_PERCENT, RATE, ChangeVerdict, summary
     from ostler.lab.runner.formatting import percent
 

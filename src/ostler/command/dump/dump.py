@@ -101,7 +101,7 @@ TYPES: Final[dict[str, tuple[ObjectType, ...]]] = {
 }
 
 
-class Layout(Enum):
+class ScriptLayout(Enum):
     """The layout of the script; the values are those of dmpmqcfg -o."""
 
     MQSC = "mqsc"
@@ -119,7 +119,7 @@ class DumpOptions:
     type_word: str = "all"
     pattern: str = "*"
     shows_all: bool = False
-    layout: Layout = Layout.MQSC
+    layout: ScriptLayout = ScriptLayout.MQSC
     sequence_number: int = 0  # of sending channels in the new queue manager; 0 for no reset
 
     @property
@@ -187,8 +187,8 @@ def dump(
     kept = list(definitions)
     topics = {each.name for each in kept if each.object_type == ObjectType.TOPIC}
     chosen = sorted((_with_defaults(each, topics) for each in kept if options.wants(each)), key=_sort_key)
-    if options.layout in (Layout.SETMQAUT, Layout.GRANTMQAUT):
-        line = setmqaut_line if options.layout is Layout.SETMQAUT else grant_line
+    if options.layout in (ScriptLayout.SETMQAUT, ScriptLayout.GRANTMQAUT):
+        line = setmqaut_line if options.layout is ScriptLayout.SETMQAUT else grant_line
         yield from (line(each, manager) for each in chosen if each.object_type == ObjectType.AUTHREC)
         return
     for command in _script(kept, chosen, options, default_rules, default_records):
