@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.tidy.compiled_modules import compiled_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
 TEST_LINES_MAX = 900
 FUNCTION_LINES_MAX = 80
+MODULES_MAX = 24
 # Tables of data, and their tests.
 TABLES = re.compile(r"(model/tables/\w+|constants|system_objects|code_page_tables)\.py$")
 
@@ -73,26 +75,17 @@ def test_links_in_the_documentation_lead_somewhere() -> None:
     assert broken == []
 
 
-def compiled_files() -> list[Path]:
-    """Return the modules that setup.py compiles, from the lists in it."""
-    lists = {}
-    for node in ast.parse((ROOT / "setup.py").read_text()).body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id.startswith("HOT_"):
-            lists[target.id] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
-    source = ROOT / "src/ostler"
-    files = [path for package in lists["HOT_PACKAGES"] for path in (source / package).rglob("*.py")]
-    for room, interpreted in lists["HOT_ROOMS"].items():
-        files += [path for path in (source / room).glob("*.py") if path.stem not in interpreted]
-    return files + [source / module for module in lists["HOT_MODULES"]]
-
-
 def test_abstract_classes_of_compiled_modules_name_their_metaclass() -> None:
     """mypyc compiles a class derived from ABC into one that crashes when a weak reference to it is made."""
-    assert len(compiled_files()) > 200
     found = [
-        str(path.relative_to(ROOT))
-        for path in compiled_files()
-        if re.search(r"^class \w+\(ABC\)", path.read_text(), re.MULTILINE)
+        path for path in compiled_sources() if re.search(r"^class \w+\(ABC\)", (ROOT / path).read_text(), re.MULTILINE)
     ]
     assert found == []
+
+
+def test_a_folder_holds_one_concern() -> None:
+    """A reader can skim about twenty modules. Folders with a file for each page or program are another matter."""
+    apart = ("tests/docs", "tests/dropin/ibmmq_programs", "src/ostler/lab/bench")
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in tracked("*.py") if path.name != "__init__.py")
+    crowded = [f"{folder}: {count}" for folder, count in counts.items() if count > MODULES_MAX and folder not in apart]
+    assert crowded == []
