@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.tidy.compiled_modules import ROOT, compiled_sources
 
-from ostler.cli.flavour import is_compiled
+from ostler.cli.framework.flavour import is_compiled
 
 MEANT = Path(__file__).parent / "compiled_modules.txt"
 
