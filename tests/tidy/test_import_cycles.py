@@ -6,8 +6,8 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2] / "src"
-# Cycles that are left, each as the modules that take part in it: packages in which objects refer to each other. Only ever
-# make this shorter.
+# Cycles that are left, as the modules that take part in each: their objects refer to each other. Only ever make this
+# shorter.
 KNOWN = [
     {
         "ostler.engine.connection",
