@@ -19,28 +19,19 @@ import lz4.block  # type: ignore[import-untyped]
 from librt.strings import BytesWriter, read_i32_le, write_i32_le
 from mypy_extensions import i32, i64, u8
 
-from ostler.model.constants import (
-    MQCOMPRESS_ANY,
-    MQCOMPRESS_LZ4FAST,
-    MQCOMPRESS_LZ4HIGH,
-    MQCOMPRESS_NONE,
-    MQCOMPRESS_RLE,
-    MQCOMPRESS_SYSTEM,
-    MQCOMPRESS_ZLIBFAST,
-    MQCOMPRESS_ZLIBHIGH,
-)
+from ostler.model import constants as mq
 from ostler.wire.frames import MalformedFrame
 
 # The keywords of COMPMSG and COMPHDR.
 METHODS: Final[dict[str, int]] = {
-    "NONE": MQCOMPRESS_NONE,
-    "RLE": MQCOMPRESS_RLE,
-    "ZLIBFAST": MQCOMPRESS_ZLIBFAST,
-    "ZLIBHIGH": MQCOMPRESS_ZLIBHIGH,
-    "SYSTEM": MQCOMPRESS_SYSTEM,
-    "LZ4FAST": MQCOMPRESS_LZ4FAST,
-    "LZ4HIGH": MQCOMPRESS_LZ4HIGH,
-    "ANY": MQCOMPRESS_ANY,
+    "NONE": mq.MQCOMPRESS_NONE,
+    "RLE": mq.MQCOMPRESS_RLE,
+    "ZLIBFAST": mq.MQCOMPRESS_ZLIBFAST,
+    "ZLIBHIGH": mq.MQCOMPRESS_ZLIBHIGH,
+    "SYSTEM": mq.MQCOMPRESS_SYSTEM,
+    "LZ4FAST": mq.MQCOMPRESS_LZ4FAST,
+    "LZ4HIGH": mq.MQCOMPRESS_LZ4HIGH,
+    "ANY": mq.MQCOMPRESS_ANY,
 }
 
 # Shorter data is sent as it is: a descriptor alone is longer.
@@ -68,7 +59,7 @@ def choose(wanted: tuple[str, ...], offered: tuple[str, ...]) -> int:
             return _first_of(offered)
         if word in METHODS and (offers_any or word in offered):
             return METHODS[word]
-    return MQCOMPRESS_NONE
+    return mq.MQCOMPRESS_NONE
 
 
 def _first_of(offered: tuple[str, ...]) -> int:
@@ -76,12 +67,12 @@ def _first_of(offered: tuple[str, ...]) -> int:
     for word in offered:
         if word != "ANY" and word in METHODS:
             return METHODS[word]
-    return MQCOMPRESS_LZ4FAST if "ANY" in offered else MQCOMPRESS_NONE
+    return mq.MQCOMPRESS_LZ4FAST if "ANY" in offered else mq.MQCOMPRESS_NONE
 
 
 def compress_if_smaller(method: i64, data: bytes) -> bytes | None:
     """Return the compressed data, or None if that is not smaller; the data is then sent as it is."""
-    if method == MQCOMPRESS_NONE or len(data) < COMPRESS_BYTES_MIN:
+    if method == mq.MQCOMPRESS_NONE or len(data) < COMPRESS_BYTES_MIN:
         return None
     made = compress(method, data)
     return made if len(made) < len(data) else None
@@ -89,16 +80,16 @@ def compress_if_smaller(method: i64, data: bytes) -> bytes | None:
 
 def compress(method: i64, data: bytes) -> bytes:
     """Return the compressed data, which may be longer than the data. ValueError for an unknown method."""
-    if method == MQCOMPRESS_NONE:
+    if method == mq.MQCOMPRESS_NONE:
         return data
-    if method == MQCOMPRESS_RLE or method == MQCOMPRESS_SYSTEM:
+    if method == mq.MQCOMPRESS_RLE or method == mq.MQCOMPRESS_SYSTEM:
         return _compress_runs(data)
-    if method == MQCOMPRESS_ZLIBFAST:
+    if method == mq.MQCOMPRESS_ZLIBFAST:
         return zlib.compress(data, _LEVEL_FAST)
-    if method == MQCOMPRESS_ZLIBHIGH:
+    if method == mq.MQCOMPRESS_ZLIBHIGH:
         return zlib.compress(data, _LEVEL_HIGH)
-    if method == MQCOMPRESS_LZ4FAST or method == MQCOMPRESS_LZ4HIGH:
-        mode = "fast" if method == MQCOMPRESS_LZ4FAST else "high_compression"
+    if method == mq.MQCOMPRESS_LZ4FAST or method == mq.MQCOMPRESS_LZ4HIGH:
+        mode = "fast" if method == mq.MQCOMPRESS_LZ4FAST else "high_compression"
         block: bytes = lz4.block.compress(data, mode=mode, store_size=False)
         writer = BytesWriter()
         write_i32_le(writer, i32(len(data)))
@@ -109,15 +100,15 @@ def compress(method: i64, data: bytes) -> bytes:
 
 def expand(method: i64, data: bytes, bytes_max: i64) -> bytes:
     """Reverse `compress`. MalformedFrame if the data is not its output, or expands to more than `bytes_max` bytes."""
-    if method == MQCOMPRESS_NONE:
+    if method == mq.MQCOMPRESS_NONE:
         if len(data) > bytes_max:
             raise _too_long(bytes_max)
         return data
-    if method == MQCOMPRESS_RLE or method == MQCOMPRESS_SYSTEM:
+    if method == mq.MQCOMPRESS_RLE or method == mq.MQCOMPRESS_SYSTEM:
         return _expand_runs(data, bytes_max)
-    if method == MQCOMPRESS_ZLIBFAST or method == MQCOMPRESS_ZLIBHIGH:
+    if method == mq.MQCOMPRESS_ZLIBFAST or method == mq.MQCOMPRESS_ZLIBHIGH:
         return _expand_zlib(data, bytes_max)
-    if method == MQCOMPRESS_LZ4FAST or method == MQCOMPRESS_LZ4HIGH:
+    if method == mq.MQCOMPRESS_LZ4FAST or method == mq.MQCOMPRESS_LZ4HIGH:
         return _expand_lz4(data, bytes_max)
     raise MalformedFrame(f"compression method {method} does not exist")
 

@@ -12,7 +12,7 @@ from ostler.engine.core import Engine
 from ostler.engine.events.channel_events import on_channel_conversion_error
 from ostler.engine.message.message import CCSID_AT, ENCODING_AT, FORMAT_AT, patch_i32
 from ostler.engine.queue.delivery import send_own_messages
-from ostler.model.constants import MQFMT_NONE
+from ostler.model import constants as mq
 from ostler.wire.channel_frames import XQH_BYTES, XQH_MD_AT
 
 _LENGTH_MAX: Final = 1 << 28
@@ -32,7 +32,7 @@ def convert_for_partner(engine: Engine, body: bytes, encoding: i64, ccsid: i64) 
     encoding_before: i64 = i64(read_i32_le(body, XQH_MD_AT + ENCODING_AT))
     ccsid_before: i64 = i64(read_i32_le(body, XQH_MD_AT + CCSID_AT))
     data_format = format_of(body)
-    if ccsid == 0 or (encoding_before == encoding and ccsid_before == ccsid) or data_format == MQFMT_NONE:
+    if ccsid == 0 or (encoding_before == encoding and ccsid_before == ccsid) or data_format == mq.MQFMT_NONE:
         return ConvertedMessage(body, 0)
     converted = convert_message(
         data_format, body[XQH_BYTES:], encoding_before, ccsid_before, encoding, ccsid, _LENGTH_MAX, False, engine.ccsid

@@ -25,25 +25,7 @@ from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.queue.delivery import check_admission, deliver, send_own_messages
 from ostler.engine.queue.transmission import transmission_message
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import (
-    MQNPMS_FAST,
-    MQOO_OUTPUT,
-    MQOO_SET_ALL_CONTEXT,
-    MQOT_Q,
-    MQRC_BACKED_OUT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_HANDLE_NOT_AVAILABLE,
-    MQRC_OBJECT_TYPE_ERROR,
-    MQRC_PUT_INHIBITED,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRO_DISCARD_MSG,
-    MQUSEDLQ_NO,
-)
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -53,15 +35,15 @@ DISCARDED: Final = 2
 
 # Reasons that have another cause than the message: the channel ends, and the message is sent again.
 _UNRELATED_REASONS: Final = (
-    MQRC_BACKED_OUT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_HANDLE_NOT_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
+    mq.MQRC_BACKED_OUT,
+    mq.MQRC_CONNECTION_BROKEN,
+    mq.MQRC_CONNECTION_QUIESCING,
+    mq.MQRC_CONNECTION_STOPPING,
+    mq.MQRC_HANDLE_NOT_AVAILABLE,
+    mq.MQRC_Q_MGR_QUIESCING,
+    mq.MQRC_Q_MGR_STOPPING,
+    mq.MQRC_RESOURCE_PROBLEM,
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED,
 )
 _PRIORITY_MAX: Final = 9
 
@@ -102,9 +84,9 @@ def dead_letter_or_discard(
     if reason in _UNRELATED_REASONS:
         return reason, NOT_DONE
     done: i64 = DISCARDED
-    if not i64(read_i32_le(item.md, REPORT_AT)) & MQRO_DISCARD_MSG:
+    if not i64(read_i32_le(item.md, REPORT_AT)) & mq.MQRO_DISCARD_MSG:
         refused: i64 = reason
-        if engine.dead_letter_queue and (channel is None or channel.attributes.get("USEDLQ") != MQUSEDLQ_NO):
+        if engine.dead_letter_queue and (channel is None or channel.attributes.get("USEDLQ") != mq.MQUSEDLQ_NO):
             refused = _put_on_dead_letter_queue(engine, connection, item, reason, unit)
         if refused == 0:
             done = DEAD_LETTERED
@@ -116,7 +98,7 @@ def dead_letter_or_discard(
 
 
 def _may_be_lost(channel: Definition | None, item: DeadLetterCandidate) -> bool:
-    is_fast: bool = channel is not None and channel.attributes.get("NPMSPEED") == MQNPMS_FAST
+    is_fast: bool = channel is not None and channel.attributes.get("NPMSPEED") == mq.MQNPMS_FAST
     return is_fast and read_i32_le(item.md, PERSISTENCE_AT) == 0
 
 
@@ -124,7 +106,7 @@ def _put_on_dead_letter_queue(
     engine: Engine, connection: Connection, item: DeadLetterCandidate, reason: i64, unit: UnitOfWork | None
 ) -> i64:
     """Put a message on the dead-letter queue with the authority of the channel's user. Return 0 or the reason code."""
-    request = OpenRequest(MQOT_Q, engine.dead_letter_queue, MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT)
+    request = OpenRequest(mq.MQOT_Q, engine.dead_letter_queue, mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT)
     try:
         handle = open_object(engine, connection, request)
     except MQError as error:
@@ -143,16 +125,16 @@ def _enqueue(
     """Enqueue without the checks of MQPUT, since an invalid descriptor may be the reason for the dead-lettering."""
     queue = handle.queue
     if queue is None:
-        return MQRC_OBJECT_TYPE_ERROR
+        return mq.MQRC_OBJECT_TYPE_ERROR
     if not queue.put_allowed or not handle.put_allowed_by_alias:
-        return MQRC_PUT_INHIBITED
+        return mq.MQRC_PUT_INHIBITED
     if handle.remote_manager:
         md, body = transmission_message(engine, handle.remote_queue, handle.remote_manager, md, b"", body)
     if unit is not None:
         if unit.backed_out_by_system:
-            return MQRC_BACKED_OUT
+            return mq.MQRC_BACKED_OUT
         if len(unit.entries) >= engine.uncommitted_max:
-            return MQRC_SYNCPOINT_LIMIT_REACHED
+            return mq.MQRC_SYNCPOINT_LIMIT_REACHED
     reason: i64 = check_admission(engine, queue, len(body), read_i32_le(md, PERSISTENCE_AT) == 1)
     if reason == 0:
         connection.after_lsn = deliver(engine, queue, md, b"", body, unit)

@@ -38,40 +38,7 @@ from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.put import put
 from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import (
-    MQFMT_MD_EXTENSION,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMF_SEGMENTATION_ALLOWED,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_OUTPUT,
-    MQOO_SET_ALL_CONTEXT,
-    MQOT_Q,
-    MQPA_ALTERNATE_OR_MCA,
-    MQPA_CONTEXT,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SET_ALL_CONTEXT,
-    MQPMO_SYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_HANDLE_NOT_AVAILABLE,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OBJECT_CHANGED,
-    MQRC_PAGESET_FULL,
-    MQRC_PUT_INHIBITED,
-    MQRC_Q_DELETED,
-    MQRC_Q_FULL,
-    MQRC_Q_SPACE_NOT_AVAILABLE,
-    MQRC_XQH_ERROR,
-    MQRO_ACTIVITY,
-    MQRO_COA_WITH_FULL_DATA,
-    MQRO_COD_WITH_FULL_DATA,
-    MQRO_DISCARD_MSG,
-    MQRO_EXCEPTION_WITH_FULL_DATA,
-    MQRO_EXPIRATION_WITH_FULL_DATA,
-)
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
@@ -93,22 +60,26 @@ _FORMAT_END: Final = _MD_AT + PRIORITY_AT
 _HANDLES_MAX: Final = 64
 # The queue manager keeps its own state on these queues: partners may not put there.
 _OWN_QUEUES: Final = (SYNC_QUEUE, RETAINED_QUEUE)
-_OPEN_OPTIONS: Final = MQOO_OUTPUT | MQOO_SET_ALL_CONTEXT
-_PUT_OUTSIDE_SYNCPOINT: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_NO_SYNCPOINT
-_PUT_IN_SYNCPOINT: Final = MQPMO_SET_ALL_CONTEXT | MQPMO_SYNC_RESPONSE | MQPMO_SYNCPOINT
+_OPEN_OPTIONS: Final = mq.MQOO_OUTPUT | mq.MQOO_SET_ALL_CONTEXT
+_PUT_OUTSIDE_SYNCPOINT: Final = mq.MQPMO_SET_ALL_CONTEXT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_NO_SYNCPOINT
+_PUT_IN_SYNCPOINT: Final = mq.MQPMO_SET_ALL_CONTEXT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_SYNCPOINT
 
-_RETRYABLE_REASONS: Final = (MQRC_Q_FULL, MQRC_PUT_INHIBITED, MQRC_PAGESET_FULL, MQRC_Q_SPACE_NOT_AVAILABLE)
+_RETRYABLE_REASONS: Final = (mq.MQRC_Q_FULL, mq.MQRC_PUT_INHIBITED, mq.MQRC_PAGESET_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE)
 _VALID_FLAGS: Final = (
-    MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
+    mq.MQMF_SEGMENTATION_ALLOWED
+    | mq.MQMF_SEGMENT
+    | mq.MQMF_LAST_SEGMENT
+    | mq.MQMF_MSG_IN_GROUP
+    | mq.MQMF_LAST_MSG_IN_GROUP
 )
 
 # The report options that this queue manager acts on.
 _REPORTS: Final = (
-    MQRO_EXCEPTION_WITH_FULL_DATA
-    | MQRO_EXPIRATION_WITH_FULL_DATA
-    | MQRO_COA_WITH_FULL_DATA
-    | MQRO_COD_WITH_FULL_DATA
-    | MQRO_ACTIVITY
+    mq.MQRO_EXCEPTION_WITH_FULL_DATA
+    | mq.MQRO_EXPIRATION_WITH_FULL_DATA
+    | mq.MQRO_COA_WITH_FULL_DATA
+    | mq.MQRO_COD_WITH_FULL_DATA
+    | mq.MQRO_ACTIVITY
 )
 
 
@@ -135,7 +106,7 @@ class InboundDelivery:
         self.engine = engine
         self.connection = connection
         self.channel = channel
-        self.by_context: bool = channel.attributes.get("PUTAUT") in (MQPA_CONTEXT, MQPA_ALTERNATE_OR_MCA)
+        self.by_context: bool = channel.attributes.get("PUTAUT") in (mq.MQPA_CONTEXT, mq.MQPA_ALTERNATE_OR_MCA)
         self.disposal: i64 = NOT_DONE  # the last action of `dead_letter`: DEAD_LETTERED or DISCARDED
         self._handles: dict[bytes, Handle] = {}  # by queue, queue manager and, with PUTAUT(CTX), user
         self._version: i64 = engine.definitions_version  # of the definitions that the open handles were resolved with
@@ -152,13 +123,13 @@ class InboundDelivery:
         """
         self.connection.after_lsn = 0
         if not has_header(body):
-            return MQRC_XQH_ERROR
+            return mq.MQRC_XQH_ERROR
         try:
             md, data = _remove_header(body, expiry)
         except MQError as error:
             return error.reason
         if self._checks_reports and i64(read_i32_le(md, REPORT_AT)) & _REPORTS and not self._may_send_reports(md):
-            return MQRC_NOT_AUTHORIZED
+            return mq.MQRC_NOT_AUTHORIZED
         key = body[_QUEUE_AT:_MD_AT]
         if self.by_context:
             key += body[_USER_AT:_USER_END]
@@ -167,7 +138,7 @@ class InboundDelivery:
         handle = self._handles.get(key)
         if handle is not None:
             reason: i64 = self._put(handle, md, data, unit)
-            if reason != MQRC_Q_DELETED and reason != MQRC_OBJECT_CHANGED:
+            if reason != mq.MQRC_Q_DELETED and reason != mq.MQRC_OBJECT_CHANGED:
                 return reason
             del self._handles[key]
             close_object(self.engine, self.connection, handle, 0)
@@ -185,16 +156,16 @@ class InboundDelivery:
             reason = error.reason
         finally:
             connection.unit_of_work = before
-        if reason == 0 or reason == MQRC_BACKED_OUT:  # the latter is a warning only for MQCMIT
+        if reason == 0 or reason == mq.MQRC_BACKED_OUT:  # the latter is a warning only for MQCMIT
             return reason
         return 0 if reason in WARNINGS else reason
 
     def _open(self, key: bytes, body: bytes) -> Handle | None:
         """Open the target queue of a message. Return None, with the reason code in `_refusal`, if that fails."""
-        request = OpenRequest(MQOT_Q, queue_of(body), _OPEN_OPTIONS)
+        request = OpenRequest(mq.MQOT_Q, queue_of(body), _OPEN_OPTIONS)
         request.manager_name = field_text(body[_MANAGER_AT:_MD_AT])
         if self.by_context:
-            request.options |= MQOO_ALTERNATE_USER_AUTHORITY
+            request.options |= mq.MQOO_ALTERNATE_USER_AUTHORITY
             request.alternate_user = body[_USER_AT:_USER_END].decode("utf-8", "replace").rstrip(" \0")
         if len(self._handles) >= _HANDLES_MAX:
             oldest = next(iter(self._handles))
@@ -204,7 +175,7 @@ class InboundDelivery:
             handle = self._try_open(request)
             if handle.queue is not None and handle.queue.name in _OWN_QUEUES:
                 close_object(self.engine, self.connection, handle, 0)
-                raise MQError(MQRC_NOT_AUTHORIZED, f"Partners may not put to {handle.queue.name}.")
+                raise MQError(mq.MQRC_NOT_AUTHORIZED, f"Partners may not put to {handle.queue.name}.")
         except MQError as error:
             self._refusal = error.reason
             self.refusal_text = error.detail
@@ -216,7 +187,7 @@ class InboundDelivery:
         try:
             return open_object(self.engine, self.connection, request)
         except MQError as error:
-            if error.reason != MQRC_HANDLE_NOT_AVAILABLE or not self._handles:
+            if error.reason != mq.MQRC_HANDLE_NOT_AVAILABLE or not self._handles:
                 raise
         self.close()
         return open_object(self.engine, self.connection, request)
@@ -234,7 +205,7 @@ class InboundDelivery:
         item = _candidate(body, expiry)
         report: i64 = i64(read_i32_le(item.md, REPORT_AT))
         if self._checks_reports and report & _REPORTS and not self._may_send_reports(item.md):
-            item.md = patch_i32(item.md, REPORT_AT, report & MQRO_DISCARD_MSG)
+            item.md = patch_i32(item.md, REPORT_AT, report & mq.MQRO_DISCARD_MSG)
         refused, self.disposal = dead_letter_or_discard(self.engine, self.connection, self.channel, item, reason, unit)
         return refused
 
@@ -249,7 +220,7 @@ class InboundDelivery:
         user = md[CONTEXT_AT : CONTEXT_AT + 12].decode("utf-8", "replace").rstrip(" \0")
         if guard is None or queue == "" or not guard.is_administrator(user):
             return True
-        request = OpenRequest(MQOT_Q, queue, MQOO_OUTPUT)
+        request = OpenRequest(mq.MQOT_Q, queue, mq.MQOO_OUTPUT)
         request.manager_name = field_text(md[REPLY_MANAGER_AT:CONTEXT_AT])
         request.may_make_queue = False
         try:
@@ -327,7 +298,7 @@ def _remove_header(body: bytes, expiry: i64) -> tuple[bytes, bytes]:
     """Return the version 2 descriptor and the data, without MQXQH and MQMDE. MQError if the MQMDE is invalid."""
     md = _descriptor(body, expiry)
     data = body[XQH_BYTES:]
-    if body[_FORMAT_IN_BODY:_FORMAT_END] == MQFMT_MD_EXTENSION:
+    if body[_FORMAT_IN_BODY:_FORMAT_END] == mq.MQFMT_MD_EXTENSION:
         return without_extension(md, data)
     return md, data
 

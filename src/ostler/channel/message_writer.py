@@ -10,7 +10,7 @@ from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.negotiation import method_of
 from ostler.channel.packing import PackedMessage, pack
 from ostler.channel.port import ChannelPort
-from ostler.model.constants import MQCOMPRESS_NONE
+from ostler.model import constants as mq
 from ostler.wire.channel_frames import (
     IN_BATCH,
     MESSAGE_FIXED_BYTES,
@@ -36,7 +36,7 @@ class MessageWriter:
         self._segment_bytes: i64 = agreed.segment_bytes
         self._header_method: i64 = method_of(agreed.header_methods)
         self._method: i64 = method_of(agreed.message_methods)
-        self._compresses: bool = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
+        self._compresses: bool = self._header_method != mq.MQCOMPRESS_NONE or self._method != mq.MQCOMPRESS_NONE
         self._request: i64 = 0
         self._large: OutgoingPayload | None = None
         self._fast_lsn: i64 = 0  # the LSN that messages outside batches wait for

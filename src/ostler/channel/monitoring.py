@@ -16,14 +16,14 @@ from mypy_extensions import i64
 
 from ostler.channel.port import ChannelPort
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage, Spread
-from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM
 from ostler.wire.channel_frames import HEARTBEAT_TIMED
 from ostler.wire.frames import HEARTBEAT, frame
 
 _MICROSECONDS: Final = 1000
 # The minimum time between two heartbeats, by level.
-_PAUSES_US: Final[dict[int, int]] = {MQMON_LOW: 1_000_000, MQMON_MEDIUM: 100_000, MQMON_HIGH: 10_000}
+_PAUSES_US: Final[dict[int, int]] = {mq.MQMON_LOW: 1_000_000, mq.MQMON_MEDIUM: 100_000, mq.MQMON_HIGH: 10_000}
 _BUSY_US: Final = 1_000_000  # added while messages are under way
 _NEVER: Final = -1
 

@@ -7,15 +7,8 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.channel.compression import METHODS, choose
+from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
-from ostler.model.constants import (
-    MQCDC_SENDER_CONVERSION,
-    MQCOMPRESS_ANY,
-    MQCOMPRESS_NONE,
-    MQNPMS_FAST,
-    MQRCCF_CHANNEL_INDOUBT,
-    MQRCCF_SEQ_NUMBER_WRAP_ERROR,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import WINDOW_MAX, ChannelHello
@@ -41,8 +34,8 @@ class ChannelSettings:
         self.disconnect_seconds: i64 = number_of(channel, "DISCINT", 0)
         self.heartbeat_seconds: i64 = number_of(channel, "HBINT", 300)
         self.sequence_wrap: i64 = number_of(channel, "SEQWRAP", 999_999_999)
-        self.is_fast: bool = number_of(channel, "NPMSPEED", MQNPMS_FAST) == MQNPMS_FAST
-        self.converts: bool = number_of(channel, "CONVERT", 0) == MQCDC_SENDER_CONVERSION
+        self.is_fast: bool = number_of(channel, "NPMSPEED", mq.MQNPMS_FAST) == mq.MQNPMS_FAST
+        self.converts: bool = number_of(channel, "CONVERT", 0) == mq.MQCDC_SENDER_CONVERSION
         self.message_bytes_max: i64 = number_of(channel, "MAXMSGL", 0) or MESSAGE_BYTES_MAX
         self.retry_count: i64 = number_of(channel, "MRRTY", 0)
         self.retry_ms: i64 = number_of(channel, "MRTMR", 0)
@@ -75,13 +68,13 @@ def negotiate(hello: ChannelHello, settings: ChannelSettings, queue_manager: str
     """Return the reply to a proposal. MQError if the two definitions do not match."""
     if hello.sequence_wrap != settings.sequence_wrap:
         raise MQError(
-            MQRCCF_SEQ_NUMBER_WRAP_ERROR,
+            mq.MQRCCF_SEQ_NUMBER_WRAP_ERROR,
             f"AMQ9505E: The sequence wrap values of channel {settings.name} differ: {hello.sequence_wrap} at "
             f"{hello.queue_manager}, {settings.sequence_wrap} at {queue_manager}. Alter SEQWRAP at one of them.",
         )
     if hello.is_reset and hello.in_doubt:
         raise MQError(
-            MQRCCF_CHANNEL_INDOUBT,
+            mq.MQRCCF_CHANNEL_INDOUBT,
             f"AMQ9526E: {hello.queue_manager} wants channel {settings.name} reset while it is in doubt about "
             f"{len(hello.in_doubt)} batches. RESOLVE CHANNEL({settings.name}) there first.",
         )
@@ -119,14 +112,14 @@ def check_agreement(agreed: ChannelHello, settings: ChannelSettings) -> None:
 
 
 def _is_one_of(agreed: list[int], proposed: list[int]) -> bool:
-    if len(agreed) != 1 or agreed[0] == MQCOMPRESS_ANY or agreed[0] not in _METHOD_NAMES:
+    if len(agreed) != 1 or agreed[0] == mq.MQCOMPRESS_ANY or agreed[0] not in _METHOD_NAMES:
         return False
-    return agreed[0] == MQCOMPRESS_NONE or agreed[0] in proposed or MQCOMPRESS_ANY in proposed
+    return agreed[0] == mq.MQCOMPRESS_NONE or agreed[0] in proposed or mq.MQCOMPRESS_ANY in proposed
 
 
 def method_of(methods: list[int]) -> i64:
     """Return the negotiated compression method."""
-    return methods[0] if methods else MQCOMPRESS_NONE
+    return methods[0] if methods else mq.MQCOMPRESS_NONE
 
 
 def next_sequence(sequence: i64, wrap: i64) -> i64:

@@ -7,7 +7,7 @@ from typing import final
 from mypy_extensions import i64
 
 from ostler.channel.compression import compress_if_smaller, expand
-from ostler.model.constants import MQCOMPRESS_NONE
+from ostler.model import constants as mq
 from ostler.wire.channel_frames import HEADER_COMPRESSED, METHOD_SHIFT, XQH_BYTES
 from ostler.wire.frames import MalformedFrame
 
@@ -43,14 +43,14 @@ def unpack(
 ) -> bytes:
     """Return the transmission queue message. MalformedFrame if it is invalid, or has more than `longest` data bytes."""
     used: i64 = flags >> METHOD_SHIFT
-    if not flags & HEADER_COMPRESSED and used == MQCOMPRESS_NONE:
+    if not flags & HEADER_COMPRESSED and used == mq.MQCOMPRESS_NONE:
         body = buffer[at:end]
     else:
         head = buffer[at : at + header]
         data = buffer[at + header : end]
         if flags & HEADER_COMPRESSED:
             head = expand(header_method, head, XQH_BYTES)
-        if used != MQCOMPRESS_NONE:
+        if used != mq.MQCOMPRESS_NONE:
             if used != method:
                 raise MalformedFrame("a message is compressed with a method that was not negotiated")
             data = expand(used, data, longest)

@@ -27,7 +27,7 @@ from ostler.engine.core import Engine
 from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE, UnitOfWork
-from ostler.model.constants import MQCOMPRESS_NONE, MQRC_NOT_AUTHORIZED, MQRC_RESOURCE_PROBLEM
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 from ostler.security.authorities import EVERYBODY
@@ -124,8 +124,8 @@ class ReceivingEnd:
         self._waits_for_log = False  # nothing is retried until log space was made or not
         self._left_ms: i64 = 0  # until the message retry
         self._has_idle_timer = False  # `on_timer` closes the queues of an idle channel
-        self._header_method: i64 = MQCOMPRESS_NONE
-        self._method: i64 = MQCOMPRESS_NONE
+        self._header_method: i64 = mq.MQCOMPRESS_NONE
+        self._method: i64 = mq.MQCOMPRESS_NONE
         self._is_compressed = False
 
     def welcome(self, request: i64, hello: ChannelHello) -> None:
@@ -145,7 +145,7 @@ class ReceivingEnd:
         self._last_luwid = record.luwid
         self._header_method = method_of(agreed.header_methods)
         self._method = method_of(agreed.message_methods)
-        self._is_compressed = self._header_method != MQCOMPRESS_NONE or self._method != MQCOMPRESS_NONE
+        self._is_compressed = self._header_method != mq.MQCOMPRESS_NONE or self._method != mq.MQCOMPRESS_NONE
         agreed.sequence = record.sequence
         agreed.luwid = record.luwid
         # The last commit must be durable before the partner discards the messages of that batch.
@@ -257,7 +257,7 @@ class ReceivingEnd:
                 self._has_idle_timer = True
                 self.port.set_timer(_IDLE_MS)
             return
-        if engine.journal_full and reason == MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
+        if engine.journal_full and reason == mq.MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
             self._pending = message
             self._wait_for_log_space()
             return
@@ -288,7 +288,7 @@ class ReceivingEnd:
         failed: i64 = self.delivery.dead_letter(message.body, message.expiry, reason, unit)
         why = f"{describe(reason).name} ({reason})"
         queue = queue_of(message.body)
-        if reason == MQRC_NOT_AUTHORIZED:
+        if reason == mq.MQRC_NOT_AUTHORIZED:
             self.port.note(self._missing_authority(queue))
         if failed == 0 and self.delivery.disposal == DISCARDED:
             self.port.note(f"AMQ9544W: Channel {name} has discarded a message for queue {queue}: {why}.")
@@ -479,7 +479,7 @@ class ReceivingEnd:
         The reason code makes the partner send a smaller batch.
         """
         text = f"AMQ9509E: The batch of channel {self.settings.name} was backed out: the log was full."
-        self._reject(MQRC_RESOURCE_PROBLEM, text)
+        self._reject(mq.MQRC_RESOURCE_PROBLEM, text)
 
     def _reject(self, reason: i64, text: str) -> None:
         """End the channel, and send the reason to the partner."""

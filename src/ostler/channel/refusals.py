@@ -8,34 +8,23 @@ from librt.strings import read_i32_le
 from mypy_extensions import i64
 
 from ostler.channel.port import EndReason
-from ostler.model.constants import (
-    MQCC_OK,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_SSL_INITIALIZATION_ERROR,
-    MQRC_SSL_PEER_NAME_MISMATCH,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
+from ostler.model import constants as mq
 from ostler.wire.frames import MalformedFrame
 
 # The reason codes of a get from the transmission queue while the queue manager ends.
 ENDING_REASONS: Final = (
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_Q_MGR_STOPPING,
+    mq.MQRC_CONNECTION_QUIESCING,
+    mq.MQRC_Q_MGR_QUIESCING,
+    mq.MQRC_CONNECTION_STOPPING,
+    mq.MQRC_Q_MGR_STOPPING,
 )
 # Refusals that need an operator: the channel is not defined, has the wrong type, or does not match this one.
 _PERMANENT_REASONS: Final = (
-    MQRC_UNKNOWN_CHANNEL_NAME,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_SSL_INITIALIZATION_ERROR,
-    MQRC_SSL_PEER_NAME_MISMATCH,
+    mq.MQRC_UNKNOWN_CHANNEL_NAME,
+    mq.MQRC_NOT_AUTHORIZED,
+    mq.MQRC_Q_MGR_NAME_ERROR,
+    mq.MQRC_SSL_INITIALIZATION_ERROR,
+    mq.MQRC_SSL_PEER_NAME_MISMATCH,
 )
 _PERMANENT_MESSAGES: Final = ("AMQ9505E", "AMQ9526E", "AMQ9547E")
 
@@ -53,9 +42,9 @@ def refusal_text(channel: str, reason: i64, text: str) -> str:
     """Return the operator message for a refused channel, with advice."""
     if text.startswith("AMQ"):
         return quote_partner("The partner", text)
-    if reason == MQRC_UNKNOWN_CHANNEL_NAME:
+    if reason == mq.MQRC_UNKNOWN_CHANNEL_NAME:
         return f"AMQ9520E: Channel {channel} is not defined at the partner. Define it there, to go with this one."
-    if reason == MQRC_NOT_AUTHORIZED:
+    if reason == mq.MQRC_NOT_AUTHORIZED:
         return f"AMQ9557E: The partner refuses channel {channel} from here. Its error log names the rule."
     return f"AMQ9999E: The partner refused channel {channel}: {text}"
 
@@ -79,7 +68,7 @@ def refusal_in(payload: bytes, channel: str) -> PartnerRefusal | None:
     """Return the refusal in the reply to a hello, or None if the hello was accepted. MalformedFrame."""
     if len(payload) < 8:
         raise MalformedFrame("a reply is too short")
-    if read_i32_le(payload, 0) == MQCC_OK:
+    if read_i32_le(payload, 0) == mq.MQCC_OK:
         return None
     reason: i64 = i64(read_i32_le(payload, 4))
     text = refusal_text(channel, reason, payload[8:].decode("utf-8", "replace"))

@@ -14,7 +14,7 @@ from ostler.engine.core import Engine
 from ostler.engine.message.message import FORMAT_AT
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import MQFMT_XMIT_Q_HEADER, MQRC_MSG_TOO_BIG_FOR_CHANNEL, MQRC_XQH_ERROR
+from ostler.model import constants as mq
 from ostler.model.reasons import describe
 from ostler.wire.channel_frames import XQH_BYTES
 
@@ -24,9 +24,9 @@ def refusal_reason(md: bytes, body: bytes, longest: i64) -> i64:
 
     `longest` is the negotiated maximum message length (MAXMSGL).
     """
-    if md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
-        return MQRC_XQH_ERROR
-    return MQRC_MSG_TOO_BIG_FOR_CHANNEL if len(body) - XQH_BYTES > longest else 0
+    if md[FORMAT_AT : FORMAT_AT + 8] != mq.MQFMT_XMIT_Q_HEADER or len(body) < XQH_BYTES or body[:4] != b"XQH ":
+        return mq.MQRC_XQH_ERROR
+    return mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL if len(body) - XQH_BYTES > longest else 0
 
 
 @final
@@ -59,6 +59,6 @@ def dead_letter_unsendable(
         return Undeliverable(True, f"AMQ9544W: Channel {name} has put a message on {engine.dead_letter_queue}: {why}.")
     if unit is None:
         return Undeliverable(True, f"AMQ9544E: Channel {name} has discarded a non-persistent message: {why}.")
-    advice = "Raise MAXMSGL at both ends, or take" if reason == MQRC_MSG_TOO_BIG_FOR_CHANNEL else "Take"
+    advice = "Raise MAXMSGL at both ends, or take" if reason == mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL else "Take"
     text = f"AMQ9544E: Channel {name} cannot send a message: {why}, and no dead-letter queue takes it. "
     return Undeliverable(False, f"{text}{advice} it off {queue}; then START.")

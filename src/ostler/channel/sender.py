@@ -37,16 +37,7 @@ from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import NONE, PERSISTENT
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import ACTIVE
-from ostler.model.constants import (
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 from ostler.wire.channel_frames import (
@@ -162,8 +153,8 @@ class SendingEnd:
         self.agreed = agreed
         self.partner = agreed.queue_manager
         self._writer = MessageWriter(self.port, agreed)
-        self._options = MQGMO_FAIL_IF_QUIESCING | MQGMO_PROPERTIES_FORCE_MQRFH2
-        self._options |= MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else MQGMO_SYNCPOINT
+        self._options = mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+        self._options |= mq.MQGMO_SYNCPOINT_IF_PERSISTENT if agreed.is_fast else mq.MQGMO_SYNCPOINT
         mismatch = resynchronize(self.engine, self.records, self.settings.name, agreed)
         if mismatch:
             self._fail(EndReason.PERMANENT, 0, mismatch)
@@ -201,7 +192,7 @@ class SendingEnd:
             self.pump()
         elif type == FAREWELL:
             reason, text = decode_reason(PayloadReader(buffer, start, end))
-            if reason == MQRC_RESOURCE_PROBLEM:
+            if reason == mq.MQRC_RESOURCE_PROBLEM:
                 self._lower_batch_limit()
             end_reason = EndReason.PERMANENT if is_permanent(0, text) else EndReason.RETRYABLE
             self._finish(end_reason, reason, quote_partner(self.partner or "The partner", text))
@@ -305,7 +296,7 @@ class SendingEnd:
         else:
             self._request = None
             self._start_batch()
-        if request.reason == MQRC_NO_MSG_AVAILABLE:
+        if request.reason == mq.MQRC_NO_MSG_AVAILABLE:
             self._on_queue_empty()
             return False
         if request.reason != 0:
@@ -343,7 +334,7 @@ class SendingEnd:
     def _wait(self) -> None:
         batch = self.current
         self.connection.unit_of_work = batch.unit if batch is not None else None
-        request = GetRequest(self.connection, self.handle, self._options | MQGMO_WAIT, _MESSAGE_BYTES_MAX)
+        request = GetRequest(self.connection, self.handle, self._options | mq.MQGMO_WAIT, _MESSAGE_BYTES_MAX)
         request.wait_ms = -1
         request.waker = self.waker
         self._request = request
@@ -369,7 +360,7 @@ class SendingEnd:
         request = self._request
         if request is not None and not request.done:
             request.waker = None
-            getting.cancel(self.engine, request, MQRC_NO_MSG_AVAILABLE)
+            getting.cancel(self.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
             self._request = None
 
     def _get_failed(self, reason: i64) -> None:
@@ -378,10 +369,10 @@ class SendingEnd:
         if reason in ENDING_REASONS:
             self.is_stopping = True
             self._end_or_rekey()
-        elif reason == MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
+        elif reason == mq.MQRC_SYNCPOINT_LIMIT_REACHED and batch is not None and batch.messages > 0:
             self._end_batch()
             self.port.schedule_pump()
-        elif reason == MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
+        elif reason == mq.MQRC_RESOURCE_PROBLEM and self._log_space_tries < _LOG_SPACE_TRIES:
             self._log_space_tries += 1
             self._waits_for_log = True
             self.port.make_room()

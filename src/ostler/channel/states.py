@@ -29,31 +29,19 @@ from typing import Final
 
 from mypy_extensions import i64
 
-from ostler.model.constants import (
-    MQCHS_BINDING,
-    MQCHS_INACTIVE,
-    MQCHS_INITIALIZING,
-    MQCHS_PAUSED,
-    MQCHS_REQUESTING,
-    MQCHS_RETRYING,
-    MQCHS_RUNNING,
-    MQCHS_STARTING,
-    MQCHS_STOPPED,
-    MQCHS_STOPPING,
-    MQCHS_SWITCHING,
-)
+from ostler.model import constants as mq
 
-INACTIVE: Final = MQCHS_INACTIVE  # idle; may be started or called
-BINDING: Final = MQCHS_BINDING  # connected; both ends negotiate
-STARTING: Final = MQCHS_STARTING  # waits for its turn to connect
-RUNNING: Final = MQCHS_RUNNING  # transfers messages or waits for them
-STOPPING: Final = MQCHS_STOPPING  # completes the batch and ends with the partner
-RETRYING: Final = MQCHS_RETRYING  # waits for the retry interval
-STOPPED: Final = MQCHS_STOPPED  # idle until START CHANNEL
-REQUESTING: Final = MQCHS_REQUESTING  # a requester waits for the partner to call back
-PAUSED: Final = MQCHS_PAUSED  # waits for the message-retry interval
-INITIALIZING: Final = MQCHS_INITIALIZING  # resolves the partner's address and connects
-SWITCHING: Final = MQCHS_SWITCHING  # moves messages to another transmission queue
+INACTIVE: Final = mq.MQCHS_INACTIVE  # idle; may be started or called
+BINDING: Final = mq.MQCHS_BINDING  # connected; both ends negotiate
+STARTING: Final = mq.MQCHS_STARTING  # waits for its turn to connect
+RUNNING: Final = mq.MQCHS_RUNNING  # transfers messages or waits for them
+STOPPING: Final = mq.MQCHS_STOPPING  # completes the batch and ends with the partner
+RETRYING: Final = mq.MQCHS_RETRYING  # waits for the retry interval
+STOPPED: Final = mq.MQCHS_STOPPED  # idle until START CHANNEL
+REQUESTING: Final = mq.MQCHS_REQUESTING  # a requester waits for the partner to call back
+PAUSED: Final = mq.MQCHS_PAUSED  # waits for the message-retry interval
+INITIALIZING: Final = mq.MQCHS_INITIALIZING  # resolves the partner's address and connects
+SWITCHING: Final = mq.MQCHS_SWITCHING  # moves messages to another transmission queue
 
 NAMES: Final[dict[int, str]] = {
     INACTIVE: "INACTIVE",

@@ -26,7 +26,7 @@ from ostler.engine.queue.slots import AVAILABLE, NONE
 from ostler.engine.recovery.records import GET, get_head
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import PREPARED, UnitOfWork
-from ostler.model.constants import MQMT_DATAGRAM, MQPER_PERSISTENT, MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.channel_frames import LUWID_BYTES
 
@@ -142,7 +142,7 @@ class SyncRecords:
         message = queue.load(slot)
         if (
             message.md[FORMAT_AT : FORMAT_AT + 8] != _FORMAT
-            or read_i32_le(message.md, MESSAGE_TYPE_AT) != MQMT_DATAGRAM
+            or read_i32_le(message.md, MESSAGE_TYPE_AT) != mq.MQMT_DATAGRAM
         ):
             return  # another message, such as a report on a record
         record = decode_record(message.body)
@@ -178,7 +178,7 @@ class SyncRecords:
         if reason != 0:
             raise MQError(reason, f"Queue {SYNC_QUEUE} does not take a record of channel {record.channel}.")
         record.seq = queue.next_seq
-        md = own_descriptor(self.engine, _FORMAT, 0, MQPER_PERSISTENT)
+        md = own_descriptor(self.engine, _FORMAT, 0, mq.MQPER_PERSISTENT)
         deliver(self.engine, queue, md, b"", body, unit)
         record.slot = unit.entries[-1].slot
         record.queue_id = queue.queue_id
@@ -215,7 +215,7 @@ class SyncRecords:
     def _queue(self) -> Queue:
         queue = self.engine.queues.get(SYNC_QUEUE)
         if queue is None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"Queue {SYNC_QUEUE}, with the state of channels, is missing.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"Queue {SYNC_QUEUE}, with the state of channels, is missing.")
         return queue
 
     def _remove(self, queue: Queue, record: SyncRecord) -> None:
@@ -307,4 +307,4 @@ def commit_batch(engine: Engine, records: SyncRecords, batch: InDoubtBatch) -> i
 def check_log_space(engine: Engine) -> None:
     """MQError if the log has no space for the records that end a batch."""
     if engine.lacks_log_space(4 * 4096):
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The log is full.")
+        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The log is full.")

@@ -156,10 +156,10 @@ def _listener_attributes(arguments: argparse.Namespace) -> dict[str, Value] | No
     if not 1 <= arguments.port <= 65_535:
         why = f"-p {arguments.port} is not a port: ports are 1 to 65535."
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=why)
-    from ostler.model.constants import MQSVC_CONTROL_Q_MGR
+    from ostler.model import constants as mq
 
     address = str(arguments.address)
-    listener: dict[str, Value] = {"PORT": arguments.port, "IPADDR": address, "CONTROL": MQSVC_CONTROL_Q_MGR}
+    listener: dict[str, Value] = {"PORT": arguments.port, "IPADDR": address, "CONTROL": mq.MQSVC_CONTROL_Q_MGR}
     try:
         new_definition(ObjectType.LISTENER, LISTENER, listener)
     except MQError as error:

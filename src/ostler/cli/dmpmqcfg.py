@@ -26,28 +26,8 @@ from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.kinds import KINDS, QUEUES
 from ostler.command.pcf.values import value_of
 from ostler.model import constants
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, attributes_of, find, to_text
-from ostler.model.constants import (
-    MQAUTHOPT_ENTITY_EXPLICIT,
-    MQAUTHOPT_NAME_AS_WILDCARD,
-    MQCACF_AUTH_PROFILE_NAME,
-    MQCACF_SUB_NAME,
-    MQCACH_CHANNEL_NAME,
-    MQCC_FAILED,
-    MQCMD_INQUIRE_AUTH_RECS,
-    MQCMD_INQUIRE_CHLAUTH_RECS,
-    MQCMD_INQUIRE_Q_MGR,
-    MQCMD_INQUIRE_SUBSCRIPTION,
-    MQIACF_AUTH_OPTIONS,
-    MQIACF_OBJECT_TYPE,
-    MQOT_ALL,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_CHANNEL_NOT_FOUND,
-    MQRCCF_CHLAUTH_NOT_FOUND,
-    MQRCCF_COMMAND_FAILED,
-    MQRCCF_NONE_FOUND,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.pcf import Integer, Parameter, PcfMessage, String
@@ -63,13 +43,13 @@ _PASSWORD_VARIABLE: Final = "OSTLER_PASSWORD"
 _MODEL: Final = "SYSTEM.DEFAULT.MODEL.QUEUE"
 # Reasons of an inquiry that finds nothing; MQRCCF_COMMAND_FAILED only follows one of the others.
 _NONE_FOUND: Final = (
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_CHANNEL_NOT_FOUND,
-    MQRCCF_CHLAUTH_NOT_FOUND,
-    MQRCCF_NONE_FOUND,
-    MQRCCF_COMMAND_FAILED,
+    mq.MQRC_UNKNOWN_OBJECT_NAME,
+    mq.MQRCCF_CHANNEL_NOT_FOUND,
+    mq.MQRCCF_CHLAUTH_NOT_FOUND,
+    mq.MQRCCF_NONE_FOUND,
+    mq.MQRCCF_COMMAND_FAILED,
 )
-_AUTHORITY_OPTIONS: Final = MQAUTHOPT_NAME_AS_WILDCARD | MQAUTHOPT_ENTITY_EXPLICIT
+_AUTHORITY_OPTIONS: Final = mq.MQAUTHOPT_NAME_AS_WILDCARD | mq.MQAUTHOPT_ENTITY_EXPLICIT
 _QUEUE_KINDS: Final = {
     constants.MQQT_LOCAL: ObjectType.QLOCAL,
     constants.MQQT_ALIAS: ObjectType.QALIAS,
@@ -145,7 +125,7 @@ def _definitions(arguments: argparse.Namespace) -> Iterator[Definition]:
     try:
         yield from _definitions_by_message(arguments)
     except MQError as error:
-        if error.reason == MQRC_NOT_AUTHORIZED:
+        if error.reason == mq.MQRC_NOT_AUTHORIZED:
             raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ8135E", why=error) from error
         name = arguments.remote or arguments.name or "(any)"
         raise CommandFailed(Status.NOT_AVAILABLE, "AMQ8146E", name=name, why=error) from error
@@ -234,7 +214,7 @@ def local_definitions(directory: QueueManagerDirectory) -> Iterator[Definition]:
 def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
     """Yields the definitions by PCF, one type after the other. Attributes of z/OS have no PCF here and are left out."""
     name = ""
-    for reply in _replies(queue, MQCMD_INQUIRE_Q_MGR, ()):
+    for reply in _replies(queue, mq.MQCMD_INQUIRE_Q_MGR, ()):
         values = _values(ObjectType.QMGR, reply)
         name = str(values.get("QMNAME", ""))
         yield Definition(ObjectType.QMGR, name, values)
@@ -244,7 +224,7 @@ def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
             kind = _queue_kind(reply) if about is QUEUES else about.types[0]
             values = _values(kind, reply)
             yield Definition(kind, str(values.pop(about.name, "")), _without_live_values(kind, values))
-    for reply in _replies(queue, MQCMD_INQUIRE_SUBSCRIPTION, (String(MQCACF_SUB_NAME, "*"),)):
+    for reply in _replies(queue, mq.MQCMD_INQUIRE_SUBSCRIPTION, (String(mq.MQCACF_SUB_NAME, "*"),)):
         values = _values(ObjectType.SUB, reply)
         if values.get("DESTQMGR") == name:
             values["DESTQMGR"] = ""  # an inquiry returns the queue manager's own name where none was given
@@ -254,22 +234,22 @@ def queued_definitions(queue: CommandQueue) -> Iterator[Definition]:
 
 def _security_records(queue: CommandQueue) -> Iterator[Definition]:
     """Yields channel authentication records and authority records."""
-    for reply in _replies(queue, MQCMD_INQUIRE_CHLAUTH_RECS, (String(MQCACH_CHANNEL_NAME, "*"),)):
+    for reply in _replies(queue, mq.MQCMD_INQUIRE_CHLAUTH_RECS, (String(mq.MQCACH_CHANNEL_NAME, "*"),)):
         values = _values(ObjectType.CHLAUTH, reply)
         yield Definition(ObjectType.CHLAUTH, rule_key(values), values)
     inquiry = (
-        Integer(MQIACF_AUTH_OPTIONS, _AUTHORITY_OPTIONS),
-        String(MQCACF_AUTH_PROFILE_NAME, "*"),
-        Integer(MQIACF_OBJECT_TYPE, MQOT_ALL),
+        Integer(mq.MQIACF_AUTH_OPTIONS, _AUTHORITY_OPTIONS),
+        String(mq.MQCACF_AUTH_PROFILE_NAME, "*"),
+        Integer(mq.MQIACF_OBJECT_TYPE, mq.MQOT_ALL),
     )
-    for reply in _replies(queue, MQCMD_INQUIRE_AUTH_RECS, inquiry):
+    for reply in _replies(queue, mq.MQCMD_INQUIRE_AUTH_RECS, inquiry):
         values = _values(ObjectType.AUTHREC, reply)
         yield Definition(ObjectType.AUTHREC, record_key(values), values)
 
 
 def _replies(queue: CommandQueue, command: int, parameters: tuple[Parameter, ...]) -> Iterator[PcfMessage]:
     for reply in queue.request(command, parameters):
-        if reply.header.completion != MQCC_FAILED:
+        if reply.header.completion != mq.MQCC_FAILED:
             if reply.parameters:
                 yield reply
         elif reply.header.reason not in _NONE_FOUND:

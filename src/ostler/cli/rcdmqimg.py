@@ -8,21 +8,15 @@ from typing import Final
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing_manager, request_action
 from ostler.cli.framework.exit_statuses import Status
-from ostler.model.constants import (
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_OBJECT_IN_USE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _STATUS_BY_REASON: Final = {
-    MQRC_NOT_AUTHORIZED: Status.NOT_AUTHORIZED,
-    MQRC_OBJECT_DAMAGED: Status.OBJECT_DAMAGED,
-    MQRC_OBJECT_IN_USE: Status.OBJECT_IN_USE,
-    MQRC_OPTIONS_ERROR: Status.PARAMETER_WRONG,
-    MQRC_UNKNOWN_OBJECT_NAME: Status.NOTHING_PROCESSED,
+    mq.MQRC_NOT_AUTHORIZED: Status.NOT_AUTHORIZED,
+    mq.MQRC_OBJECT_DAMAGED: Status.OBJECT_DAMAGED,
+    mq.MQRC_OBJECT_IN_USE: Status.OBJECT_IN_USE,
+    mq.MQRC_OPTIONS_ERROR: Status.PARAMETER_WRONG,
+    mq.MQRC_UNKNOWN_OBJECT_NAME: Status.NOTHING_PROCESSED,
 }
 
 

@@ -9,7 +9,7 @@ import sys
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, existing_manager, request_action
 from ostler.cli.framework.exit_statuses import Status
-from ostler.model.constants import MQRC_OPTIONS_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory, running_process
 
@@ -67,7 +67,7 @@ def _run_there(directory: QueueManagerDirectory, path: list[str], arguments: arg
             if isinstance(found, int):
                 status = found
     except MQError as error:
-        if error.reason != MQRC_OPTIONS_ERROR:
+        if error.reason != mq.MQRC_OPTIONS_ERROR:
             raise
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ7076E", why=error.detail) from error
     return status

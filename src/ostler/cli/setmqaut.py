@@ -10,13 +10,8 @@ from typing import Any, Final
 
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, CommandParser, existing_manager, request_action
 from ostler.cli.framework.exit_statuses import Status
+from ostler.model import constants as mq
 from ostler.model.authorities import AUTHORITY_NUMBERS
-from ostler.model.constants import (
-    MQRC_UNKNOWN_ENTITY,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_AUTH_VALUE_ERROR,
-    MQRCCF_ENTITY_NAME_MISSING,
-)
 from ostler.model.errors import MQError
 from ostler.security.authorities import COMPOSITES, OBJECT_TYPES
 from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, is_generic
@@ -142,10 +137,10 @@ def request_authority_action(
 
 
 def _as_failure(error: MQError) -> CommandFailed:
-    if error.reason == MQRC_UNKNOWN_OBJECT_NAME:
+    if error.reason == mq.MQRC_UNKNOWN_OBJECT_NAME:
         return CommandFailed(Status.OBJECT_UNKNOWN, "AMQ8147E", why=error.detail)
-    if error.reason == MQRCCF_AUTH_VALUE_ERROR:
+    if error.reason == mq.MQRCCF_AUTH_VALUE_ERROR:
         return CommandFailed(Status.AUTHORITY_WRONG, "AMQ7097E", why=error.detail.rstrip("."))
-    if error.reason in (MQRC_UNKNOWN_ENTITY, MQRCCF_ENTITY_NAME_MISSING):
+    if error.reason in (mq.MQRC_UNKNOWN_ENTITY, mq.MQRCCF_ENTITY_NAME_MISSING):
         return CommandFailed(Status.ENTITY_MISSING, "AMQ7026E", why=error.detail)
     return CommandFailed(Status.ARGUMENTS_WRONG, "AMQ7076E", why=error.detail or error)

@@ -12,19 +12,8 @@ from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.accounts import DISCONNECTED, LOST, ConnectionAccount, QueueAccount
-from ostler.model.constants import (
-    MQCNO_ACCOUNTING_MQI_DISABLED,
-    MQCNO_ACCOUNTING_MQI_ENABLED,
-    MQCNO_ACCOUNTING_Q_DISABLED,
-    MQCNO_ACCOUNTING_Q_ENABLED,
-    MQMON_ENABLED,
-    MQMON_NONE,
-    MQMON_OFF,
-    MQMON_ON,
-    MQMON_Q_MGR,
-    MQQT_LOCAL,
-)
 from ostler.model.counters import verb_counts
 
 
@@ -34,19 +23,19 @@ def record_connect(engine: Engine, connection: Connection, options: i64) -> None
     statistics.connects += 1
     if len(engine.connections) > statistics.connections_high:
         statistics.connections_high = len(engine.connections)
-    counts_verbs: bool = _setting(engine, "ACCTMQI", MQMON_OFF) == MQMON_ON
-    queue_switch: i64 = _setting(engine, "ACCTQ", MQMON_OFF)
-    if options != 0 and _setting(engine, "ACCTCONO", MQMON_OFF) == MQMON_ENABLED:
-        if options & MQCNO_ACCOUNTING_MQI_ENABLED:
+    counts_verbs: bool = _setting(engine, "ACCTMQI", mq.MQMON_OFF) == mq.MQMON_ON
+    queue_switch: i64 = _setting(engine, "ACCTQ", mq.MQMON_OFF)
+    if options != 0 and _setting(engine, "ACCTCONO", mq.MQMON_OFF) == mq.MQMON_ENABLED:
+        if options & mq.MQCNO_ACCOUNTING_MQI_ENABLED:
             counts_verbs = True
-        elif options & MQCNO_ACCOUNTING_MQI_DISABLED:
+        elif options & mq.MQCNO_ACCOUNTING_MQI_DISABLED:
             counts_verbs = False
-        if options & MQCNO_ACCOUNTING_Q_DISABLED:
-            queue_switch = MQMON_NONE
-        elif options & MQCNO_ACCOUNTING_Q_ENABLED and queue_switch != MQMON_NONE:
-            queue_switch = MQMON_ON
-    is_forbidden: bool = options & MQCNO_ACCOUNTING_Q_DISABLED != 0 and queue_switch == MQMON_NONE
-    if counts_verbs or queue_switch == MQMON_ON or is_forbidden:
+        if options & mq.MQCNO_ACCOUNTING_Q_DISABLED:
+            queue_switch = mq.MQMON_NONE
+        elif options & mq.MQCNO_ACCOUNTING_Q_ENABLED and queue_switch != mq.MQMON_NONE:
+            queue_switch = mq.MQMON_ON
+    is_forbidden: bool = options & mq.MQCNO_ACCOUNTING_Q_DISABLED != 0 and queue_switch == mq.MQMON_NONE
+    if counts_verbs or queue_switch == mq.MQMON_ON or is_forbidden:
         account = ConnectionAccount(counts_verbs, queue_switch, engine.now_ms)
         if counts_verbs:
             account.base = verb_counts(connection.counters)
@@ -76,8 +65,8 @@ def record_open(engine: Engine, connection: Connection, handle: Handle) -> None:
     if queue is None:
         return
     if account is None:
-        queue_switch: i64 = _setting(engine, "ACCTQ", MQMON_OFF)
-        if queue_switch == MQMON_NONE:
+        queue_switch: i64 = _setting(engine, "ACCTQ", mq.MQMON_OFF)
+        if queue_switch == mq.MQMON_NONE:
             return
         account = ConnectionAccount(False, queue_switch, engine.now_ms)
         connection.account = account
@@ -107,10 +96,10 @@ def record_close(engine: Engine, handle: Handle) -> None:
 
 
 def _is_accounted(account: ConnectionAccount, queue: Queue) -> bool:
-    if account.queue_switch == MQMON_NONE:
+    if account.queue_switch == mq.MQMON_NONE:
         return False
-    own = queue.definition.attributes.get("ACCTQ", MQMON_Q_MGR)
-    return (account.queue_switch if own == MQMON_Q_MGR else own) == MQMON_ON
+    own = queue.definition.attributes.get("ACCTQ", mq.MQMON_Q_MGR)
+    return (account.queue_switch if own == mq.MQMON_Q_MGR else own) == mq.MQMON_ON
 
 
 def _new_account(queue: Queue) -> QueueAccount:
@@ -118,7 +107,7 @@ def _new_account(queue: Queue) -> QueueAccount:
     kind = a.get("DEFTYPE", 1)
     return QueueAccount(
         queue.name,
-        MQQT_LOCAL,
+        mq.MQQT_LOCAL,
         kind if isinstance(kind, int) else 1,
         str(a.get("CRDATE", "")),
         str(a.get("CRTIME", "")),

@@ -15,6 +15,7 @@ from mypy_extensions import i64
 from ostler.engine.connection import Connection
 from ostler.engine.core import Engine
 from ostler.engine.name_resolution import Resolved
+from ostler.model import constants as mq
 from ostler.model.authorities import (
     ALTUSR,
     BROWSE,
@@ -30,26 +31,9 @@ from ostler.model.authorities import (
     SETID,
     words_of,
 )
-from ostler.model.constants import (
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_BROWSE,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOO_PASS_IDENTITY_CONTEXT,
-    MQOO_SET,
-    MQOO_SET_ALL_CONTEXT,
-    MQOO_SET_IDENTITY_CONTEXT,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQRC_NOT_AUTHORIZED,
-)
 from ostler.model.errors import MQError
 
-_INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
+_INPUT: Final = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 _ALSO_ON_MANAGER: Final = SETID | SETALL
 _CONTEXTS: Final = PASSID | PASSALL | SETID | SETALL
 
@@ -59,21 +43,21 @@ def needed_to_open(options: i64) -> i64:
     needed: i64 = 0
     if options & _INPUT:
         needed |= GET
-    if options & MQOO_BROWSE:
+    if options & mq.MQOO_BROWSE:
         needed |= BROWSE
-    if options & MQOO_OUTPUT:
+    if options & mq.MQOO_OUTPUT:
         needed |= PUT
-    if options & MQOO_INQUIRE:
+    if options & mq.MQOO_INQUIRE:
         needed |= INQ
-    if options & MQOO_SET:
+    if options & mq.MQOO_SET:
         needed |= SET
-    if options & MQOO_PASS_IDENTITY_CONTEXT:
+    if options & mq.MQOO_PASS_IDENTITY_CONTEXT:
         needed |= PASSID
-    if options & MQOO_PASS_ALL_CONTEXT:
+    if options & mq.MQOO_PASS_ALL_CONTEXT:
         needed |= PASSALL
-    if options & MQOO_SET_IDENTITY_CONTEXT:
+    if options & mq.MQOO_SET_IDENTITY_CONTEXT:
         needed |= SETID
-    if options & MQOO_SET_ALL_CONTEXT:
+    if options & mq.MQOO_SET_ALL_CONTEXT:
         needed |= SETALL
     return needed
 
@@ -85,14 +69,14 @@ def user_of_open(engine: Engine, connection: Connection, options: i64, alternate
         return ""
     if not connection.is_privileged and connection.user == "":
         # An empty name means that nothing is checked, so no application may have one.
-        raise MQError(MQRC_NOT_AUTHORIZED, "The user of the connection is blank.")
-    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, "The user of the connection is blank.")
+    if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         return "" if connection.is_privileged else connection.user
     if not connection.is_privileged:
-        require(engine, connection.user, MQOT_Q_MGR, engine.name, ALTUSR)
+        require(engine, connection.user, mq.MQOT_Q_MGR, engine.name, ALTUSR)
     user = alternate_user.strip()
     if user == "" or not user.isprintable():
-        raise MQError(MQRC_NOT_AUTHORIZED, "The alternate user is blank or not printable.")
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, "The alternate user is blank or not printable.")
     return "" if guard.is_administrator(user) else user
 
 
@@ -101,12 +85,12 @@ def require(engine: Engine, user: str, object_type: int, name: str, needed: i64)
     guard = engine.guard
     if guard is None:
         return
-    if object_type == MQOT_Q and engine.dynamic_owners and engine.dynamic_owners.get(name) == user:
+    if object_type == mq.MQOT_Q and engine.dynamic_owners and engine.dynamic_owners.get(name) == user:
         return
     missing: i64 = needed & ~guard.authorities(user, object_type, name)
     if missing:
-        what = f"queue manager {engine.name}" if object_type == MQOT_Q_MGR else name
-        raise MQError(MQRC_NOT_AUTHORIZED, f"User {user} has no {','.join(words_of(missing))} authority on {what}.")
+        what = f"queue manager {engine.name}" if object_type == mq.MQOT_Q_MGR else name
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, f"User {user} has no {','.join(words_of(missing))} authority on {what}.")
 
 
 def check_queue(
@@ -134,18 +118,18 @@ def check_named_queue(engine: Engine, connection: Connection, user: str, name: s
     """Check authorities on a queue, and those that they imply on the queue manager."""
     setter = _user_of_context(connection, user, options)
     if user and user == setter:
-        require(engine, user, MQOT_Q, name, needed)
+        require(engine, user, mq.MQOT_Q, name, needed)
     elif user:
-        require(engine, user, MQOT_Q, name, needed & ~_CONTEXTS)
+        require(engine, user, mq.MQOT_Q, name, needed & ~_CONTEXTS)
     if setter and user != setter and needed & _CONTEXTS:
-        require(engine, setter, MQOT_Q, name, needed & _CONTEXTS)
+        require(engine, setter, mq.MQOT_Q, name, needed & _CONTEXTS)
     if setter and needed & _ALSO_ON_MANAGER:
-        require(engine, setter, MQOT_Q_MGR, engine.name, needed & _ALSO_ON_MANAGER)
+        require(engine, setter, mq.MQOT_Q_MGR, engine.name, needed & _ALSO_ON_MANAGER)
 
 
 def _user_of_context(connection: Connection, user: str, options: i64) -> str:
     """Return the user whose authorities count for context: the connection's own, also with an alternate user."""
-    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+    if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         return user
     return "" if connection.is_privileged else connection.user
 
@@ -155,10 +139,10 @@ def check_context(engine: Engine, connection: Connection, user: str, options: i6
     setter = _user_of_context(connection, user, options)
     needed: i64 = needed_to_open(options) & _ALSO_ON_MANAGER
     if setter and needed:
-        require(engine, setter, MQOT_Q_MGR, engine.name, needed)
+        require(engine, setter, mq.MQOT_Q_MGR, engine.name, needed)
 
 
 def check_delete(engine: Engine, connection: Connection, name: str) -> None:
     """Check the authority to delete a dynamic queue by closing it."""
     if engine.guard is not None and not connection.is_privileged:
-        require(engine, connection.user, MQOT_Q, name, DLT)
+        require(engine, connection.user, mq.MQOT_Q, name, DLT)

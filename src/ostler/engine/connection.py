@@ -9,8 +9,8 @@ from mypy_extensions import i64
 from ostler.engine.handle import Handle
 from ostler.engine.selectors.selector import SelectorUse
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model import constants as mq
 from ostler.model.accounts import ConnectionAccount
-from ostler.model.constants import MQCC_WARNING, MQOT_Q
 from ostler.model.counters import VerbCounters
 
 if TYPE_CHECKING:
@@ -33,21 +33,21 @@ class AsyncStatus:
         self.object_name: str = ""
         self.object_string: str = ""  # of a topic
 
-    def count(self, warning: i64, object_name: str, object_type: i64 = MQOT_Q, object_string: str = "") -> None:
+    def count(self, warning: i64, object_name: str, object_type: i64 = mq.MQOT_Q, object_string: str = "") -> None:
         """Count an asynchronous put that succeeded, perhaps with a warning."""
         if warning == 0:
             self.succeeded += 1
             return
         self.warned += 1
         if self.first_reason == 0:
-            self.first_completion = MQCC_WARNING
+            self.first_completion = mq.MQCC_WARNING
             self.first_reason = warning
             self.object_type = object_type
             self.object_name = object_name
             self.object_string = object_string
 
     def fail(
-        self, completion: i64, reason: i64, object_name: str, object_type: i64 = MQOT_Q, object_string: str = ""
+        self, completion: i64, reason: i64, object_name: str, object_type: i64 = mq.MQOT_Q, object_string: str = ""
     ) -> None:
         """Count an asynchronous put that was refused."""
         self.failed += 1

@@ -23,15 +23,9 @@ from ostler.engine.recovery.checkpoint_reserve import CheckpointReserve
 from ostler.engine.selectors.selector import COMPILING_COST, Selector, compile_selector
 from ostler.engine.selectors.selector import cache as selector_cache
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model import constants as mq
 from ostler.model.accounts import ManagerStatistics
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQMON_OFF,
-    MQPSM_DISABLED,
-    MQQDT_TEMPORARY_DYNAMIC,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-)
 from ostler.model.counters import VerbCounters, verb_counts
 from ostler.model.definitions import Definition
 from ostler.model.disk import Disk
@@ -113,8 +107,8 @@ class Engine:
         self.next_unit_of_work: i64 = 1
         self.counters = VerbCounters()
         self.statistics = ManagerStatistics()
-        self.queue_statistics: i64 = MQMON_OFF
-        self.queue_monitoring: i64 = MQMON_OFF
+        self.queue_statistics: i64 = mq.MQMON_OFF
+        self.queue_monitoring: i64 = mq.MQMON_OFF
         self.woken: list[GetRequest] = []
         # Scans in slices: see `get.resume_scans`.
         self.slice_cost: i64 = SLICE_COST
@@ -166,18 +160,18 @@ class Engine:
         self.performance_events: bool = _integer(a, "PERFMEV", 0) != 0
         self.dead_letter_queue: str = _text(a, "DEADQ")
         self.default_transmission_queue: str = _text(a, "DEFXMITQ")
-        self.publishing_is_off: bool = a.get("PSMODE") == MQPSM_DISABLED
+        self.publishing_is_off: bool = a.get("PSMODE") == mq.MQPSM_DISABLED
         self._switch_collection()
 
     def _switch_collection(self) -> None:
         """Start or stop collecting statistics, according to STATMQI, STATQ and MONQ."""
         a = self.manager.attributes
-        if _integer(a, "STATMQI", MQMON_OFF) == MQMON_OFF:
+        if _integer(a, "STATMQI", mq.MQMON_OFF) == mq.MQMON_OFF:
             self.statistics.verbs_base = None
         elif self.statistics.verbs_base is None:
             self.begin_verb_statistics()
-        queue_statistics: i64 = _integer(a, "STATQ", MQMON_OFF)
-        queue_monitoring: i64 = _integer(a, "MONQ", MQMON_OFF)
+        queue_statistics: i64 = _integer(a, "STATQ", mq.MQMON_OFF)
+        queue_monitoring: i64 = _integer(a, "MONQ", mq.MQMON_OFF)
         if queue_statistics != self.queue_statistics or queue_monitoring != self.queue_monitoring:
             self.queue_statistics = queue_statistics
             self.queue_monitoring = queue_monitoring
@@ -209,9 +203,9 @@ class Engine:
             return
         if self.state == QUIESCING:
             if fail_if_quiescing:
-                raise MQError(MQRC_Q_MGR_QUIESCING)
+                raise MQError(mq.MQRC_Q_MGR_QUIESCING)
             return
-        raise MQError(MQRC_Q_MGR_STOPPING)
+        raise MQError(mq.MQRC_Q_MGR_STOPPING)
 
     def lacks_log_space(self, size_bytes: i64) -> bool:
         """Return True, and set `journal_full`, when the log has no room for so many bytes."""
@@ -308,7 +302,7 @@ class Engine:
 
     def add_queue(self, definition: Definition, queue_id: i64) -> Queue:
         """Make the queue for the definition of a local queue."""
-        is_temporary: bool = definition.attributes.get("DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
+        is_temporary: bool = definition.attributes.get("DEFTYPE") == mq.MQQDT_TEMPORARY_DYNAMIC
         path = queue_path(definition.name, queue_id, is_temporary) + "/messages"
         queue = Queue(queue_id, definition, QueueFile(self.disk, path, self.open_files), self.reserve)
         queue.buffer_bytes_nonpersistent = self.buffer_bytes_nonpersistent

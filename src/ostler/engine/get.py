@@ -28,63 +28,21 @@ from ostler.engine.queue.retrieval import discard_expired, try_satisfy, try_sati
 from ostler.engine.queue.selection import GROUP_OPTIONS
 from ostler.engine.queue.slots import NONE
 from ostler.engine.statistics import count_get_empty, count_get_failed
-from ostler.model.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_LOCK,
-    MQGMO_MARK_SKIP_BACKOUT,
-    MQGMO_MSG_UNDER_CURSOR,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_PROPERTIES_COMPATIBILITY,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-    MQGMO_PROPERTIES_IN_HANDLE,
-    MQGMO_SET_SIGNAL,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_UNLOCK,
-    MQGMO_WAIT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_MATCH_MSG_TOKEN,
-    MQMO_MATCH_OFFSET,
-    MQRC_BACKED_OUT,
-    MQRC_BUFFER_LENGTH_ERROR,
-    MQRC_GET_INHIBITED,
-    MQRC_HMSG_ERROR,
-    MQRC_HOBJ_ERROR,
-    MQRC_MATCH_OPTIONS_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NO_MSG_LOCKED,
-    MQRC_NO_MSG_UNDER_CURSOR,
-    MQRC_NONE,
-    MQRC_NOT_OPEN_FOR_BROWSE,
-    MQRC_NOT_OPEN_FOR_INPUT,
-    MQRC_OBJECT_CHANGED,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_OPTIONS_ERROR,
-    MQRC_Q_DELETED,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_SIGNAL1_ERROR,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRC_TRUNCATED_MSG_FAILED,
-    MQRC_WAIT_INTERVAL_ERROR,
-)
+from ostler.model import constants as mq
 
 # All but the signals and the browse marks, which are not supported.
-_ALL_OPTIONS: Final = 0x1E0FFFFF & ~(MQGMO_MARK_SKIP_BACKOUT | MQGMO_SET_SIGNAL)
-_MOVES_CURSOR: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
-_UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
-_SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_ALL_OPTIONS: Final = 0x1E0FFFFF & ~(mq.MQGMO_MARK_SKIP_BACKOUT | mq.MQGMO_SET_SIGNAL)
+_MOVES_CURSOR: Final = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
+_UNDER_CURSOR: Final = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
+_SYNCPOINTS: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 _MATCHES: Final = 0x3F
 # Limit of the selectors that one application may have waiting, each counted once per queue.
 SELECTOR_BYTES_MAX: Final = 16 * 1024 * 1024
 _PROPERTIES: Final = (
-    MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_COMPATIBILITY | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE
+    mq.MQGMO_NO_PROPERTIES
+    | mq.MQGMO_PROPERTIES_COMPATIBILITY
+    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    | mq.MQGMO_PROPERTIES_IN_HANDLE
 )
 
 
@@ -99,21 +57,21 @@ def new_request(
 ) -> GetRequest:
     """Make a request by the identifiers of the descriptor. The caller fills in the rest before `get`."""
     request = GetRequest(connection, handle, options, max_bytes)
-    if match & MQMO_MATCH_MSG_ID and message_id != NULL_ID:
-        request.match = MQMO_MATCH_MSG_ID
+    if match & mq.MQMO_MATCH_MSG_ID and message_id != NULL_ID:
+        request.match = mq.MQMO_MATCH_MSG_ID
         request.message_id = message_id
         request.kind = BY_MESSAGE_ID
-    if match & MQMO_MATCH_CORREL_ID and correlation_id != NULL_ID:
-        request.match |= MQMO_MATCH_CORREL_ID
+    if match & mq.MQMO_MATCH_CORREL_ID and correlation_id != NULL_ID:
+        request.match |= mq.MQMO_MATCH_CORREL_ID
         request.correlation_id = correlation_id
         request.kind |= BY_CORRELATION_ID
     request.match |= match & (
-        MQMO_MATCH_GROUP_ID | MQMO_MATCH_MSG_SEQ_NUMBER | MQMO_MATCH_OFFSET | MQMO_MATCH_MSG_TOKEN
+        mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER | mq.MQMO_MATCH_OFFSET | mq.MQMO_MATCH_MSG_TOKEN
     )
     request.selector = handle.selector
     if (
-        request.match & ~(MQMO_MATCH_MSG_ID | MQMO_MATCH_CORREL_ID)
-        or options & (BROWSE_OPTIONS | MQGMO_MSG_UNDER_CURSOR | GROUP_OPTIONS)
+        request.match & ~(mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID)
+        or options & (BROWSE_OPTIONS | mq.MQGMO_MSG_UNDER_CURSOR | GROUP_OPTIONS)
         or request.selector is not None
         or match & ~_MATCHES
     ):
@@ -126,12 +84,12 @@ def new_request(
 def get(engine: Engine, request: GetRequest) -> bool:
     """Answer a request now (True: `request` holds message or reason), or leave it waiting (False)."""
     reason: i64 = _check(engine, request)
-    if reason != MQRC_NONE:
+    if reason != mq.MQRC_NONE:
         return refuse(engine, request, reason)
     queue = request.handle.queue
     assert queue is not None
-    if request.options & MQGMO_UNLOCK:
-        return refuse(engine, request, MQRC_NONE if unlock(engine, queue, request.handle) else MQRC_NO_MSG_LOCKED)
+    if request.options & mq.MQGMO_UNLOCK:
+        return refuse(engine, request, mq.MQRC_NONE if unlock(engine, queue, request.handle) else mq.MQRC_NO_MSG_LOCKED)
     locked: i64 = request.handle.locked_slot if request.options & _MOVES_CURSOR else NONE
     locked_seq: i64 = request.handle.locked_seq
     engine.answering += 1
@@ -141,18 +99,18 @@ def get(engine: Engine, request: GetRequest) -> bool:
         request.lock_slot_to_release = locked
         request.lock_seq_to_release = locked_seq
         if _exceeds_selector_limit(request):
-            cancel(engine, request, MQRC_RESOURCE_PROBLEM)
+            cancel(engine, request, mq.MQRC_RESOURCE_PROBLEM)
         return request.done
     if locked != NONE:
         _release_previous_lock(engine, request, queue, locked, locked_seq)
     if answered:
         return True
-    if not request.options & MQGMO_WAIT or request.wait_ms == 0:
-        return refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
+    if not request.options & mq.MQGMO_WAIT or request.wait_ms == 0:
+        return refuse(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
     queue.waiting.add(request)
     _count_wait(engine, request, queue)
     if _exceeds_selector_limit(request):
-        cancel(engine, request, MQRC_RESOURCE_PROBLEM)
+        cancel(engine, request, mq.MQRC_RESOURCE_PROBLEM)
     return request.done
 
 
@@ -212,22 +170,22 @@ def _resume_scan(engine: Engine, request: GetRequest) -> None:
         _release_previous_lock(engine, request, queue, locked, request.lock_seq_to_release)
     if answered:
         queue.waiting.remove(request)
-    elif request.options & MQGMO_WAIT and request.wait_ms != 0:
+    elif request.options & mq.MQGMO_WAIT and request.wait_ms != 0:
         request.scan_slot = NONE
         _count_wait(engine, request, queue)
         return
     else:
         queue.waiting.remove(request)
-        refuse(engine, request, MQRC_NO_MSG_AVAILABLE)
+        refuse(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
     engine.woken.append(request)
 
 
 def _release_previous_lock(engine: Engine, request: GetRequest, queue: Queue, locked: i64, locked_seq: i64) -> None:
     """Release the lock of the previous browse when this one moved on or found no message. A failed browse keeps it."""
     handle = request.handle
-    if request.done and (request.reason == MQRC_TRUNCATED_MSG_FAILED or request.reason == MQRC_OBJECT_DAMAGED):
+    if request.done and (request.reason == mq.MQRC_TRUNCATED_MSG_FAILED or request.reason == mq.MQRC_OBJECT_DAMAGED):
         return
-    if not request.done or not request.options & MQGMO_LOCK:
+    if not request.done or not request.options & mq.MQGMO_LOCK:
         unlock(engine, queue, handle)
     elif handle.locked_slot != locked or handle.locked_seq != locked_seq:
         release_lock(engine, queue, locked, locked_seq)
@@ -237,9 +195,9 @@ def refuse(engine: Engine, request: GetRequest, reason: i64) -> bool:
     """End a request without a message. Always returns True."""
     request.reason = reason
     request.done = True
-    if reason == MQRC_NO_MSG_AVAILABLE:
+    if reason == mq.MQRC_NO_MSG_AVAILABLE:
         count_get_empty(engine, request)
-    elif reason != MQRC_NONE:
+    elif reason != mq.MQRC_NONE:
         count_get_failed(engine, request)
     return True
 
@@ -271,47 +229,47 @@ def _check(engine: Engine, request: GetRequest) -> i64:
     options: i64 = request.options
     browse: i64 = options & BROWSE_OPTIONS
     if queue is None:
-        return MQRC_HOBJ_ERROR
+        return mq.MQRC_HOBJ_ERROR
     if request.match & ~_MATCHES:
-        return MQRC_MATCH_OPTIONS_ERROR
-    if options != handle.get_options_checked or options & MQGMO_PROPERTIES_IN_HANDLE:
+        return mq.MQRC_MATCH_OPTIONS_ERROR
+    if options != handle.get_options_checked or options & mq.MQGMO_PROPERTIES_IN_HANDLE:
         reason: i64 = check_options(request)
-        if reason != MQRC_NONE:
+        if reason != mq.MQRC_NONE:
             return reason
         handle.get_options_checked = options
-    if browse or options & (MQGMO_LOCK | MQGMO_UNLOCK):
+    if browse or options & (mq.MQGMO_LOCK | mq.MQGMO_UNLOCK):
         if not handle.for_browse:
-            return MQRC_NOT_OPEN_FOR_BROWSE
+            return mq.MQRC_NOT_OPEN_FOR_BROWSE
     elif not handle.for_input:
-        return MQRC_NOT_OPEN_FOR_INPUT
+        return mq.MQRC_NOT_OPEN_FOR_INPUT
     if request.max_bytes < 0:
-        return MQRC_BUFFER_LENGTH_ERROR
-    if request.wait_ms < UNLIMITED and options & MQGMO_WAIT:
-        return MQRC_WAIT_INTERVAL_ERROR
+        return mq.MQRC_BUFFER_LENGTH_ERROR
+    if request.wait_ms < UNLIMITED and options & mq.MQGMO_WAIT:
+        return mq.MQRC_WAIT_INTERVAL_ERROR
     if queue.deleted:
-        return MQRC_Q_DELETED
+        return mq.MQRC_Q_DELETED
     if not handle.valid:
-        return MQRC_OBJECT_CHANGED
+        return mq.MQRC_OBJECT_CHANGED
     if not queue.get_allowed or not handle.get_allowed_by_alias:
-        refused = events.on_refused(engine, request.connection, MQRC_GET_INHIBITED, handle.object_name)
+        refused = events.on_refused(engine, request.connection, mq.MQRC_GET_INHIBITED, handle.object_name)
         send_own_messages(engine, refused, None)
-        return MQRC_GET_INHIBITED
+        return mq.MQRC_GET_INHIBITED
     if queue.damaged:
-        return MQRC_OBJECT_DAMAGED
+        return mq.MQRC_OBJECT_DAMAGED
     if engine.state != RUNNING:
-        engine.check_state(options & MQGMO_FAIL_IF_QUIESCING != 0)
+        engine.check_state(options & mq.MQGMO_FAIL_IF_QUIESCING != 0)
     if options & _UNDER_CURSOR and not _has_cursor(engine, request, queue):
-        return MQRC_NO_MSG_UNDER_CURSOR
-    if options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT):
+        return mq.MQRC_NO_MSG_UNDER_CURSOR
+    if options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT):
         unit = request.connection.unit_of_work
         if unit is not None:
             if unit.backed_out_by_system:
-                return MQRC_BACKED_OUT
+                return mq.MQRC_BACKED_OUT
             if len(unit.entries) >= engine.uncommitted_max:
-                return MQRC_SYNCPOINT_LIMIT_REACHED
+                return mq.MQRC_SYNCPOINT_LIMIT_REACHED
     if options & (GROUP_OPTIONS | BROWSE_OPTIONS):
         return groups.validate_get(request)
-    return MQRC_NONE
+    return mq.MQRC_NONE
 
 
 def _has_cursor(engine: Engine, request: GetRequest, queue: Queue) -> bool:
@@ -335,20 +293,20 @@ def check_get_options(options: i64, has_message_handle: bool) -> i64:
     """Check MQGMO options by themselves. Returns 0 or the reason to refuse them."""
     syncpoint: i64 = options & _SYNCPOINTS
     properties: i64 = options & _PROPERTIES
-    cursor: i64 = options & (MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | _UNDER_CURSOR)
-    if options & MQGMO_SET_SIGNAL:
-        return MQRC_SIGNAL1_ERROR
+    cursor: i64 = options & (mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT | _UNDER_CURSOR)
+    if options & mq.MQGMO_SET_SIGNAL:
+        return mq.MQRC_SIGNAL1_ERROR
     if (
         options & ~_ALL_OPTIONS
         or syncpoint & (syncpoint - 1)
         or cursor & (cursor - 1)
-        or (options & BROWSE_OPTIONS and options & (MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT))
-        or (options & MQGMO_LOCK and not options & BROWSE_OPTIONS)
-        or (options & MQGMO_LOCK and options & MQGMO_UNLOCK)
-        or (options & MQGMO_UNLOCK and options & (cursor | MQGMO_WAIT | GROUP_OPTIONS))
+        or (options & BROWSE_OPTIONS and options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT))
+        or (options & mq.MQGMO_LOCK and not options & BROWSE_OPTIONS)
+        or (options & mq.MQGMO_LOCK and options & mq.MQGMO_UNLOCK)
+        or (options & mq.MQGMO_UNLOCK and options & (cursor | mq.MQGMO_WAIT | GROUP_OPTIONS))
         or properties & (properties - 1)
     ):
-        return MQRC_OPTIONS_ERROR
-    if properties == MQGMO_PROPERTIES_IN_HANDLE and not has_message_handle:
-        return MQRC_HMSG_ERROR
-    return MQRC_NONE
+        return mq.MQRC_OPTIONS_ERROR
+    if properties == mq.MQGMO_PROPERTIES_IN_HANDLE and not has_message_handle:
+        return mq.MQRC_HMSG_ERROR
+    return mq.MQRC_NONE

@@ -15,27 +15,8 @@ from ostler.engine.events import triggers
 from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.open import update_open_handles
 from ostler.engine.queue.delivery import send_own_messages
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, ObjectType, Value, by_pcf, check
-from ostler.model.constants import (
-    MQIA_FIRST,
-    MQIA_LAST,
-    MQIAV_NOT_APPLICABLE,
-    MQQT_ALIAS,
-    MQQT_LOCAL,
-    MQQT_MODEL,
-    MQQT_REMOTE,
-    MQRC_CHAR_ATTR_LENGTH_ERROR,
-    MQRC_CHAR_ATTRS_ERROR,
-    MQRC_INT_ATTR_COUNT_ERROR,
-    MQRC_NONE,
-    MQRC_NOT_OPEN_FOR_INQUIRE,
-    MQRC_NOT_OPEN_FOR_SET,
-    MQRC_OBJECT_CHANGED,
-    MQRC_Q_DELETED,
-    MQRC_SELECTOR_ERROR,
-    MQRC_SELECTOR_LIMIT_EXCEEDED,
-    MQRC_SELECTOR_NOT_FOR_TYPE,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -43,10 +24,10 @@ SELECTORS_MAX: Final = 256
 
 _QUEUE_TYPES: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL)
 _TYPE_NUMBERS: Final[dict[ObjectType, int]] = {
-    ObjectType.QLOCAL: MQQT_LOCAL,
-    ObjectType.QALIAS: MQQT_ALIAS,
-    ObjectType.QREMOTE: MQQT_REMOTE,
-    ObjectType.QMODEL: MQQT_MODEL,
+    ObjectType.QLOCAL: mq.MQQT_LOCAL,
+    ObjectType.QALIAS: mq.MQQT_ALIAS,
+    ObjectType.QREMOTE: mq.MQQT_REMOTE,
+    ObjectType.QMODEL: mq.MQQT_MODEL,
 }
 # The attribute that is an object's own name.
 _NAMES: Final[dict[ObjectType, str]] = {
@@ -67,58 +48,58 @@ def inquire(engine: Engine, handle: Handle, selectors: list[int]) -> tuple[list[
     Texts are padded to their length in MQ; a list of names is one text.
     """
     if not handle.for_inquire:
-        raise MQError(MQRC_NOT_OPEN_FOR_INQUIRE)
+        raise MQError(mq.MQRC_NOT_OPEN_FOR_INQUIRE)
     if len(selectors) > SELECTORS_MAX:
-        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
+        raise MQError(mq.MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
     definition = current_definition(engine, handle)
     integers: list[int] = []
     texts: list[bytes] = []
-    reason: int = MQRC_NONE
+    reason: int = mq.MQRC_NONE
     for selector in selectors:
         attribute = inquirable(definition.object_type, selector)
         if attribute is None:
-            reason = MQRC_SELECTOR_NOT_FOR_TYPE
+            reason = mq.MQRC_SELECTOR_NOT_FOR_TYPE
             other = _of_another_queue_type(selector)
             if is_integer(selector):
-                integers.append(MQIAV_NOT_APPLICABLE)
+                integers.append(mq.MQIAV_NOT_APPLICABLE)
             else:
                 texts.append(b"*" * other.length_max)
             continue
         value = live_value(engine, handle, definition, attribute)
         if is_integer(selector):
-            integers.append(value if isinstance(value, int) else MQIAV_NOT_APPLICABLE)
+            integers.append(value if isinstance(value, int) else mq.MQIAV_NOT_APPLICABLE)
         else:
             texts.append(_packed_text(value, attribute))
     return integers, texts, reason
 
 
 def is_integer(selector: int) -> bool:
-    return MQIA_FIRST <= selector <= MQIA_LAST
+    return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
 
 
 def current_definition(engine: Engine, handle: Handle) -> Definition:
     """Return the current definition of the object that a handle is open on. Raises MQError when it was deleted."""
     opened = handle.definition
     if not handle.valid:
-        raise MQError(MQRC_OBJECT_CHANGED)
+        raise MQError(mq.MQRC_OBJECT_CHANGED)
     if handle.kind == OTHER_OBJECT:
         assert opened is not None
         found = objects.find(engine, opened.object_type, opened.name)
         if found is None:
-            raise MQError(MQRC_OBJECT_CHANGED, f"{opened.name} was deleted.")
+            raise MQError(mq.MQRC_OBJECT_CHANGED, f"{opened.name} was deleted.")
         return found
     queue = handle.queue
     assert queue is not None
     if queue.deleted:
-        raise MQError(MQRC_Q_DELETED)
+        raise MQError(mq.MQRC_Q_DELETED)
     for passed in handle.definitions_on_path:
         if passed.name == handle.object_name:
             found = objects.find(engine, passed.object_type, passed.name)
             if found is None:
-                raise MQError(MQRC_OBJECT_CHANGED, f"{passed.name} was deleted.")
+                raise MQError(mq.MQRC_OBJECT_CHANGED, f"{passed.name} was deleted.")
             return found
     if handle.remote_manager:
-        raise MQError(MQRC_NOT_OPEN_FOR_INQUIRE, "A queue of another queue manager has no attributes here.")
+        raise MQError(mq.MQRC_NOT_OPEN_FOR_INQUIRE, "A queue of another queue manager has no attributes here.")
     return queue.definition
 
 
@@ -130,7 +111,7 @@ def inquirable(object_type: ObjectType, selector: int) -> Attribute | None:
     if object_type in _QUEUE_TYPES:
         _of_another_queue_type(selector)
         return None
-    raise MQError(MQRC_SELECTOR_ERROR, f"A {object_type.value} has no attribute with the selector {selector}.")
+    raise MQError(mq.MQRC_SELECTOR_ERROR, f"A {object_type.value} has no attribute with the selector {selector}.")
 
 
 def _answers(attribute: Attribute) -> bool:
@@ -142,7 +123,7 @@ def _of_another_queue_type(selector: int) -> Attribute:
         attribute = by_pcf(object_type, selector)
         if attribute is not None and _answers(attribute):
             return attribute
-    raise MQError(MQRC_SELECTOR_ERROR, f"No queue has an attribute with the selector {selector}.")
+    raise MQError(mq.MQRC_SELECTOR_ERROR, f"No queue has an attribute with the selector {selector}.")
 
 
 def live_value(engine: Engine, handle: Handle, definition: Definition, attribute: Attribute) -> Value:
@@ -195,9 +176,9 @@ def set_attributes(engine: Engine, handle: Handle, selectors: list[int], integer
     ALTDATE and ALTTIME stay unchanged: MQ sets them for commands only.
     """
     if not handle.for_set:
-        raise MQError(MQRC_NOT_OPEN_FOR_SET)
+        raise MQError(mq.MQRC_NOT_OPEN_FOR_SET)
     if len(selectors) > SELECTORS_MAX:
-        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
+        raise MQError(mq.MQRC_SELECTOR_LIMIT_EXCEEDED, f"At most {SELECTORS_MAX} selectors can be given at a time.")
     definition = current_definition(engine, handle)
     changes = _changes(definition.object_type, selectors, integers, texts)
     if not changes:
@@ -221,16 +202,18 @@ def _changes(object_type: ObjectType, selectors: list[int], integers: list[int],
     for selector in selectors:
         attribute = by_pcf(object_type, selector)
         if attribute is None or not attribute.by_mqset:
-            raise MQError(MQRC_SELECTOR_ERROR, f"The selector {selector} cannot be set by MQSET here.")
+            raise MQError(mq.MQRC_SELECTOR_ERROR, f"The selector {selector} cannot be set by MQSET here.")
         if is_integer(selector):
             if next_integer >= len(integers):
-                raise MQError(MQRC_INT_ATTR_COUNT_ERROR, "IntAttrs has fewer integers than the selectors need.")
+                raise MQError(mq.MQRC_INT_ATTR_COUNT_ERROR, "IntAttrs has fewer integers than the selectors need.")
             changes[attribute.name] = _settable(attribute, integers[next_integer])
             next_integer += 1
         else:
             end = next_text + attribute.length_max
             if end > len(texts):
-                raise MQError(MQRC_CHAR_ATTR_LENGTH_ERROR, "CharAttrs is too short for the selectors that need a text.")
+                raise MQError(
+                    mq.MQRC_CHAR_ATTR_LENGTH_ERROR, "CharAttrs is too short for the selectors that need a text."
+                )
             changes[attribute.name] = _readable(texts[next_text:end])
             next_text = end
     return changes
@@ -240,11 +223,11 @@ def _settable(attribute: Attribute, value: int) -> Value:
     try:
         return check(attribute, value)
     except MQError as error:
-        raise MQError(attribute.set_error or MQRC_SELECTOR_ERROR, error.detail) from None
+        raise MQError(attribute.set_error or mq.MQRC_SELECTOR_ERROR, error.detail) from None
 
 
 def _readable(text: bytes) -> str:
     try:
         return text.partition(b"\0")[0].rstrip(b" ").decode()
     except UnicodeDecodeError:
-        raise MQError(MQRC_CHAR_ATTRS_ERROR, "The text is not in the queue manager's character set.") from None
+        raise MQError(mq.MQRC_CHAR_ATTRS_ERROR, "The text is not in the queue manager's character set.") from None

@@ -6,22 +6,8 @@ from typing import final
 
 from ostler.engine.core import Engine
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQOT_TOPIC,
-    MQRC_ALIAS_BASE_Q_TYPE_ERROR,
-    MQRC_DEF_XMIT_Q_TYPE_ERROR,
-    MQRC_DEF_XMIT_Q_USAGE_ERROR,
-    MQRC_OBJECT_TYPE_ERROR,
-    MQRC_REMOTE_Q_NAME_ERROR,
-    MQRC_UNKNOWN_ALIAS_BASE_Q,
-    MQRC_UNKNOWN_DEF_XMIT_Q,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRC_UNKNOWN_REMOTE_Q_MGR,
-    MQRC_UNKNOWN_XMIT_Q,
-    MQRC_XMIT_Q_TYPE_ERROR,
-    MQRC_XMIT_Q_USAGE_ERROR,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -70,16 +56,20 @@ def _resolve_local(engine: Engine, name: str, found: Resolved, depth: int) -> No
         found.model = model
         return
     if depth == 0:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {name} on queue manager {engine.name}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {name} on queue manager {engine.name}.")
     if alias is not None or model is not None:
-        raise MQError(MQRC_ALIAS_BASE_Q_TYPE_ERROR, f"The alias leads to {name}, which is an alias or a model queue.")
-    raise MQError(MQRC_UNKNOWN_ALIAS_BASE_Q, f"The alias leads to {name}, which does not exist.")
+        raise MQError(
+            mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR, f"The alias leads to {name}, which is an alias or a model queue."
+        )
+    raise MQError(mq.MQRC_UNKNOWN_ALIAS_BASE_Q, f"The alias leads to {name}, which does not exist.")
 
 
 def _resolve_alias(engine: Engine, alias: Definition, found: Resolved) -> None:
     found.path.append(alias)
-    if alias.attributes.get("TARGTYPE") == MQOT_TOPIC:
-        raise MQError(MQRC_OBJECT_TYPE_ERROR, f"The alias {alias.name} leads to a topic, which cannot be opened here.")
+    if alias.attributes.get("TARGTYPE") == mq.MQOT_TOPIC:
+        raise MQError(
+            mq.MQRC_OBJECT_TYPE_ERROR, f"The alias {alias.name} leads to a topic, which cannot be opened here."
+        )
     _resolve_local(engine, _text(alias, "TARGET"), found, 1)
 
 
@@ -89,19 +79,21 @@ def _resolve_remote_definition(engine: Engine, remote: Definition, found: Resolv
     remote_queue = _text(remote, "RNAME")
     remote_manager = _text(remote, "RQMNAME")
     if remote_queue == "":
-        raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"The remote definition {remote.name} names no remote queue.")
+        raise MQError(mq.MQRC_REMOTE_Q_NAME_ERROR, f"The remote definition {remote.name} names no remote queue.")
     if remote_manager == "" or remote_manager == engine.name:
-        raise MQError(MQRC_UNKNOWN_REMOTE_Q_MGR, f"The remote definition {remote.name} names no other queue manager.")
+        raise MQError(
+            mq.MQRC_UNKNOWN_REMOTE_Q_MGR, f"The remote definition {remote.name} names no other queue manager."
+        )
     _resolve_route(engine, remote_queue, remote_manager, _text(remote, "XMITQ"), found)
 
 
 def _resolve_at_manager(engine: Engine, name: str, manager_name: str, found: Resolved) -> None:
     """Resolve a queue of a named queue manager, which may be a queue manager alias or a transmission queue."""
     if name == "":
-        raise MQError(MQRC_REMOTE_Q_NAME_ERROR, f"No queue of {manager_name} is named.")
+        raise MQError(mq.MQRC_REMOTE_Q_NAME_ERROR, f"No queue of {manager_name} is named.")
     alias = engine.of_type(ObjectType.QREMOTE).get(manager_name)
     if manager_name in engine.of_type(ObjectType.QMODEL) or (alias is not None and _text(alias, "RNAME") != ""):
-        raise MQError(MQRC_UNKNOWN_REMOTE_Q_MGR, f"{manager_name} is a queue, not an alias of a queue manager.")
+        raise MQError(mq.MQRC_UNKNOWN_REMOTE_Q_MGR, f"{manager_name} is a queue, not an alias of a queue manager.")
     if alias is not None:
         found.path.append(alias)
         real_manager = _text(alias, "RQMNAME")
@@ -120,25 +112,25 @@ def _resolve_route(engine: Engine, name: str, manager_name: str, transmission_na
     found.remote_manager = manager_name
     if transmission_name:
         found.queue = _transmission_queue(
-            engine, transmission_name, MQRC_UNKNOWN_XMIT_Q, MQRC_XMIT_Q_TYPE_ERROR, MQRC_XMIT_Q_USAGE_ERROR
+            engine, transmission_name, mq.MQRC_UNKNOWN_XMIT_Q, mq.MQRC_XMIT_Q_TYPE_ERROR, mq.MQRC_XMIT_Q_USAGE_ERROR
         )
         return
     if manager_name in engine.queues or (found.path and _is_queue_of_other_type(engine, manager_name)):
         found.queue = _transmission_queue(
-            engine, manager_name, MQRC_UNKNOWN_XMIT_Q, MQRC_XMIT_Q_TYPE_ERROR, MQRC_XMIT_Q_USAGE_ERROR
+            engine, manager_name, mq.MQRC_UNKNOWN_XMIT_Q, mq.MQRC_XMIT_Q_TYPE_ERROR, mq.MQRC_XMIT_Q_USAGE_ERROR
         )
         return
     if engine.default_transmission_queue:
         found.queue = _transmission_queue(
             engine,
             engine.default_transmission_queue,
-            MQRC_UNKNOWN_DEF_XMIT_Q,
-            MQRC_DEF_XMIT_Q_TYPE_ERROR,
-            MQRC_DEF_XMIT_Q_USAGE_ERROR,
+            mq.MQRC_UNKNOWN_DEF_XMIT_Q,
+            mq.MQRC_DEF_XMIT_Q_TYPE_ERROR,
+            mq.MQRC_DEF_XMIT_Q_USAGE_ERROR,
         )
         return
     raise MQError(
-        MQRC_UNKNOWN_REMOTE_Q_MGR,
+        mq.MQRC_UNKNOWN_REMOTE_Q_MGR,
         f"No transmission queue leads to {manager_name}, and there is no default transmission queue.",
     )
 

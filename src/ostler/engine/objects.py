@@ -13,22 +13,9 @@ from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE
 from ostler.engine.recovery.checkpoint_space import DEFINITION_BYTES, has_checkpoint_space, refuse_full_disk
 from ostler.engine.recovery.records import CLEAR, DEFINE, DELETE, number_head
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, valid_name
 from ostler.model.authorities import QUEUE_AUTHORITIES, words_of
-from ostler.model.constants import (
-    MQCHT_CLNTCONN,
-    MQOT_Q,
-    MQQDT_PERMANENT_DYNAMIC,
-    MQQDT_TEMPORARY_DYNAMIC,
-    MQRC_DYNAMIC_Q_NAME_ERROR,
-    MQRC_GET_INHIBITED,
-    MQRC_OBJECT_ALREADY_EXISTS,
-    MQRC_OBJECT_IN_USE,
-    MQRC_Q_DELETED,
-    MQRC_Q_NOT_EMPTY,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -42,7 +29,7 @@ _DYNAMIC_PREFIX_MAX = 32
 def table_type(definition: Definition) -> ObjectType:
     """Return the type under which a definition is stored: client-connection channels have a table of their own."""
     kind = definition.object_type
-    if kind == ObjectType.CHANNEL and definition.attributes.get("CHLTYPE") == MQCHT_CLNTCONN:
+    if kind == ObjectType.CHANNEL and definition.attributes.get("CHLTYPE") == mq.MQCHT_CLNTCONN:
         return ObjectType.CLNTCONN
     return kind
 
@@ -79,7 +66,7 @@ def queue_definition(engine: Engine, name: str) -> Definition | None:
 def define(engine: Engine, definition: Definition, replace: bool = False) -> i64:
     """Create an object, or with `replace` alter an existing one. Returns the LSN of its record."""
     if definition.object_type not in _NAMED_BY_TEXT and not valid_name(definition.name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{definition.name!r} is not a valid object name.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"{definition.name!r} is not a valid object name.")
     existing = (
         queue_definition(engine, definition.name)
         if definition.object_type in QUEUE_TYPES
@@ -87,7 +74,7 @@ def define(engine: Engine, definition: Definition, replace: bool = False) -> i64
     )
     if existing is not None:
         if not replace or existing.object_type != definition.object_type:
-            raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"{definition.name} exists already.")
+            raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"{definition.name} exists already.")
         return change(engine, definition)
     _check_room(engine)
     if definition.object_type == ObjectType.SUB:
@@ -123,7 +110,7 @@ def change(engine: Engine, definition: Definition) -> i64:
         queue_id = queue.queue_id
         apply_define(engine, definition, queue_id)
         if not queue.get_allowed:
-            fail_waiting(engine, queue, MQRC_GET_INHIBITED)
+            fail_waiting(engine, queue, mq.MQRC_GET_INHIBITED)
         if queue.is_temporary:
             return 0
     else:
@@ -162,7 +149,7 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
     """Delete an object. A local queue must not be in use, and must be empty unless purged."""
     definition = find(engine, object_type, name)
     if definition is None:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {object_type.value} called {name}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no {object_type.value} called {name}.")
     if object_type != ObjectType.QLOCAL:
         engine.catalogue_changed = True
         engine.definitions_version += 1
@@ -176,15 +163,15 @@ def delete(engine: Engine, object_type: ObjectType, name: str, purge: bool = Fal
     queue = engine.queues[name]
     _check_free(queue)
     if queue.depth > 0 and not purge:
-        raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {name} holds {queue.depth} messages.")
+        raise MQError(mq.MQRC_Q_NOT_EMPTY, f"The queue {name} holds {queue.depth} messages.")
     return delete_queue(engine, queue)
 
 
 def _check_free(queue: Queue) -> None:
     if queue.is_needed:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use by running channels.")
+        raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is in use by running channels.")
     if queue.handles or queue.uncommitted > 0:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
+        raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
 
 
 def apply_delete(engine: Engine, kept: ObjectType, name: str) -> None:
@@ -208,7 +195,7 @@ def read_typed_name(data: bytes) -> tuple[ObjectType, str]:
 def delete_queue(engine: Engine, queue: Queue) -> i64:
     """Delete a local queue with its messages. Handles that are open on it get MQRC_Q_DELETED."""
     lsn: i64 = 0
-    fail_waiting(engine, queue, MQRC_Q_DELETED)
+    fail_waiting(engine, queue, mq.MQRC_Q_DELETED)
     if not queue.is_temporary:
         record = _typed_name(ObjectType.QLOCAL, queue.name)
         lsn = engine.journal.append(DELETE, number_head(queue.queue_id), b"", record)
@@ -218,7 +205,7 @@ def delete_queue(engine: Engine, queue: Queue) -> i64:
         engine.topics.forget_retained()
     if engine.guard is not None:
         engine.guard.on_deleted(queue.definition)
-    if queue.definition.attributes.get("DEFTYPE") == MQQDT_PERMANENT_DYNAMIC:
+    if queue.definition.attributes.get("DEFTYPE") == mq.MQQDT_PERMANENT_DYNAMIC:
         # Its creator's authorities go with it: the name may be used again by another user.
         prefix = f"QUEUE {queue.name} "
         for key in [key for key in engine.of_type(ObjectType.AUTHREC) if key.startswith(prefix)]:
@@ -242,7 +229,7 @@ def clear(engine: Engine, name: str) -> i64:
     """CLEAR QLOCAL: remove all messages of a queue that is not open and has no uncommitted messages."""
     queue = engine.queues.get(name)
     if queue is None:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue called {name}.")
     _check_free(queue)
     lsn: i64 = engine.journal.append(CLEAR, number_head(queue.queue_id), b"", b"")
     cleared: i64 = queue.depth
@@ -271,7 +258,7 @@ def create_dynamic(engine: Engine, model: Definition, wanted: str, owner: str = 
     `owner` is the user who gets all authorities on it; empty when its creator has them anyway.
     """
     name = _dynamic_name(engine, wanted)
-    is_temporary: bool = model.attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC
+    is_temporary: bool = model.attributes.get("DEFTYPE") != mq.MQQDT_PERMANENT_DYNAMIC
     attributes = _dynamic_attributes(engine, model, is_temporary)
     definition = Definition(ObjectType.QLOCAL, name, attributes)
     queue_id: i64 = engine.next_queue_id
@@ -291,7 +278,7 @@ def _dynamic_attributes(engine: Engine, model: Definition, is_temporary: bool) -
     if is_temporary and engine.temporary_model is model and engine.temporary_second == second:
         return engine.temporary_attributes
     attributes = dict(model.attributes)
-    attributes["DEFTYPE"] = MQQDT_TEMPORARY_DYNAMIC if is_temporary else MQQDT_PERMANENT_DYNAMIC
+    attributes["DEFTYPE"] = mq.MQQDT_TEMPORARY_DYNAMIC if is_temporary else mq.MQQDT_PERMANENT_DYNAMIC
     date = date_of_day(engine.wall_ms() // 86_400_000).decode("ascii")
     time = time_of_day(engine.wall_ms() % 86_400_000).decode("ascii")
     stamp_date = f"{date[:4]}-{date[4:6]}-{date[6:]}"
@@ -312,7 +299,7 @@ def _grant(engine: Engine, name: str, owner: str) -> None:
     key = f"QUEUE {name} PRINCIPAL {owner}"
     attributes: dict[str, int | str | tuple[str, ...]] = {
         "PROFILE": name,
-        "OBJTYPE": MQOT_Q,
+        "OBJTYPE": mq.MQOT_Q,
         "ENTITY": owner,
         "ENTTYPE": 1,
         "AUTHLIST": words_of(QUEUE_AUTHORITIES),
@@ -322,28 +309,28 @@ def _grant(engine: Engine, name: str, owner: str) -> None:
 
 def _dynamic_name(engine: Engine, wanted: str) -> str:
     if wanted == "":
-        raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "A model queue needs a dynamic queue name.")
+        raise MQError(mq.MQRC_DYNAMIC_Q_NAME_ERROR, "A model queue needs a dynamic queue name.")
     name = wanted
     if wanted.endswith("*"):
         prefix = wanted[:-1]
         if len(prefix) > _DYNAMIC_PREFIX_MAX:
-            raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, "The asterisk is behind the 33rd character.")
+            raise MQError(mq.MQRC_DYNAMIC_Q_NAME_ERROR, "The asterisk is behind the 33rd character.")
         while True:
             engine.unique += 1
             name = f"{prefix}{engine.unique:016X}"
             if queue_definition(engine, name) is None:
                 break
     if not valid_name(name):
-        raise MQError(MQRC_DYNAMIC_Q_NAME_ERROR, f"{name!r} is not a valid queue name.")
+        raise MQError(mq.MQRC_DYNAMIC_Q_NAME_ERROR, f"{name!r} is not a valid queue name.")
     if queue_definition(engine, name) is not None:
-        raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"A queue called {name} exists already.")
+        raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"A queue called {name} exists already.")
     return name
 
 
 def _check_room(engine: Engine) -> None:
     if engine.lacks_log_space(_RECORD_ROOM_BYTES):
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the change of the object.")
+        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the change of the object.")
     if not has_checkpoint_space(engine, DEFINITION_BYTES):
         refuse_full_disk(engine)
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The disk is full: it has no room for the definition.")
+        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The disk is full: it has no room for the definition.")
     engine.reserve.needed_bytes += DEFINITION_BYTES

@@ -21,62 +21,16 @@ from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue, is_ready_to_delete
 from ostler.engine.queue.slots import LOCKED, NONE
 from ostler.engine.syncpoint import serve_returned
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import INQ
-from ostler.model.constants import (
-    MQCO_DELETE,
-    MQCO_DELETE_PURGE,
-    MQCO_KEEP_SUB,
-    MQCO_QUIESCE,
-    MQCO_REMOVE_SUB,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_BIND_NOT_FIXED,
-    MQOO_BIND_ON_GROUP,
-    MQOO_BIND_ON_OPEN,
-    MQOO_BROWSE,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_NO_READ_AHEAD,
-    MQOO_OUTPUT,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOO_PASS_IDENTITY_CONTEXT,
-    MQOO_READ_AHEAD,
-    MQOO_SAVE_ALL_CONTEXT,
-    MQOO_SET,
-    MQOO_SET_ALL_CONTEXT,
-    MQOO_SET_IDENTITY_CONTEXT,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQOT_TOPIC,
-    MQQDT_PERMANENT_DYNAMIC,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_GET_INHIBITED,
-    MQRC_HANDLE_NOT_AVAILABLE,
-    MQRC_NONE,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OBJECT_CHANGED,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_OBJECT_IN_USE,
-    MQRC_OBJECT_TYPE_ERROR,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_Q_NOT_EMPTY,
-    MQRC_Q_TYPE_ERROR,
-    MQRC_UNKNOWN_ALIAS_BASE_Q,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
-_INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
-_ACTIONS: Final = _INPUT | MQOO_BROWSE | MQOO_OUTPUT | MQOO_INQUIRE | MQOO_SET
+_INPUT: Final = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
+_ACTIONS: Final = _INPUT | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_SET
 _CONTEXT_OUT: Final = (
-    MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
+    mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
 _ALL_OPTIONS: Final = 0x007FFFFF
 _DEFSOPT_EXCLUSIVE: Final = 4
@@ -119,12 +73,12 @@ def open_object(engine: Engine, connection: Connection, request: OpenRequest) ->
 
 
 def _open(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
-    engine.check_state(bool(request.options & MQOO_FAIL_IF_QUIESCING))
+    engine.check_state(bool(request.options & mq.MQOO_FAIL_IF_QUIESCING))
     _check_options(request.options)
     if len(connection.handles) >= engine.handles_max:
-        raise MQError(MQRC_HANDLE_NOT_AVAILABLE)
+        raise MQError(mq.MQRC_HANDLE_NOT_AVAILABLE)
     try:
-        if request.object_type == MQOT_Q:
+        if request.object_type == mq.MQOT_Q:
             return _open_queue(engine, connection, request)
         return _open_other(engine, connection, request)
     except MQError as refusal:
@@ -133,14 +87,14 @@ def _open(engine: Engine, connection: Connection, request: OpenRequest) -> Handl
 
 
 def _report_refusal(engine: Engine, connection: Connection, request: OpenRequest, refusal: MQError) -> None:
-    if refusal.reason == MQRC_NOT_AUTHORIZED:
+    if refusal.reason == mq.MQRC_NOT_AUTHORIZED:
         engine.notice(f"AMQ8077W: {refusal.detail}")
-        user = request.alternate_user if request.options & MQOO_ALTERNATE_USER_AUTHORITY else connection.user
+        user = request.alternate_user if request.options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
         options: i64 = request.options
         event = configuration_events.on_open_refused(
             engine, connection, request.name, request.manager_name, options, user
         )
-    elif request.object_type == MQOT_Q:
+    elif request.object_type == mq.MQOT_Q:
         event = events.on_refused(engine, connection, refusal.reason, request.name, request.manager_name)
     else:
         return
@@ -149,18 +103,18 @@ def _report_refusal(engine: Engine, connection: Connection, request: OpenRequest
 
 def _check_options(options: i64) -> None:
     inputs: i64 = options & _INPUT
-    read_ahead: i64 = options & (MQOO_READ_AHEAD | MQOO_NO_READ_AHEAD)
-    binds: i64 = options & (MQOO_BIND_ON_OPEN | MQOO_BIND_NOT_FIXED | MQOO_BIND_ON_GROUP)
+    read_ahead: i64 = options & (mq.MQOO_READ_AHEAD | mq.MQOO_NO_READ_AHEAD)
+    binds: i64 = options & (mq.MQOO_BIND_ON_OPEN | mq.MQOO_BIND_NOT_FIXED | mq.MQOO_BIND_ON_GROUP)
     if (
         options & ~_ALL_OPTIONS
         or not options & _ACTIONS
         or inputs & (inputs - 1)
         or read_ahead & (read_ahead - 1)
         or binds & (binds - 1)
-        or (options & MQOO_SAVE_ALL_CONTEXT and not inputs)
-        or (options & _CONTEXT_OUT and not options & MQOO_OUTPUT)
+        or (options & mq.MQOO_SAVE_ALL_CONTEXT and not inputs)
+        or (options & _CONTEXT_OUT and not options & mq.MQOO_OUTPUT)
     ):
-        raise MQError(MQRC_OPTIONS_ERROR)
+        raise MQError(mq.MQRC_OPTIONS_ERROR)
 
 
 def _new_handle(connection: Connection, kind: i64, name: str, options: i64) -> Handle:
@@ -171,25 +125,25 @@ def _new_handle(connection: Connection, kind: i64, name: str, options: i64) -> H
 
 def _open_other(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
     """Open a topic for publishing, or the queue manager, a process or a namelist for inquiry."""
-    if request.object_type == MQOT_TOPIC:
+    if request.object_type == mq.MQOT_TOPIC:
         publisher = authority.user_of_open(engine, connection, request.options, request.alternate_user)
         return open_topic(engine, connection, request.name, request.topic_string, request.options, publisher)
-    if request.object_type not in (MQOT_Q_MGR, MQOT_PROCESS, MQOT_NAMELIST):
-        raise MQError(MQRC_OBJECT_TYPE_ERROR)
-    if request.options & ~(MQOO_INQUIRE | MQOO_FAIL_IF_QUIESCING) & _ACTIONS:
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    if request.object_type not in (mq.MQOT_Q_MGR, mq.MQOT_PROCESS, mq.MQOT_NAMELIST):
+        raise MQError(mq.MQRC_OBJECT_TYPE_ERROR)
+    if request.options & ~(mq.MQOO_INQUIRE | mq.MQOO_FAIL_IF_QUIESCING) & _ACTIONS:
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     user = authority.user_of_open(engine, connection, request.options, request.alternate_user)
     definition: Definition | None = None
-    if request.object_type == MQOT_Q_MGR:
+    if request.object_type == mq.MQOT_Q_MGR:
         if request.name not in ("", engine.name):
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"This queue manager is called {engine.name}.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"This queue manager is called {engine.name}.")
         definition = engine.manager
-    elif request.object_type == MQOT_PROCESS:
+    elif request.object_type == mq.MQOT_PROCESS:
         definition = engine.of_type(ObjectType.PROCESS).get(request.name)
     else:
         definition = engine.of_type(ObjectType.NAMELIST).get(request.name)
     if definition is None:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no object {request.name} of that type.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no object {request.name} of that type.")
     if user:
         authority.require(engine, user, request.object_type, definition.name, INQ)
     handle = _new_handle(connection, OTHER_OBJECT, definition.name, request.options)
@@ -201,11 +155,11 @@ def _open_other(engine: Engine, connection: Connection, request: OpenRequest) ->
 def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) -> Handle:
     user = authority.user_of_open(engine, connection, request.options, request.alternate_user)
     alias = engine.of_type(ObjectType.QALIAS).get(request.name)
-    if alias is not None and alias.attributes.get("TARGTYPE") == MQOT_TOPIC:
+    if alias is not None and alias.attributes.get("TARGTYPE") == mq.MQOT_TOPIC:
         return _open_topic_alias(engine, connection, request, alias, user)
     found = resolve(engine, request.name, request.manager_name)
     if found.model is not None and not (request.may_make_queue and request.manager_name in ("", engine.name)):
-        raise MQError(MQRC_Q_TYPE_ERROR, f"{request.name} is a model queue; only MQOPEN here makes a queue of it.")
+        raise MQError(mq.MQRC_Q_TYPE_ERROR, f"{request.name} is a model queue; only MQOPEN here makes a queue of it.")
     authority.check_queue(engine, connection, user, request.name, request.manager_name, request.options, found)
     is_created = False
     if found.model is not None:
@@ -235,26 +189,28 @@ def _open_topic_alias(
 ) -> Handle:
     """Open an alias of a topic object. It needs authority to put to the alias, not to publish to the topic."""
     if request.manager_name not in ("", engine.name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"The alias {alias.name} is one of this queue manager's.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"The alias {alias.name} is one of this queue manager's.")
     needed: i64 = authority.needed_to_open(request.options)
     authority.check_named_queue(engine, connection, user, alias.name, request.options, needed)
     target = alias.attributes.get("TARGET", "")
     name = target if isinstance(target, str) else ""
     if name not in engine.of_type(ObjectType.TOPIC):
-        raise MQError(MQRC_UNKNOWN_ALIAS_BASE_Q, f"The alias leads to the topic object {name}, which does not exist.")
+        raise MQError(
+            mq.MQRC_UNKNOWN_ALIAS_BASE_Q, f"The alias leads to the topic object {name}, which does not exist."
+        )
     return open_topic(engine, connection, name, "", request.options, user, alias)
 
 
 def _check_fit(engine: Engine, queue: Queue, found: Resolved, request: OpenRequest) -> None:
     if queue.damaged:
-        raise MQError(MQRC_OBJECT_DAMAGED, queue.damaged)
-    if found.remote_manager and request.options & (_INPUT | MQOO_BROWSE):
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A remote queue can be opened for output only.")
-    if request.manager_name not in ("", engine.name) and request.options & _ACTIONS & ~MQOO_OUTPUT:
+        raise MQError(mq.MQRC_OBJECT_DAMAGED, queue.damaged)
+    if found.remote_manager and request.options & (_INPUT | mq.MQOO_BROWSE):
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "A remote queue can be opened for output only.")
+    if request.manager_name not in ("", engine.name) and request.options & _ACTIONS & ~mq.MQOO_OUTPUT:
         # Also when the name is an alias of this queue manager.
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A queue of a named queue manager is for output only.")
-    if request.selection and not request.options & (_INPUT | MQOO_BROWSE):
-        raise MQError(MQRC_OPTIONS_ERROR, "A selection string needs the queue opened for input or browse.")
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "A queue of a named queue manager is for output only.")
+    if request.selection and not request.options & (_INPUT | mq.MQOO_BROWSE):
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "A selection string needs the queue opened for input or browse.")
 
 
 def _claim_input(queue: Queue, handle: Handle, options: i64) -> None:
@@ -262,14 +218,14 @@ def _claim_input(queue: Queue, handle: Handle, options: i64) -> None:
     wanted: i64 = options & _INPUT
     if wanted == 0:
         return
-    if wanted == MQOO_INPUT_AS_Q_DEF:
+    if wanted == mq.MQOO_INPUT_AS_Q_DEF:
         exclusive: bool = queue.definition.attributes.get("DEFSOPT") == _DEFSOPT_EXCLUSIVE
     else:
-        exclusive = wanted == MQOO_INPUT_EXCLUSIVE
+        exclusive = wanted == mq.MQOO_INPUT_EXCLUSIVE
     if not queue.shareable:
         exclusive = True
     if queue.exclusive or (exclusive and queue.inputs > 0):
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open for input elsewhere.")
+        raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open for input elsewhere.")
     handle.for_input = True
     handle.is_exclusive = exclusive
 
@@ -278,11 +234,11 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
     options: i64 = handle.options
     handle.queue = queue
     handle.definition = found.path[0] if found.path else queue.definition
-    handle.for_output = options & MQOO_OUTPUT != 0
-    handle.for_browse = options & MQOO_BROWSE != 0
-    handle.for_inquire = options & MQOO_INQUIRE != 0
-    handle.for_set = options & MQOO_SET != 0
-    handle.saves_context = options & MQOO_SAVE_ALL_CONTEXT != 0
+    handle.for_output = options & mq.MQOO_OUTPUT != 0
+    handle.for_browse = options & mq.MQOO_BROWSE != 0
+    handle.for_inquire = options & mq.MQOO_INQUIRE != 0
+    handle.for_set = options & mq.MQOO_SET != 0
+    handle.saves_context = options & mq.MQOO_SAVE_ALL_CONTEXT != 0
     handle.remote_queue = found.remote_queue
     handle.remote_manager = found.remote_manager
     handle.definitions_on_path = found.path
@@ -356,9 +312,9 @@ def update_open_handles(engine: Engine, changed: Definition) -> None:
             if is_affected:
                 apply_path(handle)
                 if not handle.valid:
-                    _fail_waiting(engine, handle, MQRC_OBJECT_CHANGED)
+                    _fail_waiting(engine, handle, mq.MQRC_OBJECT_CHANGED)
                 elif not handle.get_allowed_by_alias:
-                    _fail_waiting(engine, handle, MQRC_GET_INHIBITED)
+                    _fail_waiting(engine, handle, mq.MQRC_GET_INHIBITED)
 
 
 def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
@@ -375,13 +331,13 @@ def _fail_waiting(engine: Engine, handle: Handle, reason: i64) -> None:
 
 def close_object(engine: Engine, connection: Connection, handle: Handle, options: i64) -> i64:
     """MQCLOSE. Returns 0 or a warning. Raises MQError when it is refused, and the handle stays open."""
-    if options & ~(MQCO_DELETE | MQCO_DELETE_PURGE | MQCO_QUIESCE | 12) or options & 3 == 3:
-        raise MQError(MQRC_OPTIONS_ERROR)
+    if options & ~(mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE | mq.MQCO_QUIESCE | 12) or options & 3 == 3:
+        raise MQError(mq.MQRC_OPTIONS_ERROR)
     queue = handle.queue
     if handle.subscription is not None:
         return close_subscription(engine, connection, handle, options)
-    if options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB):
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only the handle of a subscription keeps or removes it.")
+    if options & (mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB):
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only the handle of a subscription keeps or removes it.")
     if options & 3:
         _check_delete(queue, handle, options)
         if not handle.created_dynamic:
@@ -390,7 +346,7 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
             except MQError:
                 send_own_messages(engine, configuration_events.on_close_refused(engine, connection, handle.name), None)
                 raise
-    reason: i64 = MQRC_NONE
+    reason: i64 = mq.MQRC_NONE
     if handle.topic is not None:
         close_topic(engine, handle.topic)
     if queue is not None:
@@ -409,23 +365,23 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
 
 def _check_delete(queue: Queue | None, handle: Handle, options: i64) -> None:
     if queue is None or handle.definitions_on_path or handle.is_managed:
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE)
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     kind = queue.definition.attributes.get("DEFTYPE")
     if queue.is_temporary:
         if not handle.created_dynamic:
-            raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only the handle that made a temporary queue deletes it.")
+            raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only the handle that made a temporary queue deletes it.")
         return
-    if kind != MQQDT_PERMANENT_DYNAMIC:
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only dynamic queues are deleted by closing them.")
+    if kind != mq.MQQDT_PERMANENT_DYNAMIC:
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only dynamic queues are deleted by closing them.")
     # Other handles may be open on it: their next verb gets MQRC_Q_DELETED.
-    if queue.uncommitted > 0 or (options & MQCO_DELETE and queue.depth > 0):
-        raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {queue.name} holds messages, or units of work concern it.")
+    if queue.uncommitted > 0 or (options & mq.MQCO_DELETE and queue.depth > 0):
+        raise MQError(mq.MQRC_Q_NOT_EMPTY, f"The queue {queue.name} holds messages, or units of work concern it.")
 
 
 def _leave_queue(engine: Engine, queue: Queue, handle: Handle) -> None:
     if handle in queue.handles:
         queue.handles.remove(handle)
-    _fail_waiting(engine, handle, MQRC_CONNECTION_STOPPING)
+    _fail_waiting(engine, handle, mq.MQRC_CONNECTION_STOPPING)
     unlock(engine, queue, handle)
     if handle.for_browse and handle in queue.browsers:
         queue.browsers.remove(handle)

@@ -34,31 +34,7 @@ from ostler.engine.queue.transmission import HEADERS_BYTES, transmission_message
 from ostler.engine.statistics import count_put, count_put1
 from ostler.engine.syncpoint import commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import (
-    MQMF_SEGMENTATION_ALLOWED,
-    MQOO_OUTPUT,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_NO_CONTEXT,
-    MQPMO_SYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQPRT_ASYNC_RESPONSE,
-    MQRC_BACKED_OUT,
-    MQRC_CONTEXT_HANDLE_ERROR,
-    MQRC_CONTEXT_NOT_AVAILABLE,
-    MQRC_HOBJ_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_Q,
-    MQRC_NOT_OPEN_FOR_OUTPUT,
-    MQRC_OBJECT_CHANGED,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PRIORITY_EXCEEDS_MAXIMUM,
-    MQRC_PUT_INHIBITED,
-    MQRC_Q_DELETED,
-    MQRC_Q_FULL,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-)
+from ostler.model import constants as mq
 from ostler.model.reasons import WARNINGS
 
 
@@ -82,21 +58,23 @@ def put(
     if handle.topic is not None:
         return publish(engine, connection, handle, md, options, properties, body, source)
     if not handle.for_output or queue is None:
-        return MQRC_HOBJ_ERROR if queue is None else MQRC_NOT_OPEN_FOR_OUTPUT
+        return mq.MQRC_HOBJ_ERROR if queue is None else mq.MQRC_NOT_OPEN_FOR_OUTPUT
     if options != handle.put_options_checked:
         reason: i64 = check_options(handle, options)
         if reason != 0:
             return reason
         handle.put_options_checked = options
     if queue.deleted:
-        return MQRC_Q_DELETED
+        return mq.MQRC_Q_DELETED
     if not handle.valid:
-        return MQRC_OBJECT_CHANGED
+        return mq.MQRC_OBJECT_CHANGED
     if not queue.put_allowed or not handle.put_allowed_by_alias:
-        send_own_messages(engine, events.on_refused(engine, connection, MQRC_PUT_INHIBITED, handle.object_name), None)
-        return MQRC_PUT_INHIBITED
+        send_own_messages(
+            engine, events.on_refused(engine, connection, mq.MQRC_PUT_INHIBITED, handle.object_name), None
+        )
+        return mq.MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
-        engine.check_state(options & MQPMO_FAIL_IF_QUIESCING != 0)
+        engine.check_state(options & mq.MQPMO_FAIL_IF_QUIESCING != 0)
     reason = check_descriptor(md, len(handle.remote_manager) != 0)
     if reason != 0:
         return reason
@@ -108,21 +86,21 @@ def put(
     if priority < 0:
         priority = handle.default_priority if handle.default_priority >= 0 else queue.default_priority
     elif priority > PRIORITY_MAX:
-        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM  # the descriptor keeps it; on the queue it counts as the highest
+        warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM  # the descriptor keeps it; on the queue it counts as the highest
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence == 2:
         persistence = handle.default_persistence if handle.default_persistence >= 0 else queue.default_persistence
     unit: UnitOfWork | None = None
-    if options & MQPMO_SYNCPOINT:
+    if options & mq.MQPMO_SYNCPOINT:
         unit = engine.unit_of_work_of(connection)
         if unit.backed_out_by_system:
-            return MQRC_BACKED_OUT
+            return mq.MQRC_BACKED_OUT
         if len(unit.entries) >= engine.uncommitted_max:
-            return MQRC_SYNCPOINT_LIMIT_REACHED
+            return mq.MQRC_SYNCPOINT_LIMIT_REACHED
     context = message_context(engine, connection, md, options, source)
     if len(context) == 0:
         is_saved: bool = source is not None and source.saves_context
-        return MQRC_CONTEXT_NOT_AVAILABLE if is_saved else MQRC_CONTEXT_HANDLE_ERROR
+        return mq.MQRC_CONTEXT_NOT_AVAILABLE if is_saved else mq.MQRC_CONTEXT_HANDLE_ERROR
     resolved = RESOLVED[persistence][priority if priority <= PRIORITY_MAX else 0]
     if priority > PRIORITY_MAX:
         resolved = md[PRIORITY_AT:PERSISTENCE_AT] + resolved[4:]
@@ -161,7 +139,7 @@ def _put_on_queue(
         properties = b""
     reason: i64 = check_admission(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
     if reason != 0:
-        if reason == MQRC_Q_FULL and engine.performance_events:
+        if reason == mq.MQRC_Q_FULL and engine.performance_events:
             send_own_messages(engine, events.on_queue_full(engine, queue), None)
         return reason
     lsn: i64 = deliver(engine, queue, put_md, properties, body, unit)
@@ -173,10 +151,10 @@ def _put_on_queue(
 
 def _is_synchronous(handle: Handle, queue: Queue, options: i64) -> bool:
     """Return True for a synchronous put: by its options, or by DEFPRESP when they leave it open."""
-    if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
-        return options & MQPMO_ASYNC_RESPONSE == 0
+    if options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE):
+        return options & mq.MQPMO_ASYNC_RESPONSE == 0
     response: i64 = handle.default_response if handle.default_response >= 0 else queue.default_response
-    return response != MQPRT_ASYNC_RESPONSE
+    return response != mq.MQPRT_ASYNC_RESPONSE
 
 
 def _put_grouped(
@@ -196,7 +174,7 @@ def _put_grouped(
     if plan.reason != 0:
         return plan.reason
     limit: i64 = _segment_bytes_max(engine, handle, queue)
-    may_split: bool = i64(read_i32_le(plan.md, FLAGS_AT)) & MQMF_SEGMENTATION_ALLOWED != 0
+    may_split: bool = i64(read_i32_le(plan.md, FLAGS_AT)) & mq.MQMF_SEGMENTATION_ALLOWED != 0
     if may_split and len(body) > limit > 0:
         reason: i64 = _put_in_segments(engine, connection, handle, queue, plan.md, options, properties, body, unit)
     else:
@@ -229,17 +207,17 @@ def _put_in_segments(
     limit: i64 = _segment_bytes_max(engine, handle, queue)
     pieces = groups.split(stored, body, limit)
     if not pieces:
-        return MQRC_MSG_TOO_BIG_FOR_Q
+        return mq.MQRC_MSG_TOO_BIG_FOR_Q
     if queue.depth + len(pieces) > queue.depth_max:
-        return MQRC_Q_FULL
+        return mq.MQRC_Q_FULL
     if unit is not None and len(unit.entries) + len(pieces) > engine.uncommitted_max:
-        return MQRC_SYNCPOINT_LIMIT_REACHED
+        return mq.MQRC_SYNCPOINT_LIMIT_REACHED
     is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
     reason: i64 = check_admission(engine, queue, min(limit, len(body)), is_persistent)
     if reason != 0:
         return reason
     if is_persistent and engine.lacks_log_space(len(body) + len(pieces) * JOURNAL_MARGIN_BYTES):
-        return MQRC_RESOURCE_PROBLEM
+        return mq.MQRC_RESOURCE_PROBLEM
     own = unit if unit is not None else engine.new_unit_of_work()
     for piece_md, piece in pieces:
         if handle.remote_manager:
@@ -267,14 +245,14 @@ def put1(
     source: Handle | None,
 ) -> i64:
     """MQPUT1: open, put, close. Unless its options say otherwise it is synchronous, whatever DEFPRESP says."""
-    if options & MQPMO_LOGICAL_ORDER:
-        return MQRC_OPTIONS_ERROR  # a single message has no order
-    if not options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
-        options |= MQPMO_SYNC_RESPONSE
+    if options & mq.MQPMO_LOGICAL_ORDER:
+        return mq.MQRC_OPTIONS_ERROR  # a single message has no order
+    if not options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE):
+        options |= mq.MQPMO_SYNC_RESPONSE
     # Context and alternate user have the same bits in open and put options.
-    opening: i64 = MQOO_OUTPUT | options & (OTHER_CONTEXTS & ~MQPMO_NO_CONTEXT | 0x1000)
-    if options & MQPMO_FAIL_IF_QUIESCING:
-        opening |= MQPMO_FAIL_IF_QUIESCING
+    opening: i64 = mq.MQOO_OUTPUT | options & (OTHER_CONTEXTS & ~mq.MQPMO_NO_CONTEXT | 0x1000)
+    if options & mq.MQPMO_FAIL_IF_QUIESCING:
+        opening |= mq.MQPMO_FAIL_IF_QUIESCING
     request.options = opening
     request.may_make_queue = False
     handle = open_object(engine, connection, request)

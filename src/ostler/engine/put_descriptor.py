@@ -28,55 +28,21 @@ from ostler.engine.message.message import (
     REPLY_QUEUE_AT,
     REPORT_AT,
 )
-from ostler.model.constants import (
-    MQMT_APPL_LAST,
-    MQMT_DATAGRAM,
-    MQMT_REQUEST,
-    MQMT_SYSTEM_FIRST,
-    MQOO_PASS_ALL_CONTEXT,
-    MQOO_PASS_IDENTITY_CONTEXT,
-    MQOO_SET_ALL_CONTEXT,
-    MQOO_SET_IDENTITY_CONTEXT,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_DEFAULT_CONTEXT,
-    MQPMO_NEW_CORREL_ID,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_NO_CONTEXT,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_PASS_ALL_CONTEXT,
-    MQPMO_PASS_IDENTITY_CONTEXT,
-    MQPMO_SET_ALL_CONTEXT,
-    MQPMO_SET_IDENTITY_CONTEXT,
-    MQPMO_SYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQRC_EXPIRY_ERROR,
-    MQRC_FEEDBACK_ERROR,
-    MQRC_MISSING_REPLY_TO_Q,
-    MQRC_MSG_TYPE_ERROR,
-    MQRC_NONE,
-    MQRC_NOT_OPEN_FOR_PASS_ALL,
-    MQRC_NOT_OPEN_FOR_PASS_IDENT,
-    MQRC_NOT_OPEN_FOR_SET_ALL,
-    MQRC_NOT_OPEN_FOR_SET_IDENT,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PERSISTENCE_ERROR,
-    MQRC_PRIORITY_ERROR,
-    MQRC_REPORT_OPTIONS_ERROR,
-)
+from ostler.model import constants as mq
 
 _ALL_OPTIONS: Final = 0x3FFFFFFF
 _CONTEXTS: Final = (
-    MQPMO_DEFAULT_CONTEXT
-    | MQPMO_NO_CONTEXT
-    | MQPMO_PASS_IDENTITY_CONTEXT
-    | MQPMO_PASS_ALL_CONTEXT
-    | MQPMO_SET_IDENTITY_CONTEXT
-    | MQPMO_SET_ALL_CONTEXT
+    mq.MQPMO_DEFAULT_CONTEXT
+    | mq.MQPMO_NO_CONTEXT
+    | mq.MQPMO_PASS_IDENTITY_CONTEXT
+    | mq.MQPMO_PASS_ALL_CONTEXT
+    | mq.MQPMO_SET_IDENTITY_CONTEXT
+    | mq.MQPMO_SET_ALL_CONTEXT
 )
-OTHER_CONTEXTS: Final = _CONTEXTS & ~MQPMO_DEFAULT_CONTEXT
+OTHER_CONTEXTS: Final = _CONTEXTS & ~mq.MQPMO_DEFAULT_CONTEXT
 # The right to set context includes the right to pass it, and all context includes identity context.
 _ALLOWS_ANY_CONTEXT: Final = (
-    MQOO_PASS_IDENTITY_CONTEXT | MQOO_PASS_ALL_CONTEXT | MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT
+    mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
 )
 _ZERO: Final = bytes(4)
 _NO_NAME: Final = b" " * 48
@@ -90,8 +56,8 @@ PRIORITY_MAX: Final = 9
 
 def check_options(handle: Handle, options: i64) -> i64:
     contexts: i64 = options & _CONTEXTS
-    responses: i64 = options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE)
-    syncpoint: i64 = options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT)
+    responses: i64 = options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE)
+    syncpoint: i64 = options & (mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT)
     if (
         options & ~_ALL_OPTIONS
         or options & 0x19
@@ -99,17 +65,19 @@ def check_options(handle: Handle, options: i64) -> i64:
         or responses & (responses - 1)
         or syncpoint & (syncpoint - 1)
     ):
-        return MQRC_OPTIONS_ERROR
+        return mq.MQRC_OPTIONS_ERROR
     opened: i64 = handle.options
-    if contexts == MQPMO_PASS_IDENTITY_CONTEXT and not opened & _ALLOWS_ANY_CONTEXT:
-        return MQRC_NOT_OPEN_FOR_PASS_IDENT
-    if contexts == MQPMO_PASS_ALL_CONTEXT and not opened & (MQOO_PASS_ALL_CONTEXT | MQOO_SET_ALL_CONTEXT):
-        return MQRC_NOT_OPEN_FOR_PASS_ALL
-    if contexts == MQPMO_SET_IDENTITY_CONTEXT and not opened & (MQOO_SET_IDENTITY_CONTEXT | MQOO_SET_ALL_CONTEXT):
-        return MQRC_NOT_OPEN_FOR_SET_IDENT
-    if contexts == MQPMO_SET_ALL_CONTEXT and not opened & MQOO_SET_ALL_CONTEXT:
-        return MQRC_NOT_OPEN_FOR_SET_ALL
-    return MQRC_NONE
+    if contexts == mq.MQPMO_PASS_IDENTITY_CONTEXT and not opened & _ALLOWS_ANY_CONTEXT:
+        return mq.MQRC_NOT_OPEN_FOR_PASS_IDENT
+    if contexts == mq.MQPMO_PASS_ALL_CONTEXT and not opened & (mq.MQOO_PASS_ALL_CONTEXT | mq.MQOO_SET_ALL_CONTEXT):
+        return mq.MQRC_NOT_OPEN_FOR_PASS_ALL
+    if contexts == mq.MQPMO_SET_IDENTITY_CONTEXT and not opened & (
+        mq.MQOO_SET_IDENTITY_CONTEXT | mq.MQOO_SET_ALL_CONTEXT
+    ):
+        return mq.MQRC_NOT_OPEN_FOR_SET_IDENT
+    if contexts == mq.MQPMO_SET_ALL_CONTEXT and not opened & mq.MQOO_SET_ALL_CONTEXT:
+        return mq.MQRC_NOT_OPEN_FOR_SET_ALL
+    return mq.MQRC_NONE
 
 
 def check_descriptor(md: bytes, is_remote: bool) -> i64:
@@ -117,27 +85,27 @@ def check_descriptor(md: bytes, is_remote: bool) -> i64:
     report: i64 = i64(read_i32_le(md, REPORT_AT))
     if report != 0:
         reason: i64 = reports.report_options_reason(report, is_remote)
-        if reason == MQRC_REPORT_OPTIONS_ERROR:
+        if reason == mq.MQRC_REPORT_OPTIONS_ERROR:
             return reason
     message_type: i64 = i64(read_i32_le(md, MESSAGE_TYPE_AT))
-    if message_type != MQMT_DATAGRAM:
-        if message_type < MQMT_SYSTEM_FIRST or message_type > MQMT_APPL_LAST:
-            return MQRC_MSG_TYPE_ERROR
-        if message_type == MQMT_REQUEST and md[REPLY_QUEUE_AT] in (0, 32):
-            return MQRC_MISSING_REPLY_TO_Q
+    if message_type != mq.MQMT_DATAGRAM:
+        if message_type < mq.MQMT_SYSTEM_FIRST or message_type > mq.MQMT_APPL_LAST:
+            return mq.MQRC_MSG_TYPE_ERROR
+        if message_type == mq.MQMT_REQUEST and md[REPLY_QUEUE_AT] in (0, 32):
+            return mq.MQRC_MISSING_REPLY_TO_Q
     expiry: i64 = i64(read_i32_le(md, EXPIRY_AT))
     if expiry != -1 and expiry <= 0:
-        return MQRC_EXPIRY_ERROR
+        return mq.MQRC_EXPIRY_ERROR
     if read_i32_le(md, FEEDBACK_AT) < 0:
-        return MQRC_FEEDBACK_ERROR
+        return mq.MQRC_FEEDBACK_ERROR
     if read_i32_le(md, PRIORITY_AT) < -1:
-        return MQRC_PRIORITY_ERROR
+        return mq.MQRC_PRIORITY_ERROR
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence < 0 or persistence > 2:
-        return MQRC_PERSISTENCE_ERROR
+        return mq.MQRC_PERSISTENCE_ERROR
     if report != 0 and md[REPLY_QUEUE_AT] in (0, 32) and report & reports.REPLY_OPTIONS:
-        return MQRC_MISSING_REPLY_TO_Q
-    return MQRC_NONE
+        return mq.MQRC_MISSING_REPLY_TO_Q
+    return mq.MQRC_NONE
 
 
 def message_context(engine: Engine, connection: Connection, md: bytes, options: i64, source: Handle | None) -> bytes:
@@ -149,15 +117,15 @@ def message_context(engine: Engine, connection: Connection, md: bytes, options: 
             connection.default_context = connection.identity_context + connection.origin_prefix + stamp + b"    "
         return connection.default_context
     origin = connection.origin_prefix + stamp + b"    "
-    if options & MQPMO_SET_ALL_CONTEXT:
+    if options & mq.MQPMO_SET_ALL_CONTEXT:
         return md[CONTEXT_AT:GROUP_ID_AT]
-    if options & MQPMO_SET_IDENTITY_CONTEXT:
+    if options & mq.MQPMO_SET_IDENTITY_CONTEXT:
         return md[CONTEXT_AT : CONTEXT_AT + 76] + origin
-    if options & MQPMO_NO_CONTEXT:
+    if options & mq.MQPMO_NO_CONTEXT:
         return b" " * 12 + bytes(32) + b" " * 32 + _ZERO + b" " * 48
     if source is None or len(source.saved_context) == 0:
         return b""
-    if options & MQPMO_PASS_ALL_CONTEXT:
+    if options & mq.MQPMO_PASS_ALL_CONTEXT:
         return source.saved_context
     return source.saved_context[:76] + origin
 
@@ -175,11 +143,11 @@ def stored_descriptor(
     else:
         writer.write(md[:PRIORITY_AT])
     writer.write(resolved)
-    if options & MQPMO_NEW_MSG_ID or _is_null(md, MESSAGE_ID_AT):
+    if options & mq.MQPMO_NEW_MSG_ID or _is_null(md, MESSAGE_ID_AT):
         engine.write_id(writer)
     else:
         writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])
-    if options & MQPMO_NEW_CORREL_ID:
+    if options & mq.MQPMO_NEW_CORREL_ID:
         engine.write_id(writer)
     elif _is_null(md, CORRELATION_ID_AT):
         writer.write(NULL_ID)

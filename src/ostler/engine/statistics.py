@@ -16,14 +16,8 @@ from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.queue_file import QueueFileDamaged
 from ostler.engine.queue.slots import NONE
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQRC_BACKED_OUT,
-)
 from ostler.model.counters import (
     CLOSE,
     CLOSE_FAILED,
@@ -37,9 +31,9 @@ from ostler.model.counters import (
 from ostler.model.reasons import WARNINGS
 
 _OBJECT_TYPES: Final[dict[ObjectType, int]] = {
-    ObjectType.QMGR: MQOT_Q_MGR,
-    ObjectType.PROCESS: MQOT_PROCESS,
-    ObjectType.NAMELIST: MQOT_NAMELIST,
+    ObjectType.QMGR: mq.MQOT_Q_MGR,
+    ObjectType.PROCESS: mq.MQOT_PROCESS,
+    ObjectType.NAMELIST: mq.MQOT_NAMELIST,
 }
 _OTHER_TYPES_MAX: Final = 15
 _COUNT_MAX: Final = 0x7FFFFFFF
@@ -70,7 +64,7 @@ def count_put(engine: Engine, connection: Connection, handle: Handle, size_bytes
 def count_put1(engine: Engine, connection: Connection, handle: Handle, reason: i64) -> None:
     """Count an MQPUT1 by the reason of its put. The message itself has been counted as any put."""
     queue = handle.queue
-    if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+    if reason != 0 and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
         if queue is not None and not engine.journal_full:
             queue.counters.put1s_failed += 1
             if handle.account is not None:
@@ -208,12 +202,12 @@ def count_browse(engine: Engine, request: GetRequest, queue: Queue, is_persisten
 def object_type_of(handle: Handle) -> i64:
     """Return the object type (MQOT) that a handle is open on."""
     if handle.kind == OTHER_OBJECT and handle.definition is not None:
-        return _OBJECT_TYPES.get(handle.definition.object_type, MQOT_Q)
-    return MQOT_Q
+        return _OBJECT_TYPES.get(handle.definition.object_type, mq.MQOT_Q)
+    return mq.MQOT_Q
 
 
 def _count_other(engine: Engine, connection: Connection, call: i64, object_type: i64) -> None:
-    if object_type != MQOT_Q and 0 <= object_type <= _OTHER_TYPES_MAX:
+    if object_type != mq.MQOT_Q and 0 <= object_type <= _OTHER_TYPES_MAX:
         connection.counters.count_on(call, object_type)
         engine.counters.count_on(call, object_type)
 

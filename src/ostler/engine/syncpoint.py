@@ -18,11 +18,11 @@ from ostler.engine.queue.retrieval import try_satisfy
 from ostler.engine.queue.slots import AVAILABLE
 from ostler.engine.recovery.records import BACK_OUT, COMMIT, PREPARE, commit_head, number_head
 from ostler.engine.unit_of_work import ACTIVE, ENDED, PREPARED, Entry, UnitOfWork
-from ostler.model.constants import MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT, MQRC_BACKED_OUT
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _NOTHING: Final[list[tuple[int, int]]] = []
-_INTO_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_INTO_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 def commit(engine: Engine, connection: Connection) -> i64:
@@ -38,7 +38,7 @@ def commit(engine: Engine, connection: Connection) -> i64:
     if unit.backed_out_by_system:
         connection.counters.commits_failed += 1
         engine.counters.commits_failed += 1
-        return MQRC_BACKED_OUT
+        return mq.MQRC_BACKED_OUT
     connection.after_lsn = commit_unit(engine, unit)
     return 0
 
@@ -225,6 +225,6 @@ def _fail_waiting(engine: Engine, unit: UnitOfWork) -> None:
         for request in queue.waiting.in_service_order():
             if request.connection.unit_of_work is unit and request.options & _INTO_UNIT:
                 queue.waiting.remove(request)
-                request.reason = MQRC_BACKED_OUT
+                request.reason = mq.MQRC_BACKED_OUT
                 request.done = True
                 engine.woken.append(request)

@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ostler.model import constants as mq
 from ostler.model.attribute_types import Attribute, ObjectType, Shown, Value, ValueKind
-from ostler.model.constants import (
-    MQRCCF_CFIN_PARM_ID_ERROR,
-    MQRCCF_CFSL_COUNT_ERROR,
-    MQRCCF_CFST_STRING_LENGTH_ERR,
-    MQRCCF_OBJECT_NAME_ERROR,
-)
 from ostler.model.errors import MQError
 from ostler.model.tables.attributes import ATTRIBUTES
 
@@ -98,7 +93,7 @@ def require(object_type: ObjectType, name: str) -> Attribute:
     """Return an attribute by name. Raises MQError when the object type has none of that name."""
     attribute = find(object_type, name)
     if attribute is None:
-        raise MQError(MQRCCF_CFIN_PARM_ID_ERROR, f"{object_type.value} has no attribute {name}.")
+        raise MQError(mq.MQRCCF_CFIN_PARM_ID_ERROR, f"{object_type.value} has no attribute {name}.")
     return attribute
 
 
@@ -216,7 +211,9 @@ def _check_list(attribute: Attribute, value: Value) -> tuple[str, ...]:
     if not isinstance(value, tuple):
         raise _refused(attribute, value, "is not a list")
     if len(value) > attribute.items_max:
-        raise MQError(MQRCCF_CFSL_COUNT_ERROR, f"{attribute.name} takes {attribute.items_max} items, not {len(value)}.")
+        raise MQError(
+            mq.MQRCCF_CFSL_COUNT_ERROR, f"{attribute.name} takes {attribute.items_max} items, not {len(value)}."
+        )
     items: list[str] = []
     for item in value:
         if not isinstance(item, str):
@@ -249,7 +246,7 @@ def _check_item(attribute: Attribute, text: str) -> None:
     else:
         _check_length(attribute, _bytes_of(attribute, text))
         if kind in (ValueKind.NAME, ValueKind.NAMES) and text and not valid_name(text, attribute.length_max):
-            raise MQError(MQRCCF_OBJECT_NAME_ERROR, f"{text!r} for {attribute.name} is not a valid name.")
+            raise MQError(mq.MQRCCF_OBJECT_NAME_ERROR, f"{text!r} for {attribute.name} is not a valid name.")
 
 
 def _bytes_of(attribute: Attribute, text: str) -> int:
@@ -265,7 +262,7 @@ def _bytes_of(attribute: Attribute, text: str) -> int:
 def _check_length(attribute: Attribute, length: int) -> None:
     if length > attribute.length_max:
         raise MQError(
-            MQRCCF_CFST_STRING_LENGTH_ERR, f"{attribute.name} takes {attribute.length_max} bytes, not {length}."
+            mq.MQRCCF_CFST_STRING_LENGTH_ERR, f"{attribute.name} takes {attribute.length_max} bytes, not {length}."
         )
 
 

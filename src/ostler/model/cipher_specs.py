@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from ostler.model.constants import MQRC_UNSUPPORTED_CIPHER_SUITE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 TLS_1_2: Final = 12
@@ -141,10 +141,10 @@ def require(name: str) -> CipherSpec:
     """Return the CipherSpec of a name. Raises MQError when there is none or it is refused."""
     spec = find(name)
     if spec is None:
-        raise MQError(MQRC_UNSUPPORTED_CIPHER_SUITE, f"There is no CipherSpec {name.strip()!r}.")
+        raise MQError(mq.MQRC_UNSUPPORTED_CIPHER_SUITE, f"There is no CipherSpec {name.strip()!r}.")
     if spec.refusal:
         raise MQError(
-            MQRC_UNSUPPORTED_CIPHER_SUITE,
+            mq.MQRC_UNSUPPORTED_CIPHER_SUITE,
             f"CipherSpec {spec.name} is refused: {spec.refusal}. ANY_TLS12_OR_HIGHER is a good choice.",
         )
     return spec

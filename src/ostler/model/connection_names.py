@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from ostler.model.constants import MQRC_CHANNEL_CONFIG_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 PORT: Final = 1414
@@ -107,4 +107,4 @@ def _port(digits: str, text: str) -> int:
 
 
 def _refused(text: str, why: str) -> MQError:
-    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is not a connection name or local address: {why}.")
+    return MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} is not a connection name or local address: {why}.")

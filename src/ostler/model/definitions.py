@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from ostler.model import constants as mq
 from ostler.model.attributes import (
     ObjectType,
     Value,
@@ -20,12 +21,6 @@ from ostler.model.attributes import (
     require,
     subtype_of,
     to_text,
-)
-from ostler.model.constants import (
-    MQRCCF_ATTR_VALUE_FIXED,
-    MQRCCF_KWD_VALUE_WRONG_TYPE,
-    MQRCCF_LIKE_OBJECT_WRONG_TYPE,
-    MQRCCF_PARM_MISSING,
 )
 from ostler.model.definition_rules import check_name, check_rules
 from ostler.model.errors import MQError
@@ -64,11 +59,11 @@ class Definition:
         for given, value in changes.items():
             attribute = require(self.object_type, given)
             if not has(attribute, subtype):
-                raise MQError(MQRCCF_KWD_VALUE_WRONG_TYPE, f"{attribute.name} does not belong to {subtype}.")
+                raise MQError(mq.MQRCCF_KWD_VALUE_WRONG_TYPE, f"{attribute.name} does not belong to {subtype}.")
             checked = check(attribute, value)
             fixed = not attribute.at_alter and attribute.name not in _STAMPS
             if fixed and attributes.get(attribute.name) != checked:
-                raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{attribute.name} cannot be altered.")
+                raise MQError(mq.MQRCCF_ATTR_VALUE_FIXED, f"{attribute.name} cannot be altered.")
             attributes[attribute.name] = checked
         _stamp(attributes, "ALTDATE", "ALTTIME", date, time)
         check_rules(self.object_type, self.name, attributes)
@@ -172,14 +167,14 @@ def new_definition(
     Checks each value, and all together. Raises MQError.
     """
     if like is not None and like.object_type != object_type:
-        raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like.name} is not a {object_type.value}.")
+        raise MQError(mq.MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like.name} is not a {object_type.value}.")
     check_name(object_type, name)
     checked: dict[str, Value] = {}
     for key, value in given.items():
         attribute = require(object_type, key)
         checked[attribute.name] = check(attribute, value)
         if not attribute.at_define and attribute.name not in _STAMPS and checked[attribute.name] != attribute.default:
-            raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{attribute.name} cannot be given.")
+            raise MQError(mq.MQRCCF_ATTR_VALUE_FIXED, f"{attribute.name} cannot be given.")
     subtype = _subtype(object_type, checked, like)
     attributes = defaults(object_type, subtype)
     if like is not None:
@@ -190,7 +185,7 @@ def new_definition(
     for key, value in checked.items():
         known = find(object_type, key)
         if known is not None and not has(known, subtype):
-            raise MQError(MQRCCF_KWD_VALUE_WRONG_TYPE, f"{key} does not belong to {subtype}.")
+            raise MQError(mq.MQRCCF_KWD_VALUE_WRONG_TYPE, f"{key} does not belong to {subtype}.")
         attributes[key] = value
     if object_type == ObjectType.QMGR:
         attributes["QMNAME"] = name
@@ -208,7 +203,7 @@ def _subtype(object_type: ObjectType, given: dict[str, Value], like: Definition 
     if not subtype:
         subtype = subtype_of(object_type, defaults(object_type))
     if not subtype and has_subtypes(object_type):
-        raise MQError(MQRCCF_PARM_MISSING, f"A {object_type.value} needs a type.")
+        raise MQError(mq.MQRCCF_PARM_MISSING, f"A {object_type.value} needs a type.")
     return subtype
 
 

@@ -10,27 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from ostler.model.constants import (
-    MQCFGR_STRUC_LENGTH,
-    MQCFH_STRUC_LENGTH,
-    MQCFIF_STRUC_LENGTH,
-    MQCFIL64_STRUC_LENGTH_FIXED,
-    MQCFIL_STRUC_LENGTH_FIXED,
-    MQCFIN64_STRUC_LENGTH,
-    MQCFIN_STRUC_LENGTH,
-    MQCFT_BYTE_STRING,
-    MQCFT_BYTE_STRING_FILTER,
-    MQCFT_GROUP,
-    MQCFT_INTEGER,
-    MQCFT_INTEGER64,
-    MQCFT_INTEGER64_LIST,
-    MQCFT_INTEGER_FILTER,
-    MQCFT_INTEGER_LIST,
-    MQCFT_STRING,
-    MQCFT_STRING_FILTER,
-    MQCFT_STRING_LIST,
-    MQRCCF_CCSID_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.pcf_parameters import (
     CODECS,
     UTF_8,
@@ -82,7 +62,7 @@ def encode(header: Header, parameters: Sequence[Parameter], ccsid: int = UTF_8, 
         _pack(
             order + "9i",
             header.type,
-            MQCFH_STRUC_LENGTH,
+            mq.MQCFH_STRUC_LENGTH,
             header.version,
             header.command,
             header.sequence_number,
@@ -105,33 +85,35 @@ def _pack(format: str, *values: int) -> bytes:
 
 def _encode_parameter(order: str, item: Parameter, ccsid: int) -> bytes:
     if isinstance(item, Integer):
-        return _pack(order + "4i", MQCFT_INTEGER, MQCFIN_STRUC_LENGTH, item.parameter, item.value)
+        return _pack(order + "4i", mq.MQCFT_INTEGER, mq.MQCFIN_STRUC_LENGTH, item.parameter, item.value)
     if isinstance(item, String):
         text = _text_bytes(item.value, item.ccsid or ccsid)
-        return _variable(order, MQCFT_STRING, (item.parameter, item.ccsid, len(text)), text)
+        return _variable(order, mq.MQCFT_STRING, (item.parameter, item.ccsid, len(text)), text)
     if isinstance(item, IntegerList):
-        length = MQCFIL_STRUC_LENGTH_FIXED + 4 * len(item.values)
-        head = _pack(order + "4i", MQCFT_INTEGER_LIST, length, item.parameter, len(item.values))
+        length = mq.MQCFIL_STRUC_LENGTH_FIXED + 4 * len(item.values)
+        head = _pack(order + "4i", mq.MQCFT_INTEGER_LIST, length, item.parameter, len(item.values))
         return head + _pack(f"{order}{len(item.values)}i", *item.values)
     if isinstance(item, StringList):
         return _encode_string_list(order, item, ccsid)
     if isinstance(item, ByteString):
-        return _variable(order, MQCFT_BYTE_STRING, (item.parameter, len(item.value)), item.value)
+        return _variable(order, mq.MQCFT_BYTE_STRING, (item.parameter, len(item.value)), item.value)
     if isinstance(item, Integer64):
-        return _pack(order + "4iq", MQCFT_INTEGER64, MQCFIN64_STRUC_LENGTH, item.parameter, 0, item.value)
+        return _pack(order + "4iq", mq.MQCFT_INTEGER64, mq.MQCFIN64_STRUC_LENGTH, item.parameter, 0, item.value)
     if isinstance(item, Integer64List):
-        length = MQCFIL64_STRUC_LENGTH_FIXED + 8 * len(item.values)
-        head = _pack(order + "4i", MQCFT_INTEGER64_LIST, length, item.parameter, len(item.values))
+        length = mq.MQCFIL64_STRUC_LENGTH_FIXED + 8 * len(item.values)
+        head = _pack(order + "4i", mq.MQCFT_INTEGER64_LIST, length, item.parameter, len(item.values))
         return head + _pack(f"{order}{len(item.values)}q", *item.values)
     if isinstance(item, IntegerFilter):
-        return _pack(order + "5i", MQCFT_INTEGER_FILTER, MQCFIF_STRUC_LENGTH, item.parameter, item.operator, item.value)
+        return _pack(
+            order + "5i", mq.MQCFT_INTEGER_FILTER, mq.MQCFIF_STRUC_LENGTH, item.parameter, item.operator, item.value
+        )
     if isinstance(item, StringFilter):
         text = _text_bytes(item.value, item.ccsid or ccsid)
-        return _variable(order, MQCFT_STRING_FILTER, (item.parameter, item.operator, item.ccsid, len(text)), text)
+        return _variable(order, mq.MQCFT_STRING_FILTER, (item.parameter, item.operator, item.ccsid, len(text)), text)
     if isinstance(item, ByteStringFilter):
         fields = (item.parameter, item.operator, len(item.value))
-        return _variable(order, MQCFT_BYTE_STRING_FILTER, fields, item.value)
-    head = _pack(order + "4i", MQCFT_GROUP, MQCFGR_STRUC_LENGTH, item.parameter, len(item.members))
+        return _variable(order, mq.MQCFT_BYTE_STRING_FILTER, fields, item.value)
+    head = _pack(order + "4i", mq.MQCFT_GROUP, mq.MQCFGR_STRUC_LENGTH, item.parameter, len(item.members))
     return head + b"".join([_encode_parameter(order, member, ccsid) for member in item.members])
 
 
@@ -149,11 +131,11 @@ def _encode_string_list(order: str, item: StringList, ccsid: int) -> bytes:
     width = max([len(text) for text in texts] + [1])
     blank = _text_bytes(" ", codec_ccsid)
     joined = b"".join([text.ljust(width, blank) for text in texts])
-    return _variable(order, MQCFT_STRING_LIST, (item.parameter, item.ccsid, len(texts), width), joined)
+    return _variable(order, mq.MQCFT_STRING_LIST, (item.parameter, item.ccsid, len(texts), width), joined)
 
 
 def _text_bytes(text: str, ccsid: int) -> bytes:
     codec = CODECS.get(ccsid)
     if codec is None:
-        raise PcfError(MQRCCF_CCSID_ERROR, f"strings are not written in code page {ccsid}")
+        raise PcfError(mq.MQRCCF_CCSID_ERROR, f"strings are not written in code page {ccsid}")
     return text.encode(codec)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
 
-from ostler.model.constants import (
-    MQCFC_LAST,
-    MQCFH_VERSION_3,
-)
+from ostler.model import constants as mq
 
 UTF_8: Final = 1208
 # The code pages that are written and read here. Messages in others are converted first.
@@ -44,9 +41,9 @@ class Header:
     command: int
     completion: int = 0
     reason: int = 0
-    version: int = MQCFH_VERSION_3
+    version: int = mq.MQCFH_VERSION_3
     sequence_number: int = 1
-    control: int = MQCFC_LAST
+    control: int = mq.MQCFC_LAST
 
 
 @final

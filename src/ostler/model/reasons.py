@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQCC_WARNING
+from ostler.model import constants as mq
 from ostler.model.tables.reasons_mqi import SENTENCES as MQI_SENTENCES
 from ostler.model.tables.reasons_pcf import SENTENCES as PCF_SENTENCES
 
 __all__ = ["TABLE", "WARNINGS", "Reason", "describe", "name_of"]
 
-_COMPLETIONS: Final = {"ok": MQCC_OK, "warning": MQCC_WARNING, "failed": MQCC_FAILED}
+_COMPLETIONS: Final = {"ok": mq.MQCC_OK, "warning": mq.MQCC_WARNING, "failed": mq.MQCC_FAILED}
 
 
 class Reason(NamedTuple):
@@ -43,7 +43,7 @@ def _rows(sentences: str) -> list[Reason]:
 
 TABLE: Final[dict[int, Reason]] = {row.number: row for row in _rows(MQI_SENTENCES) + _rows(PCF_SENTENCES)}
 
-WARNINGS: Final[frozenset[int]] = frozenset(row.number for row in TABLE.values() if row.completion == MQCC_WARNING)
+WARNINGS: Final[frozenset[int]] = frozenset(row.number for row in TABLE.values() if row.completion == mq.MQCC_WARNING)
 
 
 def describe(number: int) -> Reason:
@@ -56,7 +56,7 @@ def describe(number: int) -> Reason:
         f"MQRC_{number}",
         "The queue manager gave a reason that this release has no text for.",
         "Look the number up in the manual of the program that gave it.",
-        MQCC_FAILED,
+        mq.MQCC_FAILED,
     )
 
 

@@ -5,60 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from ostler.model import constants as mq
 from ostler.model.accounts import QueueAccount, Spread
-from ostler.model.constants import (
-    MQBACF_CONNECTION_ID,
-    MQCA_CREATION_DATE,
-    MQCA_CREATION_TIME,
-    MQCA_Q_NAME,
-    MQCACF_APPL_NAME,
-    MQCACF_USER_IDENTIFIER,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CONNECTION_NAME,
-    MQCAMO_CLOSE_DATE,
-    MQCAMO_CLOSE_TIME,
-    MQCAMO_CONN_DATE,
-    MQCAMO_CONN_TIME,
-    MQCAMO_DISC_DATE,
-    MQCAMO_DISC_TIME,
-    MQCAMO_OPEN_DATE,
-    MQCAMO_OPEN_TIME,
-    MQCFT_ACCOUNTING,
-    MQCMD_ACCOUNTING_MQI,
-    MQCMD_ACCOUNTING_Q,
-    MQGACF_Q_ACCOUNTING_DATA,
-    MQIA_DEFINITION_TYPE,
-    MQIA_Q_TYPE,
-    MQIACF_PROCESS_ID,
-    MQIACF_SEQUENCE_NUMBER,
-    MQIACF_THREAD_ID,
-    MQIAMO64_BROWSE_BYTES,
-    MQIAMO64_GET_BYTES,
-    MQIAMO64_PUT_BYTES,
-    MQIAMO64_Q_TIME_AVG,
-    MQIAMO64_Q_TIME_MAX,
-    MQIAMO64_Q_TIME_MIN,
-    MQIAMO64_QMGR_OP_DURATION,
-    MQIAMO_BROWSE_MAX_BYTES,
-    MQIAMO_BROWSE_MIN_BYTES,
-    MQIAMO_BROWSES,
-    MQIAMO_BROWSES_FAILED,
-    MQIAMO_CBS,
-    MQIAMO_CBS_FAILED,
-    MQIAMO_DISC_TYPE,
-    MQIAMO_GENERATED_MSGS,
-    MQIAMO_GET_MAX_BYTES,
-    MQIAMO_GET_MIN_BYTES,
-    MQIAMO_GETS,
-    MQIAMO_GETS_FAILED,
-    MQIAMO_OPENS,
-    MQIAMO_PUT1S,
-    MQIAMO_PUT1S_FAILED,
-    MQIAMO_PUT_MAX_BYTES,
-    MQIAMO_PUT_MIN_BYTES,
-    MQIAMO_PUTS,
-    MQIAMO_PUTS_FAILED,
-)
 from ostler.model.counters import Counts
 from ostler.model.pcf import ByteString, Group, Integer, Integer64, Parameter
 from ostler.observe import own_parameters, verb_fields
@@ -107,14 +55,14 @@ def mqi_accounting(interval: ReportingInterval, connection: AccountedConnection,
     browse_count, browse_failures, browse_bytes = verb_fields.browses(verbs)
     parameters: list[Parameter] = [
         *_connection_fields(interval, connection),
-        *date_and_time(MQCAMO_CONN_DATE, MQCAMO_CONN_TIME, connection.connected_ms),
+        *date_and_time(mq.MQCAMO_CONN_DATE, mq.MQCAMO_CONN_TIME, connection.connected_ms),
     ]
     if connection.channel:
-        parameters.append(fixed_text(MQCACH_CONNECTION_NAME, connection.connection_name, _CONNECTION_NAME_BYTES))
-        parameters.append(fixed_text(MQCACH_CHANNEL_NAME, connection.channel, _CHANNEL_NAME_BYTES))
+        parameters.append(fixed_text(mq.MQCACH_CONNECTION_NAME, connection.connection_name, _CONNECTION_NAME_BYTES))
+        parameters.append(fixed_text(mq.MQCACH_CHANNEL_NAME, connection.channel, _CHANNEL_NAME_BYTES))
     if connection.disconnected_ms:
-        parameters.extend(date_and_time(MQCAMO_DISC_DATE, MQCAMO_DISC_TIME, connection.disconnected_ms))
-        parameters.append(Integer(MQIAMO_DISC_TYPE, connection.disconnect_type))
+        parameters.extend(date_and_time(mq.MQCAMO_DISC_DATE, mq.MQCAMO_DISC_TIME, connection.disconnected_ms))
+        parameters.append(Integer(mq.MQIAMO_DISC_TYPE, connection.disconnect_type))
     parameters.extend(
         [
             *verb_fields.opens_and_closes(verbs),
@@ -132,71 +80,83 @@ def mqi_accounting(interval: ReportingInterval, connection: AccountedConnection,
         ]
     )
     if busy_us:
-        parameters.append(Integer64(MQIAMO64_QMGR_OP_DURATION, busy_us))
+        parameters.append(Integer64(mq.MQIAMO64_QMGR_OP_DURATION, busy_us))
     parameters.append(Integer64(own_parameters.WAITS, verbs["waits"]))
     parameters.append(Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]))
-    return encode_single(MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_MQI, parameters)
+    return encode_single(mq.MQCFT_ACCOUNTING, mq.MQCMD_ACCOUNTING_MQI, parameters)
 
 
 def queue_accounting(
     interval: ReportingInterval, connection: AccountedConnection, queues: Sequence[QueueAccount], bytes_max: int
 ) -> list[bytes]:
     """Return the queue accounting messages (ACCTQ) of a connection; none without queues."""
-    groups = [Group(MQGACF_Q_ACCOUNTING_DATA, tuple(_queue_fields(queue))) for queue in queues]
+    groups = [Group(mq.MQGACF_Q_ACCOUNTING_DATA, tuple(_queue_fields(queue))) for queue in queues]
     return encode_groups(
-        MQCFT_ACCOUNTING, MQCMD_ACCOUNTING_Q, _connection_fields(interval, connection), groups, bytes_max
+        mq.MQCFT_ACCOUNTING, mq.MQCMD_ACCOUNTING_Q, _connection_fields(interval, connection), groups, bytes_max
     )
 
 
 def _connection_fields(interval: ReportingInterval, connection: AccountedConnection) -> list[Parameter]:
     return [
         *preamble(interval),
-        ByteString(MQBACF_CONNECTION_ID, connection.connection_id),
-        count(MQIACF_SEQUENCE_NUMBER, connection.sequence),
-        fixed_text(MQCACF_APPL_NAME, connection.application, _APPLICATION_BYTES),
-        count(MQIACF_PROCESS_ID, connection.process_id),
-        count(MQIACF_THREAD_ID, connection.thread_id),
-        fixed_text(MQCACF_USER_IDENTIFIER, connection.user, _USER_BYTES),
+        ByteString(mq.MQBACF_CONNECTION_ID, connection.connection_id),
+        count(mq.MQIACF_SEQUENCE_NUMBER, connection.sequence),
+        fixed_text(mq.MQCACF_APPL_NAME, connection.application, _APPLICATION_BYTES),
+        count(mq.MQIACF_PROCESS_ID, connection.process_id),
+        count(mq.MQIACF_THREAD_ID, connection.thread_id),
+        fixed_text(mq.MQCACF_USER_IDENTIFIER, connection.user, _USER_BYTES),
     ]
 
 
 def _queue_fields(queue: QueueAccount) -> list[Parameter]:
     fields: list[Parameter] = [
-        fixed_text(MQCA_Q_NAME, queue.name, NAME_BYTES),
-        fixed_text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
-        fixed_text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
-        Integer(MQIA_Q_TYPE, queue.queue_type),
-        Integer(MQIA_DEFINITION_TYPE, queue.definition_type),
-        count(MQIAMO_OPENS, queue.opens),
-        *date_and_time(MQCAMO_OPEN_DATE, MQCAMO_OPEN_TIME, queue.opened_ms),
+        fixed_text(mq.MQCA_Q_NAME, queue.name, NAME_BYTES),
+        fixed_text(mq.MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
+        fixed_text(mq.MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
+        Integer(mq.MQIA_Q_TYPE, queue.queue_type),
+        Integer(mq.MQIA_DEFINITION_TYPE, queue.definition_type),
+        count(mq.MQIAMO_OPENS, queue.opens),
+        *date_and_time(mq.MQCAMO_OPEN_DATE, mq.MQCAMO_OPEN_TIME, queue.opened_ms),
     ]
     if queue.closed_ms and queue.handles == 0:
-        fields.extend(date_and_time(MQCAMO_CLOSE_DATE, MQCAMO_CLOSE_TIME, queue.closed_ms))
+        fields.extend(date_and_time(mq.MQCAMO_CLOSE_DATE, mq.MQCAMO_CLOSE_TIME, queue.closed_ms))
     plain = queue.puts.count - queue.put1s
     plain_persistent = queue.puts_persistent.count - queue.put1s_persistent
     fields.extend(
         [
-            by_persistence(MQIAMO_PUTS, plain, plain_persistent),
-            count(MQIAMO_PUTS_FAILED, queue.puts_failed),
-            by_persistence(MQIAMO_PUT1S, queue.put1s, queue.put1s_persistent),
-            count(MQIAMO_PUT1S_FAILED, queue.put1s_failed),
-            *_sizes(MQIAMO64_PUT_BYTES, MQIAMO_PUT_MIN_BYTES, MQIAMO_PUT_MAX_BYTES, queue.puts, queue.puts_persistent),
-            Integer(MQIAMO_GENERATED_MSGS, 0),
-            by_persistence(MQIAMO_GETS, queue.gets.count, queue.gets_persistent.count),
-            count(MQIAMO_GETS_FAILED, queue.gets_failed),
-            *_sizes(MQIAMO64_GET_BYTES, MQIAMO_GET_MIN_BYTES, MQIAMO_GET_MAX_BYTES, queue.gets, queue.gets_persistent),
-            by_persistence(MQIAMO_BROWSES, queue.browses.count, queue.browses_persistent.count),
-            count(MQIAMO_BROWSES_FAILED, queue.browses_failed),
+            by_persistence(mq.MQIAMO_PUTS, plain, plain_persistent),
+            count(mq.MQIAMO_PUTS_FAILED, queue.puts_failed),
+            by_persistence(mq.MQIAMO_PUT1S, queue.put1s, queue.put1s_persistent),
+            count(mq.MQIAMO_PUT1S_FAILED, queue.put1s_failed),
             *_sizes(
-                MQIAMO64_BROWSE_BYTES,
-                MQIAMO_BROWSE_MIN_BYTES,
-                MQIAMO_BROWSE_MAX_BYTES,
+                mq.MQIAMO64_PUT_BYTES,
+                mq.MQIAMO_PUT_MIN_BYTES,
+                mq.MQIAMO_PUT_MAX_BYTES,
+                queue.puts,
+                queue.puts_persistent,
+            ),
+            Integer(mq.MQIAMO_GENERATED_MSGS, 0),
+            by_persistence(mq.MQIAMO_GETS, queue.gets.count, queue.gets_persistent.count),
+            count(mq.MQIAMO_GETS_FAILED, queue.gets_failed),
+            *_sizes(
+                mq.MQIAMO64_GET_BYTES,
+                mq.MQIAMO_GET_MIN_BYTES,
+                mq.MQIAMO_GET_MAX_BYTES,
+                queue.gets,
+                queue.gets_persistent,
+            ),
+            by_persistence(mq.MQIAMO_BROWSES, queue.browses.count, queue.browses_persistent.count),
+            count(mq.MQIAMO_BROWSES_FAILED, queue.browses_failed),
+            *_sizes(
+                mq.MQIAMO64_BROWSE_BYTES,
+                mq.MQIAMO_BROWSE_MIN_BYTES,
+                mq.MQIAMO_BROWSE_MAX_BYTES,
                 queue.browses,
                 queue.browses_persistent,
             ),
             *_times(queue.ages, queue.ages_persistent),
-            zeros(MQIAMO_CBS, 4),
-            Integer(MQIAMO_CBS_FAILED, 0),
+            zeros(mq.MQIAMO_CBS, 4),
+            Integer(mq.MQIAMO_CBS_FAILED, 0),
         ]
     )
     return fields
@@ -213,9 +173,9 @@ def _sizes(total: int, lowest: int, highest: int, messages: Spread, persistent: 
 def _times(ages: Spread, persistent: Spread) -> list[Parameter]:
     """Return times on the queue in microseconds; the clock has milliseconds."""
     return [
-        by_persistence_64(MQIAMO64_Q_TIME_MIN, ages.lowest * _MICROSECONDS, persistent.lowest * _MICROSECONDS),
-        by_persistence_64(MQIAMO64_Q_TIME_AVG, _average(ages), _average(persistent)),
-        by_persistence_64(MQIAMO64_Q_TIME_MAX, ages.highest * _MICROSECONDS, persistent.highest * _MICROSECONDS),
+        by_persistence_64(mq.MQIAMO64_Q_TIME_MIN, ages.lowest * _MICROSECONDS, persistent.lowest * _MICROSECONDS),
+        by_persistence_64(mq.MQIAMO64_Q_TIME_AVG, _average(ages), _average(persistent)),
+        by_persistence_64(mq.MQIAMO64_Q_TIME_MAX, ages.highest * _MICROSECONDS, persistent.highest * _MICROSECONDS),
     ]
 
 

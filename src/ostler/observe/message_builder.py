@@ -9,19 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from ostler.model.constants import (
-    MQCA_Q_MGR_NAME,
-    MQCAMO_END_DATE,
-    MQCAMO_END_TIME,
-    MQCAMO_START_DATE,
-    MQCAMO_START_TIME,
-    MQCFC_LAST,
-    MQCFC_NOT_LAST,
-    MQCFH_VERSION_3,
-    MQIA_COMMAND_LEVEL,
-    MQIAMO_OBJECT_COUNT,
-    MQOT_Q,
-)
+from ostler.model import constants as mq
 from ostler.model.counters import Counts, others_name
 from ostler.model.pcf import Group, Header, Integer, Integer64List, IntegerList, Parameter, String, encode
 
@@ -45,10 +33,10 @@ class ReportingInterval(NamedTuple):
 def preamble(interval: ReportingInterval) -> list[Parameter]:
     """Return the first fields of every statistics and accounting message."""
     return [
-        fixed_text(MQCA_Q_MGR_NAME, interval.queue_manager, NAME_BYTES),
-        *date_and_time(MQCAMO_START_DATE, MQCAMO_START_TIME, interval.started_ms),
-        *date_and_time(MQCAMO_END_DATE, MQCAMO_END_TIME, interval.ended_ms),
-        Integer(MQIA_COMMAND_LEVEL, interval.command_level),
+        fixed_text(mq.MQCA_Q_MGR_NAME, interval.queue_manager, NAME_BYTES),
+        *date_and_time(mq.MQCAMO_START_DATE, mq.MQCAMO_START_TIME, interval.started_ms),
+        *date_and_time(mq.MQCAMO_END_DATE, mq.MQCAMO_END_TIME, interval.ended_ms),
+        Integer(mq.MQIA_COMMAND_LEVEL, interval.command_level),
     ]
 
 
@@ -85,7 +73,7 @@ def by_persistence_64(parameter: int, nonpersistent: int, persistent: int) -> In
 def by_object_type(parameter: int, call: int, total: int, counts: Counts) -> IntegerList:
     """Return an array indexed by MQOT numbers. Calls not counted for another object type were on queues."""
     values = [counts.get(others_name(call, object_type), 0) for object_type in range(OBJECT_TYPES)]
-    values[MQOT_Q] = total - sum(values)
+    values[mq.MQOT_Q] = total - sum(values)
     return IntegerList(parameter, tuple(clip_count(value) for value in values))
 
 
@@ -95,7 +83,7 @@ def zeros(parameter: int, width: int) -> IntegerList:
 
 
 def encode_single(type: int, command: int, parameters: Sequence[Parameter]) -> bytes:
-    return encode(Header(type, command, version=MQCFH_VERSION_3), parameters)
+    return encode(Header(type, command, version=mq.MQCFH_VERSION_3), parameters)
 
 
 def encode_groups(
@@ -106,7 +94,9 @@ def encode_groups(
     for first in range(0, len(groups), GROUPS_MAX):
         parts.extend(_split_to_fit(type, command, beginning, groups[first : first + GROUPS_MAX], bytes_max))
     return [
-        _encode_part(type, command, beginning, part, number, MQCFC_LAST if number == len(parts) else MQCFC_NOT_LAST)
+        _encode_part(
+            type, command, beginning, part, number, mq.MQCFC_LAST if number == len(parts) else mq.MQCFC_NOT_LAST
+        )
         for number, part in enumerate(parts, 1)
     ]
 
@@ -114,7 +104,7 @@ def encode_groups(
 def _split_to_fit(
     type: int, command: int, beginning: Sequence[Parameter], groups: Sequence[Group], bytes_max: int
 ) -> list[Sequence[Group]]:
-    if len(groups) <= 1 or len(_encode_part(type, command, beginning, groups, 1, MQCFC_LAST)) <= bytes_max:
+    if len(groups) <= 1 or len(_encode_part(type, command, beginning, groups, 1, mq.MQCFC_LAST)) <= bytes_max:
         return [groups]
     middle = len(groups) // 2
     return [
@@ -126,5 +116,5 @@ def _split_to_fit(
 def _encode_part(
     type: int, command: int, beginning: Sequence[Parameter], groups: Sequence[Group], number: int, control: int
 ) -> bytes:
-    header = Header(type, command, version=MQCFH_VERSION_3, sequence_number=number, control=control)
-    return encode(header, [*beginning, Integer(MQIAMO_OBJECT_COUNT, len(groups)), *groups])
+    header = Header(type, command, version=mq.MQCFH_VERSION_3, sequence_number=number, control=control)
+    return encode(header, [*beginning, Integer(mq.MQIAMO_OBJECT_COUNT, len(groups)), *groups])

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.constants import MQUA_FIRST
+from ostler.model import constants as mq
 
-WAITS: Final = MQUA_FIRST + 101
-BACKED_OUT_MESSAGES: Final = MQUA_FIRST + 102
-USER_CPU_TIME: Final = MQUA_FIRST + 103
-SYSTEM_CPU_TIME: Final = MQUA_FIRST + 104
-LOG_RECORDS: Final = MQUA_FIRST + 105
-LOG_BYTES: Final = MQUA_FIRST + 106
-LOG_WRITES: Final = MQUA_FIRST + 107
-LOG_FORCES: Final = MQUA_FIRST + 108
-LOG_FORCE_TIME: Final = MQUA_FIRST + 109
-SENT_BYTES: Final = MQUA_FIRST + 110
-RECEIVED_BYTES: Final = MQUA_FIRST + 111
+WAITS: Final = mq.MQUA_FIRST + 101
+BACKED_OUT_MESSAGES: Final = mq.MQUA_FIRST + 102
+USER_CPU_TIME: Final = mq.MQUA_FIRST + 103
+SYSTEM_CPU_TIME: Final = mq.MQUA_FIRST + 104
+LOG_RECORDS: Final = mq.MQUA_FIRST + 105
+LOG_BYTES: Final = mq.MQUA_FIRST + 106
+LOG_WRITES: Final = mq.MQUA_FIRST + 107
+LOG_FORCES: Final = mq.MQUA_FIRST + 108
+LOG_FORCE_TIME: Final = mq.MQUA_FIRST + 109
+SENT_BYTES: Final = mq.MQUA_FIRST + 110
+RECEIVED_BYTES: Final = mq.MQUA_FIRST + 111
 
 OWN_NAMES: Final[dict[int, str]] = {
     WAITS: "WaitCount",

@@ -5,52 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ostler.model.constants import (
-    MQCA_CREATION_DATE,
-    MQCA_CREATION_TIME,
-    MQCA_Q_NAME,
-    MQCA_REMOTE_Q_MGR_NAME,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CONNECTION_NAME,
-    MQCFT_STATISTICS,
-    MQCHT_SVRCONN,
-    MQCMD_STATISTICS_CHANNEL,
-    MQCMD_STATISTICS_MQI,
-    MQCMD_STATISTICS_Q,
-    MQGACF_CHL_STATISTICS_DATA,
-    MQGACF_Q_STATISTICS_DATA,
-    MQIA_DEFINITION_TYPE,
-    MQIA_Q_TYPE,
-    MQIACH_CHANNEL_TYPE,
-    MQIAMO64_AVG_Q_TIME,
-    MQIAMO64_BYTES,
-    MQIAMO64_PUBLISH_MSG_BYTES,
-    MQIAMO_AVG_BATCH_SIZE,
-    MQIAMO_CONNS,
-    MQIAMO_CONNS_FAILED,
-    MQIAMO_CONNS_MAX,
-    MQIAMO_DISCS,
-    MQIAMO_EXIT_TIME_AVG,
-    MQIAMO_EXIT_TIME_MAX,
-    MQIAMO_EXIT_TIME_MIN,
-    MQIAMO_FULL_BATCHES,
-    MQIAMO_INCOMPLETE_BATCHES,
-    MQIAMO_MSGS,
-    MQIAMO_MSGS_EXPIRED,
-    MQIAMO_MSGS_NOT_QUEUED,
-    MQIAMO_MSGS_PURGED,
-    MQIAMO_NET_TIME_AVG,
-    MQIAMO_NET_TIME_MAX,
-    MQIAMO_NET_TIME_MIN,
-    MQIAMO_PUBLISH_MSG_COUNT,
-    MQIAMO_PUT_RETRIES,
-    MQIAMO_Q_MAX_DEPTH,
-    MQIAMO_Q_MIN_DEPTH,
-    MQIAMO_SUB_DUR_HIGHWATER,
-    MQIAMO_SUB_DUR_LOWWATER,
-    MQIAMO_SUB_NDUR_HIGHWATER,
-    MQIAMO_SUB_NDUR_LOWWATER,
-)
+from ostler.model import constants as mq
 from ostler.model.counters import Counts
 from ostler.model.pcf import Group, Integer, Integer64, Integer64List, IntegerList, Parameter
 from ostler.observe import own_parameters, verb_fields
@@ -99,10 +54,10 @@ def mqi_statistics(
     disconnects = (manager["disconnects"], manager["disconnects_lost"], manager["disconnects_by_manager"])
     parameters: list[Parameter] = [
         *preamble(interval),
-        count(MQIAMO_CONNS, manager["connects"]),
-        count(MQIAMO_CONNS_FAILED, manager["connects_failed"]),
-        count(MQIAMO_CONNS_MAX, connections_high),
-        IntegerList(MQIAMO_DISCS, tuple(clip_count(number) for number in disconnects)),
+        count(mq.MQIAMO_CONNS, manager["connects"]),
+        count(mq.MQIAMO_CONNS_FAILED, manager["connects_failed"]),
+        count(mq.MQIAMO_CONNS_MAX, connections_high),
+        IntegerList(mq.MQIAMO_DISCS, tuple(clip_count(number) for number in disconnects)),
         *verb_fields.opens_and_closes(verbs),
         *verb_fields.inquiries_and_sets(verbs),
         *verb_fields.puts(verbs),
@@ -113,21 +68,21 @@ def mqi_statistics(
         browse_bytes,
         browse_failures,
         *verb_fields.units_of_work(verbs),
-        count(MQIAMO_MSGS_EXPIRED, verbs["expired"]),
-        count(MQIAMO_MSGS_PURGED, verbs["purged"]),
+        count(mq.MQIAMO_MSGS_EXPIRED, verbs["expired"]),
+        count(mq.MQIAMO_MSGS_PURGED, verbs["purged"]),
         *verb_fields.subscriptions_and_callbacks(),
-        zeros(MQIAMO_SUB_DUR_HIGHWATER, 4),
-        zeros(MQIAMO_SUB_DUR_LOWWATER, 4),
-        zeros(MQIAMO_SUB_NDUR_HIGHWATER, 4),
-        zeros(MQIAMO_SUB_NDUR_LOWWATER, 4),
+        zeros(mq.MQIAMO_SUB_DUR_HIGHWATER, 4),
+        zeros(mq.MQIAMO_SUB_DUR_LOWWATER, 4),
+        zeros(mq.MQIAMO_SUB_NDUR_HIGHWATER, 4),
+        zeros(mq.MQIAMO_SUB_NDUR_LOWWATER, 4),
         *verb_fields.publications(),
-        Integer(MQIAMO_PUBLISH_MSG_COUNT, 0),
-        Integer64(MQIAMO64_PUBLISH_MSG_BYTES, 0),
+        Integer(mq.MQIAMO_PUBLISH_MSG_COUNT, 0),
+        Integer64(mq.MQIAMO64_PUBLISH_MSG_BYTES, 0),
         Integer64(own_parameters.WAITS, verbs["waits"]),
         Integer64(own_parameters.BACKED_OUT_MESSAGES, verbs["backed_out_messages"]),
     ]
     parameters.extend([Integer64(parameter, extras[name]) for parameter, name in _MANAGER_EXTRAS if name in extras])
-    return encode_single(MQCFT_STATISTICS, MQCMD_STATISTICS_MQI, parameters)
+    return encode_single(mq.MQCFT_STATISTICS, mq.MQCMD_STATISTICS_MQI, parameters)
 
 
 class QueueInterval(NamedTuple):
@@ -145,27 +100,27 @@ class QueueInterval(NamedTuple):
 
 def queue_statistics(interval: ReportingInterval, queues: Sequence[QueueInterval], bytes_max: int) -> list[bytes]:
     """Return the queue statistics messages (STATQ); none without queues."""
-    groups = [Group(MQGACF_Q_STATISTICS_DATA, tuple(_queue_fields(queue))) for queue in queues]
-    return encode_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_Q, preamble(interval), groups, bytes_max)
+    groups = [Group(mq.MQGACF_Q_STATISTICS_DATA, tuple(_queue_fields(queue))) for queue in queues]
+    return encode_groups(mq.MQCFT_STATISTICS, mq.MQCMD_STATISTICS_Q, preamble(interval), groups, bytes_max)
 
 
 def _queue_fields(queue: QueueInterval) -> list[Parameter]:
     c = queue.counts
     return [
-        fixed_text(MQCA_Q_NAME, queue.name, NAME_BYTES),
-        fixed_text(MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
-        fixed_text(MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
-        Integer(MQIA_Q_TYPE, queue.queue_type),
-        Integer(MQIA_DEFINITION_TYPE, queue.definition_type),
-        count(MQIAMO_Q_MIN_DEPTH, queue.depth_low),
-        count(MQIAMO_Q_MAX_DEPTH, queue.depth_high),
+        fixed_text(mq.MQCA_Q_NAME, queue.name, NAME_BYTES),
+        fixed_text(mq.MQCA_CREATION_DATE, queue.created_date, DATE_BYTES),
+        fixed_text(mq.MQCA_CREATION_TIME, queue.created_time, TIME_BYTES),
+        Integer(mq.MQIA_Q_TYPE, queue.queue_type),
+        Integer(mq.MQIA_DEFINITION_TYPE, queue.definition_type),
+        count(mq.MQIAMO_Q_MIN_DEPTH, queue.depth_low),
+        count(mq.MQIAMO_Q_MAX_DEPTH, queue.depth_high),
         _average_time(c),
         *verb_fields.puts(c),
         *verb_fields.gets(c),
         *verb_fields.browses(c),
-        count(MQIAMO_MSGS_NOT_QUEUED, c["handed_over"]),
-        count(MQIAMO_MSGS_EXPIRED, c["expired"]),
-        count(MQIAMO_MSGS_PURGED, c["purged"]),
+        count(mq.MQIAMO_MSGS_NOT_QUEUED, c["handed_over"]),
+        count(mq.MQIAMO_MSGS_EXPIRED, c["expired"]),
+        count(mq.MQIAMO_MSGS_PURGED, c["purged"]),
     ]
 
 
@@ -175,7 +130,7 @@ def _average_time(c: Counts) -> Integer64List:
     nonpersistent = c["gets"] - persistent
     nonpersistent_ms = c["age_total_ms"] - c["age_persistent_ms"]
     return by_persistence_64(
-        MQIAMO64_AVG_Q_TIME,
+        mq.MQIAMO64_AVG_Q_TIME,
         nonpersistent_ms * _MICROSECONDS // nonpersistent if nonpersistent > 0 else 0,
         c["age_persistent_ms"] * _MICROSECONDS // persistent if persistent > 0 else 0,
     )
@@ -189,7 +144,7 @@ class ChannelInterval(NamedTuple):
     calls: int
     sent_bytes: int
     received_bytes: int
-    channel_type: int = MQCHT_SVRCONN
+    channel_type: int = mq.MQCHT_SVRCONN
     remote_manager: str = ""
 
 
@@ -230,16 +185,16 @@ def channel_statistics(
     interval: ReportingInterval, channels: Sequence[ChannelInterval | MessageChannelInterval], bytes_max: int
 ) -> list[bytes]:
     """Return the channel statistics messages (STATCHL); none without channels."""
-    groups = [Group(MQGACF_CHL_STATISTICS_DATA, tuple(_any_channel_fields(channel))) for channel in channels]
-    return encode_groups(MQCFT_STATISTICS, MQCMD_STATISTICS_CHANNEL, preamble(interval), groups, bytes_max)
+    groups = [Group(mq.MQGACF_CHL_STATISTICS_DATA, tuple(_any_channel_fields(channel))) for channel in channels]
+    return encode_groups(mq.MQCFT_STATISTICS, mq.MQCMD_STATISTICS_CHANNEL, preamble(interval), groups, bytes_max)
 
 
 def _any_channel_fields(channel: ChannelInterval | MessageChannelInterval) -> list[Parameter]:
     return [
-        fixed_text(MQCACH_CHANNEL_NAME, channel.name, _CHANNEL_NAME_BYTES),
-        Integer(MQIACH_CHANNEL_TYPE, channel.channel_type),
-        fixed_text(MQCA_REMOTE_Q_MGR_NAME, channel.remote_manager, NAME_BYTES),
-        fixed_text(MQCACH_CONNECTION_NAME, channel.connection_name, _CONNECTION_NAME_BYTES),
+        fixed_text(mq.MQCACH_CHANNEL_NAME, channel.name, _CHANNEL_NAME_BYTES),
+        Integer(mq.MQIACH_CHANNEL_TYPE, channel.channel_type),
+        fixed_text(mq.MQCA_REMOTE_Q_MGR_NAME, channel.remote_manager, NAME_BYTES),
+        fixed_text(mq.MQCACH_CONNECTION_NAME, channel.connection_name, _CONNECTION_NAME_BYTES),
         *(_client_fields(channel) if isinstance(channel, ChannelInterval) else _message_fields(channel)),
     ]
 
@@ -248,25 +203,25 @@ def _message_fields(channel: MessageChannelInterval) -> list[Parameter]:
     c = channel.counts
     times = channel.network
     return [
-        by_persistence(MQIAMO_MSGS, c.messages - c.persistent, c.persistent),
-        by_persistence_64(MQIAMO64_BYTES, c.all_bytes - c.persistent_bytes, c.persistent_bytes),
-        count(MQIAMO_NET_TIME_MIN, times.lowest),
-        count(MQIAMO_NET_TIME_AVG, times.total // times.answers if times.answers else 0),
-        count(MQIAMO_NET_TIME_MAX, times.highest),
-        Integer(MQIAMO_EXIT_TIME_MIN, 0),  # channel exits are not supported
-        Integer(MQIAMO_EXIT_TIME_AVG, 0),
-        Integer(MQIAMO_EXIT_TIME_MAX, 0),
-        count(MQIAMO_FULL_BATCHES, c.full_batches),
-        count(MQIAMO_INCOMPLETE_BATCHES, c.batches - c.full_batches),
-        count(MQIAMO_AVG_BATCH_SIZE, c.batch_messages // c.batches if c.batches else 0),
-        count(MQIAMO_PUT_RETRIES, c.put_retries),
+        by_persistence(mq.MQIAMO_MSGS, c.messages - c.persistent, c.persistent),
+        by_persistence_64(mq.MQIAMO64_BYTES, c.all_bytes - c.persistent_bytes, c.persistent_bytes),
+        count(mq.MQIAMO_NET_TIME_MIN, times.lowest),
+        count(mq.MQIAMO_NET_TIME_AVG, times.total // times.answers if times.answers else 0),
+        count(mq.MQIAMO_NET_TIME_MAX, times.highest),
+        Integer(mq.MQIAMO_EXIT_TIME_MIN, 0),  # channel exits are not supported
+        Integer(mq.MQIAMO_EXIT_TIME_AVG, 0),
+        Integer(mq.MQIAMO_EXIT_TIME_MAX, 0),
+        count(mq.MQIAMO_FULL_BATCHES, c.full_batches),
+        count(mq.MQIAMO_INCOMPLETE_BATCHES, c.batches - c.full_batches),
+        count(mq.MQIAMO_AVG_BATCH_SIZE, c.batch_messages // c.batches if c.batches else 0),
+        count(mq.MQIAMO_PUT_RETRIES, c.put_retries),
     ]
 
 
 def _client_fields(channel: ChannelInterval) -> list[Parameter]:
     return [
-        by_persistence(MQIAMO_MSGS, channel.calls, 0),
-        by_persistence_64(MQIAMO64_BYTES, channel.sent_bytes + channel.received_bytes, 0),
+        by_persistence(mq.MQIAMO_MSGS, channel.calls, 0),
+        by_persistence_64(mq.MQIAMO64_BYTES, channel.sent_bytes + channel.received_bytes, 0),
         Integer64(own_parameters.SENT_BYTES, channel.sent_bytes),
         Integer64(own_parameters.RECEIVED_BYTES, channel.received_bytes),
     ]

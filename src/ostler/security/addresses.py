@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from ostler.model.constants import MQRCCF_IPADDR_ERROR, MQRCCF_IPADDR_RANGE_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.security.channel_names import GenericName
 
@@ -288,7 +288,7 @@ def _part(text: str, piece: str, is_ipv6: bool) -> _Part:
         )
     if hyphen and low >= high:
         raise MQError(
-            MQRCCF_IPADDR_RANGE_ERROR, f"{text!r} has the range {piece}; the first number must be the smaller one."
+            mq.MQRCCF_IPADDR_RANGE_ERROR, f"{text!r} has the range {piece}; the first number must be the smaller one."
         )
     return _Part(_RANGE if hyphen else _NUMBER, low, high)
 
@@ -348,4 +348,4 @@ def _consists_of(text: str, letters: str) -> bool:
 
 
 def _address_error(text: str, why: str) -> MQError:
-    return MQError(MQRCCF_IPADDR_ERROR, f"{text[:80]!r} {why}.")
+    return MQError(mq.MQRCCF_IPADDR_ERROR, f"{text[:80]!r} {why}.")

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Final, final
 
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.authorities import (
     ALTUSR,
@@ -39,20 +40,6 @@ from ostler.model.authorities import (
     mask_of,
     words_of,
 )
-from ostler.model.constants import (
-    MQOT_AUTH_INFO,
-    MQOT_CHANNEL,
-    MQOT_CLNTCONN_CHANNEL,
-    MQOT_COMM_INFO,
-    MQOT_LISTENER,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQOT_REMOTE_Q_MGR_NAME,
-    MQOT_SERVICE,
-    MQOT_TOPIC,
-)
 from ostler.model.definitions import Definition
 from ostler.security.profiles import (
     CLASS_PROFILE,
@@ -70,18 +57,18 @@ _CACHED_MAX: Final = 10_000
 
 # Values of OBJTYPE.
 OBJECT_TYPES: Final[dict[str, int]] = {
-    "AUTHINFO": MQOT_AUTH_INFO,
-    "CHANNEL": MQOT_CHANNEL,
-    "CLNTCONN": MQOT_CLNTCONN_CHANNEL,
-    "COMMINFO": MQOT_COMM_INFO,
-    "LISTENER": MQOT_LISTENER,
-    "NAMELIST": MQOT_NAMELIST,
-    "PROCESS": MQOT_PROCESS,
-    "QUEUE": MQOT_Q,
-    "QMGR": MQOT_Q_MGR,
-    "RQMNAME": MQOT_REMOTE_Q_MGR_NAME,
-    "SERVICE": MQOT_SERVICE,
-    "TOPIC": MQOT_TOPIC,
+    "AUTHINFO": mq.MQOT_AUTH_INFO,
+    "CHANNEL": mq.MQOT_CHANNEL,
+    "CLNTCONN": mq.MQOT_CLNTCONN_CHANNEL,
+    "COMMINFO": mq.MQOT_COMM_INFO,
+    "LISTENER": mq.MQOT_LISTENER,
+    "NAMELIST": mq.MQOT_NAMELIST,
+    "PROCESS": mq.MQOT_PROCESS,
+    "QUEUE": mq.MQOT_Q,
+    "QMGR": mq.MQOT_Q_MGR,
+    "RQMNAME": mq.MQOT_REMOTE_Q_MGR_NAME,
+    "SERVICE": mq.MQOT_SERVICE,
+    "TOPIC": mq.MQOT_TOPIC,
 }
 _WORDS: Final[dict[int, str]] = {number: word for word, number in OBJECT_TYPES.items()}
 
@@ -89,18 +76,18 @@ _OBJECT: Final = CHG | DLT | DSP
 # The valid authorities of each object type, as for setmqaut. CRT applies to the type as such, and may be given with
 # all.
 VALID_AUTHORITIES: Final[dict[int, int]] = {
-    MQOT_AUTH_INFO: _OBJECT | INQ,
-    MQOT_CHANNEL: _OBJECT | CTRL | CTRLX,
-    MQOT_CLNTCONN_CHANNEL: _OBJECT,
-    MQOT_COMM_INFO: _OBJECT,
-    MQOT_LISTENER: _OBJECT | CTRL,
-    MQOT_NAMELIST: _OBJECT | INQ,
-    MQOT_PROCESS: _OBJECT | INQ | SET,
-    MQOT_Q: _OBJECT | CLR | BROWSE | GET | INQ | PASSALL | PASSID | PUT | SET | SETALL | SETID,
-    MQOT_Q_MGR: _OBJECT | ALTUSR | CONNECT | CTRL | INQ | SET | SETALL | SETID | SYSTEM,
-    MQOT_REMOTE_Q_MGR_NAME: PUT,
-    MQOT_SERVICE: _OBJECT | CTRL,
-    MQOT_TOPIC: _OBJECT | CLR | CTRL | PASSALL | PASSID | PUB | RESUME | SETALL | SETID | SUB,
+    mq.MQOT_AUTH_INFO: _OBJECT | INQ,
+    mq.MQOT_CHANNEL: _OBJECT | CTRL | CTRLX,
+    mq.MQOT_CLNTCONN_CHANNEL: _OBJECT,
+    mq.MQOT_COMM_INFO: _OBJECT,
+    mq.MQOT_LISTENER: _OBJECT | CTRL,
+    mq.MQOT_NAMELIST: _OBJECT | INQ,
+    mq.MQOT_PROCESS: _OBJECT | INQ | SET,
+    mq.MQOT_Q: _OBJECT | CLR | BROWSE | GET | INQ | PASSALL | PASSID | PUT | SET | SETALL | SETID,
+    mq.MQOT_Q_MGR: _OBJECT | ALTUSR | CONNECT | CTRL | INQ | SET | SETALL | SETID | SYSTEM,
+    mq.MQOT_REMOTE_Q_MGR_NAME: PUT,
+    mq.MQOT_SERVICE: _OBJECT | CTRL,
+    mq.MQOT_TOPIC: _OBJECT | CLR | CTRL | PASSALL | PASSID | PUB | RESUME | SETALL | SETID | SUB,
 }
 ALL_ADMINISTRATION: Final = CHG | CLR | CTRL | CTRLX | DLT | DSP
 ALL_CALLS: Final = (
@@ -319,15 +306,15 @@ class AuthorityRecords:
         profiles = self._profiles.get((entity_type, entity, object_type))
         if profiles is not None:
             mask = profiles.create
-            own = profiles.exact.get(MANAGER_PROFILE) if object_type == MQOT_Q_MGR else None
+            own = profiles.exact.get(MANAGER_PROFILE) if object_type == mq.MQOT_Q_MGR else None
             if own is not None:
                 mask |= own
             else:
                 found = profiles.most_specific(name)
                 if found is not None:
                     mask |= found[1]
-        if object_type != MQOT_Q_MGR:
-            manager = self._profiles.get((entity_type, entity, MQOT_Q_MGR))
+        if object_type != mq.MQOT_Q_MGR:
+            manager = self._profiles.get((entity_type, entity, mq.MQOT_Q_MGR))
             if manager is not None:
                 mask |= manager.create
         return mask
@@ -337,7 +324,7 @@ class AuthorityRecords:
         profiles = self._profiles.get((GROUP if is_group else PRINCIPAL, entity, object_type))
         if profiles is None:
             return ""
-        if object_type == MQOT_Q_MGR and MANAGER_PROFILE in profiles.exact:
+        if object_type == mq.MQOT_Q_MGR and MANAGER_PROFILE in profiles.exact:
             return MANAGER_PROFILE
         found = profiles.most_specific(name)
         return found[0] if found is not None else ""

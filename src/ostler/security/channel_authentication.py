@@ -12,15 +12,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from ostler.model.constants import (
-    MQCAUT_BLOCKADDR,
-    MQCAUT_BLOCKUSER,
-    MQCAUT_QMGRMAP,
-    MQCAUT_SSLPEERMAP,
-    MQCAUT_USERMAP,
-    MQCHK_AS_Q_MGR,
-    MQUSRC_MAP,
-)
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.model.distinguished_names import DistinguishedName
 from ostler.security.addresses import AddressPattern, read_address
@@ -43,9 +35,9 @@ class Decision:
     def __init__(self, rule: ChannelRule | None, warning: ChannelRule | None = None) -> None:
         self.is_refused: bool = rule is not None and rule.refuses and not rule.only_warns
         self.has_warning: bool = warning is not None
-        self.user: str = rule.user if rule is not None and rule.source == MQUSRC_MAP else ""
+        self.user: str = rule.user if rule is not None and rule.source == mq.MQUSRC_MAP else ""
         self.source: int = rule.source if rule is not None else NO_SOURCE
-        self.check: int = rule.check if rule is not None else MQCHK_AS_Q_MGR
+        self.check: int = rule.check if rule is not None else mq.MQCHK_AS_Q_MGR
         self.rule: Definition | None = rule.definition if rule is not None else None
         self.warning: Definition | None = warning.definition if warning is not None else None
 
@@ -74,19 +66,19 @@ class _Profile:
         self.blocked_users: ChannelRule | None = None
 
     def put(self, rule: ChannelRule) -> None:
-        if rule.type == MQCAUT_BLOCKUSER:
+        if rule.type == mq.MQCAUT_BLOCKUSER:
             self.blocked_users = rule
-        elif rule.type == MQCAUT_SSLPEERMAP:
+        elif rule.type == mq.MQCAUT_SSLPEERMAP:
             if self.certificates is None:
                 self.certificates = CertificateTable()
             self.certificates.require(rule.identity, rule.issuer).addresses.put(rule.address, rule)
-        elif rule.type == MQCAUT_USERMAP:
+        elif rule.type == mq.MQCAUT_USERMAP:
             table = self.users.get(rule.identity)
             if table is None:
                 table = AddressTable()
                 self.users[rule.identity] = table
             table.put(rule.address, rule)
-        elif rule.type == MQCAUT_QMGRMAP:
+        elif rule.type == mq.MQCAUT_QMGRMAP:
             if self.managers is None:
                 self.managers = NameTable()
             table = self.managers.get(rule.identity)
@@ -102,20 +94,20 @@ class _Profile:
     def remove(self, rule: ChannelRule) -> None:
         self.count -= 1
         self.hosts -= int(rule.names_host)
-        if rule.type == MQCAUT_BLOCKUSER:
+        if rule.type == mq.MQCAUT_BLOCKUSER:
             self.blocked_users = None
-        elif rule.type == MQCAUT_SSLPEERMAP:
+        elif rule.type == mq.MQCAUT_SSLPEERMAP:
             assert self.certificates is not None
             certificates = self.certificates.require(rule.identity, rule.issuer)
             certificates.addresses.remove(rule.address)
             if not certificates.addresses.count:
                 self.certificates.drop(certificates)
-        elif rule.type == MQCAUT_USERMAP:
+        elif rule.type == mq.MQCAUT_USERMAP:
             table = self.users[rule.identity]
             table.remove(rule.address)
             if not table.count:
                 del self.users[rule.identity]
-        elif rule.type == MQCAUT_QMGRMAP:
+        elif rule.type == mq.MQCAUT_QMGRMAP:
             assert self.managers is not None
             kept = self.managers.get(rule.identity)
             assert kept is not None
@@ -191,7 +183,7 @@ class ChannelRules:
         """Add or replace a rule. Raises MQError or ValueError if the definition is invalid."""
         rule = ChannelRule(definition)
         self.remove(definition)
-        if rule.type == MQCAUT_BLOCKADDR:
+        if rule.type == mq.MQCAUT_BLOCKADDR:
             for text in rule.listed:
                 self._blocked.put(AddressPattern(text), rule)
             self._rules[definition.name] = rule
@@ -211,7 +203,7 @@ class ChannelRules:
             self._remove_rule(rule)
 
     def _remove_rule(self, rule: ChannelRule) -> None:
-        if rule.type == MQCAUT_BLOCKADDR:
+        if rule.type == mq.MQCAUT_BLOCKADDR:
             self._blocked = AddressTable()
             return
         profile = self._profiles.get(rule.profile)

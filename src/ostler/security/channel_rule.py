@@ -5,51 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, final
 
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, valid_name
-from ostler.model.constants import (
-    MQCAUT_ADDRESSMAP,
-    MQCAUT_BLOCKADDR,
-    MQCAUT_BLOCKUSER,
-    MQCAUT_QMGRMAP,
-    MQCAUT_SSLPEERMAP,
-    MQCAUT_USERMAP,
-    MQCHK_AS_Q_MGR,
-    MQRCCF_CHLAUTH_CLNTUSER_ERROR,
-    MQRCCF_CHLAUTH_NAME_ERROR,
-    MQRCCF_CHLAUTH_TYPE_ERROR,
-    MQRCCF_CHLAUTH_USERSRC_ERROR,
-    MQRCCF_PARM_MISSING,
-    MQRCCF_PROFILE_NAME_ERROR,
-    MQRCCF_Q_MGR_NAME_ERROR,
-    MQRCCF_SSL_PEER_NAME_ERROR,
-    MQRCCF_WRONG_CHLAUTH_USERSRC,
-    MQUSRC_CHANNEL,
-    MQUSRC_MAP,
-    MQUSRC_NOACCESS,
-    MQWARN_NO,
-    MQWARN_YES,
-)
 from ostler.model.definitions import Definition
 from ostler.model.distinguished_names import check_pattern
 from ostler.model.errors import MQError
 from ostler.security.addresses import AddressPattern, check_addresses
 
 TYPE_WORDS: Final[dict[int, str]] = {
-    MQCAUT_BLOCKUSER: "BLOCKUSER",
-    MQCAUT_BLOCKADDR: "BLOCKADDR",
-    MQCAUT_SSLPEERMAP: "SSLPEERMAP",
-    MQCAUT_ADDRESSMAP: "ADDRESSMAP",
-    MQCAUT_USERMAP: "USERMAP",
-    MQCAUT_QMGRMAP: "QMGRMAP",
+    mq.MQCAUT_BLOCKUSER: "BLOCKUSER",
+    mq.MQCAUT_BLOCKADDR: "BLOCKADDR",
+    mq.MQCAUT_SSLPEERMAP: "SSLPEERMAP",
+    mq.MQCAUT_ADDRESSMAP: "ADDRESSMAP",
+    mq.MQCAUT_USERMAP: "USERMAP",
+    mq.MQCAUT_QMGRMAP: "QMGRMAP",
 }
 # The identity attributes of each rule type, besides the address; they are part of the key.
 IDENTITIES: Final[dict[int, tuple[str, ...]]] = {
-    MQCAUT_SSLPEERMAP: ("SSLPEER", "SSLCERTI"),
-    MQCAUT_USERMAP: ("CLNTUSER",),
-    MQCAUT_QMGRMAP: ("QMNAME",),
-    MQCAUT_ADDRESSMAP: (),
+    mq.MQCAUT_SSLPEERMAP: ("SSLPEER", "SSLCERTI"),
+    mq.MQCAUT_USERMAP: ("CLNTUSER",),
+    mq.MQCAUT_QMGRMAP: ("QMNAME",),
+    mq.MQCAUT_ADDRESSMAP: (),
 }
-BLOCKING: Final = (MQCAUT_BLOCKUSER, MQCAUT_BLOCKADDR)
+BLOCKING: Final = (mq.MQCAUT_BLOCKUSER, mq.MQCAUT_BLOCKADDR)
 ADMINISTRATORS: Final = "*MQADMIN"
 _PROFILE_LENGTH_MAX: Final = 20
 _MANAGER_LENGTH_MAX: Final = 48
@@ -65,20 +43,20 @@ class ChannelRule:
         self.profile: str = text_of(values, "CHLAUTH")
         self.type: int = number_of(values, "TYPE", -1)
         if self.type not in TYPE_WORDS:
-            raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"The rule {definition.name} has an unknown type.")
+            raise MQError(mq.MQRCCF_CHLAUTH_TYPE_ERROR, f"The rule {definition.name} has an unknown type.")
         self.address: AddressPattern | None = None
         self.identity: str = ""  # the user, queue manager or subject it applies to
         self.issuer: str = ""
         self.listed: tuple[str, ...] = ()  # the users or addresses of a blocking rule
-        self.source: int = MQUSRC_NOACCESS
+        self.source: int = mq.MQUSRC_NOACCESS
         self.user: str = ""
-        self.check: int = MQCHK_AS_Q_MGR
+        self.check: int = mq.MQCHK_AS_Q_MGR
         if self.type in BLOCKING:
-            self.listed = texts_of(values, "USERLIST" if self.type == MQCAUT_BLOCKUSER else "ADDRLIST")
+            self.listed = texts_of(values, "USERLIST" if self.type == mq.MQCAUT_BLOCKUSER else "ADDRLIST")
         else:
             self._read_mapping(values)
-        self.refuses: bool = self.source == MQUSRC_NOACCESS
-        self.only_warns: bool = self.refuses and number_of(values, "WARN", MQWARN_NO) == MQWARN_YES
+        self.refuses: bool = self.source == mq.MQUSRC_NOACCESS
+        self.only_warns: bool = self.refuses and number_of(values, "WARN", mq.MQWARN_NO) == mq.MQWARN_YES
 
     def _read_mapping(self, values: Mapping[str, Value]) -> None:
         address = text_of(values, "ADDRESS")
@@ -87,11 +65,11 @@ class ChannelRule:
         names = IDENTITIES[self.type]
         if names:
             self.identity = text_of(values, names[0])
-        if self.type == MQCAUT_SSLPEERMAP:
+        if self.type == mq.MQCAUT_SSLPEERMAP:
             self.issuer = text_of(values, "SSLCERTI")
-        self.source = number_of(values, "USERSRC", MQUSRC_MAP)
+        self.source = number_of(values, "USERSRC", mq.MQUSRC_MAP)
         self.user = text_of(values, "MCAUSER")
-        self.check = number_of(values, "CHCKCLNT", MQCHK_AS_Q_MGR)
+        self.check = number_of(values, "CHCKCLNT", mq.MQCHK_AS_Q_MGR)
 
     @property
     def names_host(self) -> bool:
@@ -117,11 +95,13 @@ def check_rule(attributes: Mapping[str, Value]) -> None:
     profile = text_of(attributes, "CHLAUTH")
     kind = number_of(attributes, "TYPE", -1)
     if kind not in TYPE_WORDS:
-        raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
+        raise MQError(mq.MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
     check_channel_profile(profile)
-    if kind == MQCAUT_BLOCKADDR:
+    if kind == mq.MQCAUT_BLOCKADDR:
         if profile != "*":
-            raise MQError(MQRCCF_CHLAUTH_NAME_ERROR, "Addresses are blocked for all channels: the profile must be '*'.")
+            raise MQError(
+                mq.MQRCCF_CHLAUTH_NAME_ERROR, "Addresses are blocked for all channels: the profile must be '*'."
+            )
         check_addresses(texts_of(attributes, "ADDRLIST"))
     if kind in BLOCKING:
         return
@@ -135,7 +115,7 @@ def check_channel_profile(profile: str) -> None:
     is_named = len(profile) <= _PROFILE_LENGTH_MAX and (letters == "" or valid_name(letters))
     if not profile or not is_named or "**" in profile:
         raise MQError(
-            MQRCCF_PROFILE_NAME_ERROR,
+            mq.MQRCCF_PROFILE_NAME_ERROR,
             f"{profile[:64]!r} is neither the name of a channel nor a pattern of at most 20 characters.",
         )
 
@@ -145,55 +125,55 @@ def check_identity(attributes: Mapping[str, Value], kind: int) -> None:
     address = text_of(attributes, "ADDRESS")
     if address:
         AddressPattern(address)
-    elif kind == MQCAUT_ADDRESSMAP:
-        raise MQError(MQRCCF_PARM_MISSING, "TYPE(ADDRESSMAP) needs ADDRESS.")
-    if kind == MQCAUT_SSLPEERMAP:
+    elif kind == mq.MQCAUT_ADDRESSMAP:
+        raise MQError(mq.MQRCCF_PARM_MISSING, "TYPE(ADDRESSMAP) needs ADDRESS.")
+    if kind == mq.MQCAUT_SSLPEERMAP:
         _check_names(attributes)
-    elif kind == MQCAUT_USERMAP:
+    elif kind == mq.MQCAUT_USERMAP:
         user = text_of(attributes, "CLNTUSER")
         if not user:
-            raise MQError(MQRCCF_PARM_MISSING, "TYPE(USERMAP) needs CLNTUSER.")
+            raise MQError(mq.MQRCCF_PARM_MISSING, "TYPE(USERMAP) needs CLNTUSER.")
         if "*" in user:
-            raise MQError(MQRCCF_CHLAUTH_CLNTUSER_ERROR, "CLNTUSER is the name of one user; it takes no asterisk.")
-    elif kind == MQCAUT_QMGRMAP:
+            raise MQError(mq.MQRCCF_CHLAUTH_CLNTUSER_ERROR, "CLNTUSER is the name of one user; it takes no asterisk.")
+    elif kind == mq.MQCAUT_QMGRMAP:
         _check_manager(text_of(attributes, "QMNAME"))
 
 
 def _check_names(attributes: Mapping[str, Value]) -> None:
     subject = text_of(attributes, "SSLPEER")
     if not subject:
-        raise MQError(MQRCCF_PARM_MISSING, "TYPE(SSLPEERMAP) needs SSLPEER.")
+        raise MQError(mq.MQRCCF_PARM_MISSING, "TYPE(SSLPEERMAP) needs SSLPEER.")
     for name in ("SSLPEER", "SSLCERTI"):
         try:
             check_pattern(text_of(attributes, name))
         except ValueError as error:
             raise MQError(
-                MQRCCF_SSL_PEER_NAME_ERROR, f"{name} is no pattern of a distinguished name: {error}."
+                mq.MQRCCF_SSL_PEER_NAME_ERROR, f"{name} is no pattern of a distinguished name: {error}."
             ) from None
 
 
 def _check_manager(name: str) -> None:
     if not name:
-        raise MQError(MQRCCF_PARM_MISSING, "TYPE(QMGRMAP) needs QMNAME.")
+        raise MQError(mq.MQRCCF_PARM_MISSING, "TYPE(QMGRMAP) needs QMNAME.")
     letters = name.replace("*", "")
     if len(name) > _MANAGER_LENGTH_MAX or "**" in name or (letters != "" and not valid_name(letters)):
-        raise MQError(MQRCCF_Q_MGR_NAME_ERROR, f"{name!r} is not the name of a queue manager, nor a pattern of one.")
+        raise MQError(mq.MQRCCF_Q_MGR_NAME_ERROR, f"{name!r} is not the name of a queue manager, nor a pattern of one.")
 
 
 def _check_source(attributes: Mapping[str, Value]) -> None:
     """Check USERSRC: a rule maps to a user, refuses, or keeps the channel's user; each has its own attributes."""
-    source = number_of(attributes, "USERSRC", MQUSRC_MAP)
+    source = number_of(attributes, "USERSRC", mq.MQUSRC_MAP)
     user = text_of(attributes, "MCAUSER")
-    if source not in (MQUSRC_MAP, MQUSRC_NOACCESS, MQUSRC_CHANNEL):
-        raise MQError(MQRCCF_CHLAUTH_USERSRC_ERROR, "USERSRC is one of MAP, NOACCESS, CHANNEL.")
-    if source == MQUSRC_MAP and not user:
-        raise MQError(MQRCCF_PARM_MISSING, "USERSRC(MAP) needs MCAUSER, the user to map to.")
-    if source != MQUSRC_MAP and user:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "MCAUSER goes with USERSRC(MAP) only.")
-    if source != MQUSRC_NOACCESS and number_of(attributes, "WARN", MQWARN_NO) == MQWARN_YES:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "WARN(YES) goes with USERSRC(NOACCESS) only.")
-    if source == MQUSRC_NOACCESS and number_of(attributes, "CHCKCLNT", MQCHK_AS_Q_MGR) != MQCHK_AS_Q_MGR:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_USERSRC, "CHCKCLNT does not go with USERSRC(NOACCESS).")
+    if source not in (mq.MQUSRC_MAP, mq.MQUSRC_NOACCESS, mq.MQUSRC_CHANNEL):
+        raise MQError(mq.MQRCCF_CHLAUTH_USERSRC_ERROR, "USERSRC is one of MAP, NOACCESS, CHANNEL.")
+    if source == mq.MQUSRC_MAP and not user:
+        raise MQError(mq.MQRCCF_PARM_MISSING, "USERSRC(MAP) needs MCAUSER, the user to map to.")
+    if source != mq.MQUSRC_MAP and user:
+        raise MQError(mq.MQRCCF_WRONG_CHLAUTH_USERSRC, "MCAUSER goes with USERSRC(MAP) only.")
+    if source != mq.MQUSRC_NOACCESS and number_of(attributes, "WARN", mq.MQWARN_NO) == mq.MQWARN_YES:
+        raise MQError(mq.MQRCCF_WRONG_CHLAUTH_USERSRC, "WARN(YES) goes with USERSRC(NOACCESS) only.")
+    if source == mq.MQUSRC_NOACCESS and number_of(attributes, "CHCKCLNT", mq.MQCHK_AS_Q_MGR) != mq.MQCHK_AS_Q_MGR:
+        raise MQError(mq.MQRCCF_WRONG_CHLAUTH_USERSRC, "CHCKCLNT does not go with USERSRC(NOACCESS).")
 
 
 def default_rules(date: str = "", time: str = "") -> list[Definition]:
@@ -205,27 +185,27 @@ def default_rules(date: str = "", time: str = "") -> list[Definition]:
     rules = [
         _default(
             "SYSTEM.ADMIN.SVRCONN",
-            MQCAUT_ADDRESSMAP,
+            mq.MQCAUT_ADDRESSMAP,
             {
                 "DESCR": "Lets MQ Explorer in",
                 "ADDRESS": "*",
-                "USERSRC": MQUSRC_CHANNEL,
+                "USERSRC": mq.MQUSRC_CHANNEL,
                 "MCAUSER": "",
-                "CHCKCLNT": MQCHK_AS_Q_MGR,
+                "CHCKCLNT": mq.MQCHK_AS_Q_MGR,
             },
         ),
         _default(
             "SYSTEM.*",
-            MQCAUT_ADDRESSMAP,
+            mq.MQCAUT_ADDRESSMAP,
             {
                 "DESCR": "Closes the channels of the system",
                 "ADDRESS": "*",
-                "USERSRC": MQUSRC_NOACCESS,
+                "USERSRC": mq.MQUSRC_NOACCESS,
                 "MCAUSER": "",
-                "CHCKCLNT": MQCHK_AS_Q_MGR,
+                "CHCKCLNT": mq.MQCHK_AS_Q_MGR,
             },
         ),
-        _default("*", MQCAUT_BLOCKUSER, {"DESCR": "Keeps administrators out", "USERLIST": (ADMINISTRATORS,)}),
+        _default("*", mq.MQCAUT_BLOCKUSER, {"DESCR": "Keeps administrators out", "USERLIST": (ADMINISTRATORS,)}),
     ]
     for rule in rules:
         if date and time:
@@ -237,7 +217,7 @@ def default_rules(date: str = "", time: str = "") -> list[Definition]:
 def _default(profile: str, kind: int, values: dict[str, int | str | tuple[str, ...]]) -> Definition:
     attributes: dict[str, int | str | tuple[str, ...]] = {"CHLAUTH": profile, "TYPE": kind, "CUSTOM": ""}
     attributes.update(values)
-    attributes["WARN"] = MQWARN_NO
+    attributes["WARN"] = mq.MQWARN_NO
     return Definition(ObjectType.CHLAUTH, rule_key(attributes), attributes)
 
 

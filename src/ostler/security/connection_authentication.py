@@ -10,18 +10,8 @@ from __future__ import annotations
 
 from typing import Final, final
 
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQADPCTX_YES,
-    MQAIT_IDPW_LDAP,
-    MQAIT_IDPW_OS,
-    MQAUTHENTICATE_PAM,
-    MQCHK_AS_Q_MGR,
-    MQCHK_NONE,
-    MQCHK_OPTIONAL,
-    MQCHK_REQUIRED,
-    MQCHK_REQUIRED_ADMIN,
-)
 from ostler.model.definitions import Definition
 
 SOURCE_FILE: Final = "file"
@@ -60,17 +50,17 @@ def authentication_settings(authinfo: Definition | None) -> AuthenticationSettin
     if authinfo is None or authinfo.object_type != ObjectType.AUTHINFO:
         return None
     kind = _number(authinfo, "AUTHTYPE", -1)
-    if kind == MQAIT_IDPW_LDAP:
+    if kind == mq.MQAIT_IDPW_LDAP:
         source = SOURCE_LDAP
-    elif kind == MQAIT_IDPW_OS:
-        is_pam = _number(authinfo, "AUTHENMD", -1) == MQAUTHENTICATE_PAM
+    elif kind == mq.MQAIT_IDPW_OS:
+        is_pam = _number(authinfo, "AUTHENMD", -1) == mq.MQAUTHENTICATE_PAM
         source = SOURCE_PAM if is_pam else SOURCE_OPERATING_SYSTEM
     else:
         return None
     return AuthenticationSettings(
-        _number(authinfo, "CHCKCLNT", MQCHK_REQUIRED_ADMIN),
-        _number(authinfo, "CHCKLOCL", MQCHK_OPTIONAL),
-        _number(authinfo, "ADOPTCTX", MQADPCTX_YES) == MQADPCTX_YES,
+        _number(authinfo, "CHCKCLNT", mq.MQCHK_REQUIRED_ADMIN),
+        _number(authinfo, "CHCKLOCL", mq.MQCHK_OPTIONAL),
+        _number(authinfo, "ADOPTCTX", mq.MQADPCTX_YES) == mq.MQADPCTX_YES,
         _number(authinfo, "FAILDLAY", 1),
         source,
     )
@@ -82,7 +72,7 @@ def _number(authinfo: Definition, name: str, default: int) -> int:
 
 
 def is_password_needed(
-    settings: AuthenticationSettings | None, is_local: bool, is_administrator: bool, rule_check: int = MQCHK_AS_Q_MGR
+    settings: AuthenticationSettings | None, is_local: bool, is_administrator: bool, rule_check: int = mq.MQCHK_AS_Q_MGR
 ) -> bool:
     """Return whether a user and a password are required.
 
@@ -91,7 +81,7 @@ def is_password_needed(
     """
     if (
         not is_local
-        and rule_check in (MQCHK_REQUIRED, MQCHK_REQUIRED_ADMIN)
+        and rule_check in (mq.MQCHK_REQUIRED, mq.MQCHK_REQUIRED_ADMIN)
         and _checks_no_passwords(settings, is_local)
     ):
         # A rule requires a check that the queue manager does not do. MQ refuses such connections: it would be worse to
@@ -101,11 +91,11 @@ def is_password_needed(
         return False
     assert settings is not None
     check = settings.check_local if is_local else settings.check_client
-    if check == MQCHK_REQUIRED or (check == MQCHK_REQUIRED_ADMIN and is_administrator):
+    if check == mq.MQCHK_REQUIRED or (check == mq.MQCHK_REQUIRED_ADMIN and is_administrator):
         return True
     if is_local:
         return False
-    return rule_check == MQCHK_REQUIRED or (rule_check == MQCHK_REQUIRED_ADMIN and is_administrator)
+    return rule_check == mq.MQCHK_REQUIRED or (rule_check == mq.MQCHK_REQUIRED_ADMIN and is_administrator)
 
 
 def is_password_checked(settings: AuthenticationSettings | None, is_local: bool, has_password: bool) -> bool:
@@ -118,7 +108,7 @@ def refusal_reason(
     is_local: bool,
     is_administrator: bool,
     has_password: bool,
-    rule_check: int = MQCHK_AS_Q_MGR,
+    rule_check: int = mq.MQCHK_AS_Q_MGR,
 ) -> str:
     """Return why a connection is refused before its password is checked; empty if it is not."""
     if is_password_needed(settings, is_local, is_administrator, rule_check):
@@ -141,7 +131,7 @@ def refusal_reason(
 def _checks_no_passwords(settings: AuthenticationSettings | None, is_local: bool) -> bool:
     if settings is None:
         return True
-    return (settings.check_local if is_local else settings.check_client) == MQCHK_NONE
+    return (settings.check_local if is_local else settings.check_client) == mq.MQCHK_NONE
 
 
 def mapped_user(asserted: str, authenticated: str, adopts: bool, is_early: bool = True) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from ostler.model.constants import MQRCCF_PROFILE_NAME_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 PROFILE_LENGTH_MAX: Final = 48
@@ -58,7 +58,7 @@ def check_profile(profile: str) -> None:
 
 
 def _profile_error(profile: str, why: str) -> MQError:
-    return MQError(MQRCCF_PROFILE_NAME_ERROR, f"{profile[:64]!r} is not a profile: {why}.")
+    return MQError(mq.MQRCCF_PROFILE_NAME_ERROR, f"{profile[:64]!r} is not a profile: {why}.")
 
 
 @final

@@ -16,16 +16,8 @@ from ostler.command.admin.context import (
     CommandRefused,
     ListenerStatus,
 )
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_MAX_CONNS_LIMIT_REACHED,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.admin.actions import Action
@@ -202,7 +194,7 @@ class Server(ReactorHandler):
         text = f"Queue manager {self.manager.name} is ending."
         for link in list(self.reactor.links.values()):
             if link.conversations:
-                link.notice(MQRC_CONNECTION_QUIESCING, text)
+                link.notice(mq.MQRC_CONNECTION_QUIESCING, text)
 
     def _stop(self) -> None:
         """Send a farewell on all links and close all sockets, when no verb succeeds any more."""
@@ -220,7 +212,7 @@ class Server(ReactorHandler):
 
     def _send_farewells(self, sent: threading.Event) -> None:
         for link in list(self.reactor.links.values()):
-            link.send_farewell(MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
+            link.send_farewell(mq.MQRC_CONNECTION_BROKEN, f"Queue manager {self.manager.name} has ended.")
         sent.set()
 
     def _close(self) -> None:
@@ -252,7 +244,7 @@ class Server(ReactorHandler):
         with self.manager.lock:
             definition = self.manager.engine.of_type(ObjectType.LISTENER).get(name)
         if definition is None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no listener {name}.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no listener {name}.")
         if name in self._listeners:
             raise ListenerRefused(f"Listener {name} is running already.")
         listener = open_listener(definition)
@@ -264,7 +256,7 @@ class Server(ReactorHandler):
     def stop_listener(self, name: str) -> None:
         listener = self._listeners.get(name)
         if listener is None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"Listener {name} is not running.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"Listener {name} is not running.")
         self._unlisten(listener)
 
     def _listen(self, listener: ListenerSocket) -> None:
@@ -333,16 +325,16 @@ class Server(ReactorHandler):
                 continue
             text = f"Channel {name} was stopped."
             if mode == "QUIESCE" and link.conversations:
-                link.notice(MQRC_CONNECTION_QUIESCING, text)
+                link.notice(mq.MQRC_CONNECTION_QUIESCING, text)
                 link.is_quiescing = True
             else:
-                link.send_farewell(MQRC_CONNECTION_BROKEN, text)
+                link.send_farewell(mq.MQRC_CONNECTION_BROKEN, text)
 
     def _channel(self, name: str) -> Definition:
         with self.manager.lock:
             definition = self.manager.engine.of_type(ObjectType.CHANNEL).get(name)
         if definition is None or not is_server_connection(definition):
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel {name} for clients.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel {name} for clients.")
         return definition
 
     def channel_status(self) -> list[ChannelStatus]:
@@ -387,7 +379,7 @@ class Server(ReactorHandler):
         self.reactor.post(partial(self._refresh_tls, result, done))
         while not done.wait(_FAREWELL_SECONDS):
             if not self._thread.is_alive():
-                raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} has ended.")
+                raise MQError(mq.MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} has ended.")
         if isinstance(result[0], MQError):
             raise result[0]
         self.manager.note(f"AMQ9718I: {result[0]}")
@@ -415,7 +407,7 @@ class Server(ReactorHandler):
         self.manager.break_connection_locked(number)
         link = conversation.link
         if len(link.conversations) <= 1:
-            link.send_farewell(MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
+            link.send_farewell(mq.MQRC_CONNECTION_BROKEN, "The connection was ended by an administrator.")
         done.set()
 
     def refresh_security(self, what: str) -> None:
@@ -451,7 +443,7 @@ class Server(ReactorHandler):
 
     def on_hello(self, link: ServerLink, hello: Hello) -> Hello:
         if self._is_ending and not link.is_local:
-            raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} is ending.")
+            raise MQError(mq.MQRC_Q_MGR_STOPPING, f"Queue manager {self.manager.name} is ending.")
         channel = self.manager.engine.of_type(ObjectType.CHANNEL).get(hello.channel)
         if not link.is_local and is_server_connection(channel):
             self._check_exits(link, channel)
@@ -464,7 +456,7 @@ class Server(ReactorHandler):
             self.channels.capacity.check_client(channel, link, self._instances)
         except MQError as error:
             self.note_link(link, error.detail)
-            if error.reason == MQRC_CHANNEL_NOT_AVAILABLE:
+            if error.reason == mq.MQRC_CHANNEL_NOT_AVAILABLE:
                 self._acceptor.evict_idle()
             raise
         link.channel_user = text_attribute(channel, "MCAUSER")
@@ -476,7 +468,9 @@ class Server(ReactorHandler):
         text = check_exits(channel, self.manager.settings.channels.ignores_exits)
         if text and channel is not None:
             self.note_link(link, text)
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {channel.name} has exits and does not run.")
+            raise MQError(
+                mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {channel.name} has exits and does not run."
+            )
 
     def client_channel_counts(self) -> ChannelCounts:
         return self._instances.channel_counts(self._stopped_channels)
@@ -491,19 +485,19 @@ class Server(ReactorHandler):
         manager = self.manager
         wanted = asked.queue_manager
         if wanted and not wanted.startswith("*") and wanted != manager.name:
-            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
+            raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"This is queue manager {manager.name}, not {wanted}.")
         self.check_accepts_connections(link)
         self.admission.handle_connect(link, number, request, asked)
 
     def check_accepts_connections(self, link: ServerLink) -> None:
         """Raise MQError when no application may connect over a link any more."""
         if link.channel and (link.is_quiescing or link.channel in self._stopped_channels):
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
+            raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {link.channel} is stopped.")
         if link.is_for_commands:
-            raise MQError(MQRC_MAX_CONNS_LIMIT_REACHED, "Only connections for runmqsc and endmqm are left.")
+            raise MQError(mq.MQRC_MAX_CONNS_LIMIT_REACHED, "Only connections for runmqsc and endmqm are left.")
         if self._is_ending:
             # The engine may not be quiescing yet, but peers were told so.
-            raise MQError(MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
+            raise MQError(mq.MQRC_CONNECTION_QUIESCING, f"Queue manager {self.manager.name} is ending.")
 
     def connect_application(
         self, link: ServerLink, number: int, request: int, asked: ConnectArguments, user: str, is_privileged: bool
@@ -563,7 +557,7 @@ class Server(ReactorHandler):
             data = reply_frame(DISCONNECT, conversation.number, number, completion_code(reason), reason)
             conversation.reply(conversation.connection.after_lsn, data)
         if link.is_quiescing and not link.conversations:
-            link.send_farewell(MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
+            link.send_farewell(mq.MQRC_CONNECTION_BROKEN, f"Channel {link.channel} was stopped.")
 
     def release_connection(self, conversation: ServerConversation, commits: bool) -> int:
         return self.manager.release(conversation.connection, commits)

@@ -14,8 +14,8 @@ from librt.threading import Lock
 from ostler.engine.core import STOPPING, Engine
 from ostler.engine.objects import fail_waiting
 from ostler.log.recovery_log import RecoveryLog
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
 from ostler.model.definitions import new_definition
 from ostler.model.disk import Disk
 from ostler.model.journal import Journal
@@ -112,7 +112,7 @@ class ManagerCore(ABC):
             engine = self.engine
             engine.state = STOPPING
             for connection in engine.connections.values():
-                connection.broken = MQRC_CONNECTION_BROKEN
+                connection.broken = mq.MQRC_CONNECTION_BROKEN
             for queue in engine.queues_by_id.values():
-                fail_waiting(engine, queue, MQRC_CONNECTION_BROKEN)
+                fail_waiting(engine, queue, mq.MQRC_CONNECTION_BROKEN)
             self.wake()

@@ -35,16 +35,9 @@ from ostler.log.errors import LogRefused
 from ostler.log.reader import LogVisitor
 from ostler.log.restart import create_log, open_log
 from ostler.log.settings import LogManagement, LogSettings, LogType, WriteIntegrity
+from ostler.model import constants as mq
 from ostler.model.accounts import DISCONNECTED, ENDED_BY_MANAGER, LOST
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQGMO_FAIL_IF_QUIESCING,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_NOT_AVAILABLE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-)
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.disk import Disk, DiskFull
 from ostler.model.errors import MQError
@@ -375,9 +368,9 @@ class QueueManager(ManagerCore):
             self.engine.state = QUIESCING if mode == "quiesce" else STOPPING
             for queue in self.engine.queues_by_id.values():
                 if mode == "quiesce":
-                    fail_waiting(self.engine, queue, MQRC_Q_MGR_QUIESCING, MQGMO_FAIL_IF_QUIESCING)
+                    fail_waiting(self.engine, queue, mq.MQRC_Q_MGR_QUIESCING, mq.MQGMO_FAIL_IF_QUIESCING)
                 else:
-                    fail_waiting(self.engine, queue, MQRC_Q_MGR_STOPPING)
+                    fail_waiting(self.engine, queue, mq.MQRC_Q_MGR_STOPPING)
             self.wake()
             send_own_messages(self.engine, events.on_stop(self.engine, mode != "quiesce"), None)
         while mode == "quiesce" and self.engine.connections and time.monotonic() < self._end_deadline:
@@ -389,9 +382,9 @@ class QueueManager(ManagerCore):
             self.engine.state = STOPPING
             # All waits first: a message that one application backs out is not for another that is to be broken off.
             for connection in self.engine.connections.values():
-                cancel_waits(self.engine, connection, MQRC_Q_MGR_STOPPING)
+                cancel_waits(self.engine, connection, mq.MQRC_Q_MGR_STOPPING)
             for connection in list(self.engine.connections.values()):
-                self._drop(connection, MQRC_CONNECTION_BROKEN)
+                self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
                 self.statistics_writer.disconnected(connection, ENDED_BY_MANAGER)
             self.wake()
 
@@ -405,9 +398,9 @@ class QueueManager(ManagerCore):
         """Connect an application, with the lock held. `options` are those of MQCNO. Raises MQError."""
         engine = self.engine
         if not self.running:
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {self.name} is not running.")
         if engine.state != 0:
-            raise MQError(MQRC_CONNECTION_QUIESCING)
+            raise MQError(mq.MQRC_CONNECTION_QUIESCING)
         connection = Connection(engine.next_connection, user, application, application_type)
         engine.next_connection += 1
         connection.identity_context = user.encode("utf-8")[:12].ljust(12) + bytes(32) + b" " * 32
@@ -438,11 +431,11 @@ class QueueManager(ManagerCore):
         connection.after_lsn = 0
         if connection.broken:
             return connection.broken
-        cancel_waits(engine, connection, MQRC_CONNECTION_BROKEN)
+        cancel_waits(engine, connection, mq.MQRC_CONNECTION_BROKEN)
         reason = 0
         if connection.unit_of_work is not None:
             reason = commit(engine, connection) if commit_work else back_out(engine, connection)
-        self._drop(connection, MQRC_CONNECTION_BROKEN)
+        self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
         self.statistics_writer.disconnected(connection, DISCONNECTED if connection.has_disconnected else LOST)
         return reason
 
@@ -472,7 +465,7 @@ class QueueManager(ManagerCore):
         if connection is None:
             return False
         self.clock.update(self.engine)
-        self._drop(connection, MQRC_CONNECTION_BROKEN)
+        self._drop(connection, mq.MQRC_CONNECTION_BROKEN)
         return True
 
     # -- log space and checkpoints ---------------------------------------------------------------

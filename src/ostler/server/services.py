@@ -27,11 +27,7 @@ from ostler.command.admin.context import (
     CommandRefused,
     ServiceStatus,
 )
-from ostler.model.constants import (
-    MQSVC_CONTROL_Q_MGR,
-    MQSVC_CONTROL_Q_MGR_START,
-    MQSVC_TYPE_SERVER,
-)
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.server.config.environment import for_service
 
@@ -70,7 +66,7 @@ class Services:
     def start(self, definition: Definition) -> None:
         """START SERVICE. Raises CommandRefused when it runs already, has no program, or the program cannot be run."""
         name = definition.name
-        is_server = definition.attributes.get("SERVTYPE") == MQSVC_TYPE_SERVER
+        is_server = definition.attributes.get("SERVTYPE") == mq.MQSVC_TYPE_SERVER
         if not _text(definition, "STARTCMD"):
             raise CommandRefused("AMQ8740E", f"Service {name} has no STARTCMD, so there is nothing to start.")
         with self._lock:
@@ -98,7 +94,7 @@ class Services:
         name = definition.name
         with self._lock:
             running = self._servers.get(name)
-            is_server = definition.attributes.get("SERVTYPE") == MQSVC_TYPE_SERVER
+            is_server = definition.attributes.get("SERVTYPE") == mq.MQSVC_TYPE_SERVER
             if is_server and running is None:
                 raise CommandRefused(SERVICE_NOT_ACTIVE, f"Service {name} is not active.")
             if not _text(definition, "STOPCMD"):
@@ -123,7 +119,7 @@ class Services:
     def start_all(self, definitions: Iterable[Definition]) -> None:
         """Start the services that start with the queue manager. One that cannot start is logged."""
         for definition in definitions:
-            if definition.attributes.get("CONTROL") in (MQSVC_CONTROL_Q_MGR, MQSVC_CONTROL_Q_MGR_START):
+            if definition.attributes.get("CONTROL") in (mq.MQSVC_CONTROL_Q_MGR, mq.MQSVC_CONTROL_Q_MGR_START):
                 try:
                     self.start(definition)
                 except CommandRefused as refusal:
@@ -136,11 +132,11 @@ class Services:
         """
         stopping: list[_RunningServer] = []
         for definition in definitions:
-            if definition.attributes.get("CONTROL") != MQSVC_CONTROL_Q_MGR:
+            if definition.attributes.get("CONTROL") != mq.MQSVC_CONTROL_Q_MGR:
                 continue
             with self._lock:
                 running = self._servers.get(definition.name)
-            is_server = definition.attributes.get("SERVTYPE") == MQSVC_TYPE_SERVER
+            is_server = definition.attributes.get("SERVTYPE") == mq.MQSVC_TYPE_SERVER
             if _text(definition, "STOPCMD") and (running is not None or not is_server):
                 try:
                     self.stop(definition)

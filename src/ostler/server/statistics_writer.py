@@ -16,8 +16,8 @@ from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing, own_descriptor
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQFMT_ADMIN, MQMON_NONE, MQMON_OFF, MQQT_LOCAL
 from ostler.model.counters import Counts, queue_counts, verb_counts
 from ostler.observe.accounting_messages import AccountedConnection, mqi_accounting, queue_accounting
 from ostler.observe.message_builder import ReportingInterval
@@ -260,7 +260,7 @@ class StatisticsWriter:
         for message in messages:
             md = own_descriptor(
                 engine,
-                MQFMT_ADMIN,
+                mq.MQFMT_ADMIN,
                 priority if isinstance(priority, int) else 0,
                 persistence if isinstance(persistence, int) else 0,
             )
@@ -279,7 +279,7 @@ def _interval_of(queue: Queue, before: Counts) -> QueueInterval | None:
     kind = attributes.get("DEFTYPE", 1)
     return QueueInterval(
         queue.name,
-        MQQT_LOCAL,
+        mq.MQQT_LOCAL,
         kind if isinstance(kind, int) else 1,
         str(attributes.get("CRDATE", "")),
         str(attributes.get("CRTIME", "")),
@@ -318,4 +318,4 @@ def _interval_seconds(value: object) -> int:
 
 
 def _is_on(value: object) -> bool:
-    return isinstance(value, int) and value not in (MQMON_OFF, MQMON_NONE)
+    return isinstance(value, int) and value not in (mq.MQMON_OFF, mq.MQMON_NONE)

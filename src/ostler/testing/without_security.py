@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ostler.model import constants as mq
 from ostler.model.authorities import CRT
-from ostler.model.constants import MQCHLA_DISABLED, MQOT_Q_MGR
 from ostler.security.authorities import EVERYBODY, VALID_AUTHORITIES, record
 from ostler.security.profiles import MANAGER_PROFILE
 from ostler.server.config.directories import QueueManagerDirectory
@@ -28,10 +28,10 @@ def disable_security(manager: QueueManager) -> QueueManager:
     A server that runs already keeps checking passwords until its security is refreshed (CONNAUTH).
     """
     with manager.lock:
-        definition = manager.engine.manager.with_changes({"CHLAUTH": MQCHLA_DISABLED, "CONNAUTH": ""})
+        definition = manager.engine.manager.with_changes({"CHLAUTH": mq.MQCHLA_DISABLED, "CONNAUTH": ""})
     manager.define(definition, replace=True)
     for object_type, mask in VALID_AUTHORITIES.items():
-        profile = MANAGER_PROFILE if object_type == MQOT_Q_MGR else "**"
+        profile = MANAGER_PROFILE if object_type == mq.MQOT_Q_MGR else "**"
         manager.define(record(object_type, profile, EVERYBODY, True, mask), replace=True)
         manager.define(record(object_type, "@class", EVERYBODY, True, CRT), replace=True)
     return manager

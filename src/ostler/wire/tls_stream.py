@@ -24,13 +24,8 @@ from typing import Any, Final, final
 
 from mypy_extensions import mypyc_attr
 
+from ostler.model import constants as mq
 from ostler.model.cipher_specs import name_of_suite
-from ostler.model.constants import (
-    MQRC_SSL_CERTIFICATE_REVOKED,
-    MQRC_SSL_INITIALIZATION_ERROR,
-    MQRC_SSL_PEER_NAME_MISMATCH,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
 from ostler.model.distinguished_names import DistinguishedName, from_certificate
 from ostler.wire.client_hello import ClientHelloError, ClientHelloReader
 from ostler.wire.server_names import channel_name, server_name
@@ -51,10 +46,13 @@ ALERT_UNRECOGNIZED_NAME: Final = 112
 
 _VERIFY_REVOKED: Final = 23
 
-_FAILED: Final = MQRC_SSL_INITIALIZATION_ERROR
+_FAILED: Final = mq.MQRC_SSL_INITIALIZATION_ERROR
 # Alerts of the peer by the names of OpenSSL: reason code and text.
 _ALERTS: Final[dict[str, tuple[int, str]]] = {
-    "TLSV1_UNRECOGNIZED_NAME": (MQRC_UNKNOWN_CHANNEL_NAME, "AMQ9520E: the remote queue manager has no such channel."),
+    "TLSV1_UNRECOGNIZED_NAME": (
+        mq.MQRC_UNKNOWN_CHANNEL_NAME,
+        "AMQ9520E: the remote queue manager has no such channel.",
+    ),
     "TLSV13_ALERT_MISSING_EXTENSION": (_FAILED, "AMQ9639E: the remote queue manager received no channel name in SNI."),
     "TLSV1_ALERT_ACCESS_DENIED": (
         _FAILED,
@@ -67,7 +65,7 @@ _ALERTS: Final[dict[str, tuple[int, str]]] = {
     "TLSV1_ALERT_PROTOCOL_VERSION": (_FAILED, "AMQ9616E: the other side wants another version of TLS."),
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": (_FAILED, "AMQ9637E: the other side wants a certificate, and got none."),
     "SSLV3_ALERT_CERTIFICATE_REVOKED": (
-        MQRC_SSL_CERTIFICATE_REVOKED,
+        mq.MQRC_SSL_CERTIFICATE_REVOKED,
         "AMQ9633E: the other side reports that our certificate is revoked.",
     ),
     "SSLV3_ALERT_CERTIFICATE_EXPIRED": (_FAILED, "AMQ9633E: the other side reports that our certificate has expired."),
@@ -379,7 +377,7 @@ class _SuccessorRules(TlsRules):
             )
         if stream.peer_bytes != self._peer:
             raise TlsFailed(
-                MQRC_SSL_PEER_NAME_MISMATCH,
+                mq.MQRC_SSL_PEER_NAME_MISMATCH,
                 f"AMQ9636E: with new keys for channel {self._channel} the other side sent another certificate "
                 f"({stream.peer_subject()}). The new certificate is checked when the channel is restarted.",
             )
@@ -389,7 +387,7 @@ def _channel_of(name: str) -> str:
     try:
         return channel_name(name)
     except ValueError as error:
-        raise TlsFailed(MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: {error}.", ALERT_UNRECOGNIZED_NAME) from None
+        raise TlsFailed(mq.MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: {error}.", ALERT_UNRECOGNIZED_NAME) from None
 
 
 def _name_pairs(name: Any) -> list[tuple[str, str]]:
@@ -404,7 +402,7 @@ def _translate_error(error: ssl.SSLError) -> TlsFailed:
     why = given if isinstance(given, str) else ""
     if isinstance(error, ssl.SSLCertVerificationError):
         revoked = error.verify_code == _VERIFY_REVOKED
-        reason = MQRC_SSL_CERTIFICATE_REVOKED if revoked else _FAILED
+        reason = mq.MQRC_SSL_CERTIFICATE_REVOKED if revoked else _FAILED
         return TlsFailed(reason, f"AMQ9633E: the other side's certificate is not accepted: {error.verify_message}.")
     if why in _ALERTS:
         reason, text = _ALERTS[why]

@@ -19,7 +19,7 @@ from ostler.cli.demo.account import CHANNEL, LOAD, NAME, NONPERSISTENT, PERSISTE
 from ostler.cli.demo.server import EXCHANGE, HOST, REQUESTS
 from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model import constants as mq
 
 BODY_BYTES: Final = 1024
 REQUEST_BYTES: Final = 2048
@@ -210,7 +210,7 @@ def before(application: DemoApplication) -> None:
     try:
         put_until_killed(connection)
     except ostler.MQError as error:
-        if error.reason != MQRC_CONNECTION_BROKEN:
+        if error.reason != mq.MQRC_CONNECTION_BROKEN:
             raise
         report("broken", reason=error.reason)
         return

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from ostler.cli.framework.control_messages import message
 from ostler.cli.framework.exit_statuses import Status
-from ostler.model.constants import MQRC_NOT_AUTHORIZED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.default_manager import default_name
 from ostler.server.config.directories import (
@@ -127,7 +127,7 @@ def request_action(
     except NotRunningError:
         raise CommandFailed(not_running, "AMQ8146E", name=directory.name, why=_why_no_answer(directory)) from None
     except MQError as error:
-        if error.reason != MQRC_NOT_AUTHORIZED:
+        if error.reason != mq.MQRC_NOT_AUTHORIZED:
             raise
         raise CommandFailed(Status.NOT_AUTHORIZED, "AMQ7077E", why=error.detail) from error
 

@@ -12,19 +12,7 @@ from typing import Final
 from ostler.client.api.connection import Connection
 from ostler.client.api.message import Message
 from ostler.command.mqsc.interpreter import CommandOutcome
-from ostler.model.constants import (
-    MQCACF_ESCAPE_TEXT,
-    MQCC_FAILED,
-    MQCFC_LAST,
-    MQCFT_COMMAND,
-    MQCMD_ESCAPE,
-    MQENC_INTEGER_REVERSED,
-    MQET_MQSC,
-    MQFMT_ADMIN,
-    MQIACF_ESCAPE_TYPE,
-    MQMT_REQUEST,
-    MQRC_NO_MSG_AVAILABLE,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8, Header, Integer, Parameter, PcfError, PcfMessage, String, decode, encode
 from ostler.model.reasons import describe
@@ -33,7 +21,7 @@ COMMAND_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
 REPLY_MODEL: Final = "SYSTEM.MQSC.REPLY.QUEUE"
 WAIT_SECONDS: Final = 60
 _REPLY_NAME: Final = "MQSC.*"
-_LITTLE_ENDIAN: Final = MQENC_INTEGER_REVERSED
+_LITTLE_ENDIAN: Final = mq.MQENC_INTEGER_REVERSED
 _SYNTAX: Final = "AMQ8405I"
 
 
@@ -52,11 +40,11 @@ class CommandQueue:
         """Sends a command and yields its replies. Raises MQError if a reply does not arrive in time."""
         sent = self._connection.put(
             COMMAND_QUEUE,
-            encode(Header(MQCFT_COMMAND, command), parameters),
+            encode(Header(mq.MQCFT_COMMAND, command), parameters),
             manager=self._manager,
             syncpoint=False,
-            message_type=MQMT_REQUEST,
-            format=MQFMT_ADMIN.decode().strip(),
+            message_type=mq.MQMT_REQUEST,
+            format=mq.MQFMT_ADMIN.decode().strip(),
             ccsid=UTF_8,
             encoding=_LITTLE_ENDIAN,
             persistent=False,
@@ -66,7 +54,7 @@ class CommandQueue:
         is_last = False
         while not is_last:
             reply = self._next(sent)
-            is_last = reply.header.control == MQCFC_LAST
+            is_last = reply.header.control == mq.MQCFC_LAST
             yield reply
 
     def _next(self, sent: Message) -> PcfMessage:
@@ -76,7 +64,7 @@ class CommandQueue:
             got = self._replies.get(correlation_id=sent.message_id, wait=max(left, 0), syncpoint=False)
             if got is None:
                 raise MQError(
-                    MQRC_NO_MSG_AVAILABLE,
+                    mq.MQRC_NO_MSG_AVAILABLE,
                     f"No answer came within {self._wait_seconds:g} seconds. Is the command server running?",
                 )
             body = got.body if isinstance(got.body, bytes) else got.body.encode()
@@ -87,20 +75,20 @@ class CommandQueue:
 
     def escape(self, command: str) -> Generator[str, None, CommandOutcome]:
         """Runs an MQSC command. Yields the lines of its answer, and returns the outcome."""
-        parameters = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
+        parameters = (Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, command))
         outcome = CommandOutcome.DONE
         try:
-            for reply in self.request(MQCMD_ESCAPE, parameters):
+            for reply in self.request(mq.MQCMD_ESCAPE, parameters):
                 lines = [line for text in _texts(reply) for line in text.split("\n")]
                 yield from lines
                 if any(line.startswith(_SYNTAX) for line in lines):
                     outcome = CommandOutcome.SYNTAX_ERROR
-                elif reply.header.completion == MQCC_FAILED and outcome is CommandOutcome.DONE:
+                elif reply.header.completion == mq.MQCC_FAILED and outcome is CommandOutcome.DONE:
                     outcome = CommandOutcome.FAILED
                     if not lines:
                         yield f"AMQ8101E: {describe(reply.header.reason).name} ({reply.header.reason})."
         except MQError as error:
-            if error.reason != MQRC_NO_MSG_AVAILABLE:
+            if error.reason != mq.MQRC_NO_MSG_AVAILABLE:
                 raise
             yield f"AMQ8416E: {error.detail}"
             return CommandOutcome.FAILED
@@ -115,5 +103,5 @@ def _texts(reply: PcfMessage) -> list[str]:
     return [
         each.value
         for each in reply.parameters
-        if isinstance(each, String) and each.parameter == MQCACF_ESCAPE_TEXT and each.value
+        if isinstance(each, String) and each.parameter == mq.MQCACF_ESCAPE_TEXT and each.value
     ]

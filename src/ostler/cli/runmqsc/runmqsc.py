@@ -16,7 +16,7 @@ from ostler.cli.framework.commands import CommandFailed, existing_manager, refus
 from ostler.cli.framework.exit_statuses import Status
 from ostler.cli.runmqsc.runners import LocalRunner, QueuedRunner, Runner, Verifier
 from ostler.cli.runmqsc.script import NotUtf8, first_line, read_parts
-from ostler.model.constants import MQRC_NOT_AUTHORIZED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _STANDARD_INPUT: Final = 0
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         failed.status = _failed(session)
         raise
     except MQError as error:
-        if error.reason == MQRC_NOT_AUTHORIZED:
+        if error.reason == mq.MQRC_NOT_AUTHORIZED:
             raise CommandFailed(_failed(session), "AMQ8135E", why=error) from error
         raise CommandFailed(_failed(session), "AMQ8146E", name=_label(arguments), why=error) from error
     finally:

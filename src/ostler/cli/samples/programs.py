@@ -19,11 +19,7 @@ from ostler.client.api.dead_letters import as_dead_letter
 from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
 from ostler.client.session.session import GetOptions
-from ostler.model.constants import (
-    MQOO_SET_ALL_CONTEXT,
-    MQPMO_SET_ALL_CONTEXT,
-    MQRC_NO_MSG_AVAILABLE,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 # Messages in a unit of work; the output is flushed before each commit.
@@ -78,7 +74,7 @@ def get(arguments: argparse.Namespace) -> int:
         committer.commit()
     if limit is not None and output.count < limit:
         raise MQError(
-            MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for, from {arguments.queue}."
+            mq.MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for, from {arguments.queue}."
         )
     return _DONE
 
@@ -172,7 +168,7 @@ def request(arguments: argparse.Namespace) -> int:
                 output.show(connection.request(arguments.queue, body, wait=arguments.wait, **fields))
                 output.flush()
             except MQError as error:
-                if error.reason != MQRC_NO_MSG_AVAILABLE:
+                if error.reason != mq.MQRC_NO_MSG_AVAILABLE:
                     raise
                 lost += 1
                 print(f"ostler request: {error}", file=sys.stderr)
@@ -252,12 +248,12 @@ def forward(arguments: argparse.Namespace) -> int:
         if _has_own_connection(arguments):
             target, manager = stack.enter_context(connect(arguments, arguments.to_manager, "to-")), ""
         origin = stack.enter_context(source.open(arguments.queue, "r"))
-        goal = stack.enter_context(target.open(arguments.target, "w", manager=manager, options=MQOO_SET_ALL_CONTEXT))
+        goal = stack.enter_context(target.open(arguments.target, "w", manager=manager, options=mq.MQOO_SET_ALL_CONTEXT))
         progress = stack.enter_context(MessageProgress(f"forwarding to {arguments.target}", limit))
         committer = _Committer(source, target=target)
         for message in _get_messages(origin, arguments, limit, committer, arguments.batch):
             moved = message if arguments.keep_header else as_dead_letter(message).original()
-            goal.put(moved, syncpoint=True, options=MQPMO_SET_ALL_CONTEXT)
+            goal.put(moved, syncpoint=True, options=mq.MQPMO_SET_ALL_CONTEXT)
             progress.advance()
         committer.commit()
         _print_summary(arguments, f"{_messages(progress.count)} forwarded from {arguments.queue} to {arguments.target}")

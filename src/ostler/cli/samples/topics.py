@@ -13,7 +13,7 @@ from ostler.cli.samples.output import output_for
 from ostler.cli.samples.progress import MessageProgress
 from ostler.client.api.subscribe_options import SubscribeOptions
 from ostler.client.session.session import GetOptions
-from ostler.model.constants import MQRC_NO_MSG_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _DONE: Final = 0
@@ -66,7 +66,7 @@ def subscribe(arguments: argparse.Namespace) -> int:
         if arguments.remove:
             subscription.close(remove=True)
     if limit is not None and output.count < limit:
-        raise MQError(MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for.")
+        raise MQError(mq.MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for.")
     return _DONE
 
 

@@ -16,14 +16,8 @@ from ostler.client.session.session import Session
 from ostler.command.admin import objects as administration
 from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
+from ostler.model import constants as mq
 from ostler.model.attributes import Value
-from ostler.model.constants import (
-    MQMT_REQUEST,
-    MQOT_Q,
-    MQRC_MISSING_REPLY_TO_Q,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_PERSISTENT_NOT_ALLOWED,
-)
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST
@@ -118,7 +112,7 @@ class AsyncConnection:
         session = self.session
         message = as_message(body, fields)
         md, property_block, data = put_parts(message)
-        request = OpenRequest(MQOT_Q, queue, 0)
+        request = OpenRequest(mq.MQOT_Q, queue, 0)
         request.manager_name = manager
         done = await session.put1(request, md, put_options(session, syncpoint, options), property_block, data)
         return unpack_message(done.md, data, dict(message.properties), done.warning)
@@ -145,10 +139,10 @@ class AsyncConnection:
         message = as_message(body, fields)
         own = not message.reply_to
         if own and message.persistent:
-            raise MQError(MQRC_PERSISTENT_NOT_ALLOWED, "Give reply_to, a queue that can hold persistent messages.")
+            raise MQError(mq.MQRC_PERSISTENT_NOT_ALLOWED, "Give reply_to, a queue that can hold persistent messages.")
         replies = await self._reply_queue() if own else await self.open(message.reply_to, "r")
         try:
-            asking: MessageFields = {"message_type": MQMT_REQUEST, "reply_to": replies.name}
+            asking: MessageFields = {"message_type": mq.MQMT_REQUEST, "reply_to": replies.name}
             if own:
                 asking["persistent"] = False
             if message.expiry is None and seconds is not None:
@@ -159,7 +153,7 @@ class AsyncConnection:
             if not own:
                 await replies.close()
         if reply is None:
-            raise MQError(MQRC_NO_MSG_AVAILABLE, f"No reply from {queue} came within {seconds} seconds.")
+            raise MQError(mq.MQRC_NO_MSG_AVAILABLE, f"No reply from {queue} came within {seconds} seconds.")
         return reply
 
     async def _reply_queue(self) -> AsyncQueue:
@@ -184,7 +178,7 @@ class AsyncConnection:
     ) -> Message:
         """Reply to a request, on its reply-to queue."""
         if not request.reply_to:
-            raise MQError(MQRC_MISSING_REPLY_TO_Q, "The message names no reply-to queue.")
+            raise MQError(mq.MQRC_MISSING_REPLY_TO_Q, "The message names no reply-to queue.")
         answer = request.reply(body, **fields)
         return await self.put(request.reply_to, answer, manager=request.reply_to_manager, syncpoint=syncpoint)
 

@@ -13,25 +13,8 @@ from ostler.client.api.transaction import is_in_unit
 from ostler.client.session.session import GetOptions, OpenQueue, Session, StoredMessage
 from ostler.engine.open import OpenRequest
 from ostler.engine.properties.property_control import properties_on_put
+from ostler.model import constants as mq
 from ostler.model.attributes import Value
-from ostler.model.constants import (
-    MQACTP_NEW,
-    MQCO_DELETE,
-    MQCO_DELETE_PURGE,
-    MQGMO_BROWSE_NEXT,
-    MQOO_BROWSE,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOT_Q,
-    MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQRC_OPTIONS_ERROR,
-)
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
@@ -39,11 +22,11 @@ if TYPE_CHECKING:
     from ostler.client.api.consumer_loop import AsyncHandler
 
 _MODES: Final = {
-    "r": MQOO_INPUT_AS_Q_DEF,
-    "s": MQOO_INPUT_SHARED,
-    "x": MQOO_INPUT_EXCLUSIVE,
-    "b": MQOO_BROWSE,
-    "w": MQOO_OUTPUT,
+    "r": mq.MQOO_INPUT_AS_Q_DEF,
+    "s": mq.MQOO_INPUT_SHARED,
+    "x": mq.MQOO_INPUT_EXCLUSIVE,
+    "b": mq.MQOO_BROWSE,
+    "w": mq.MQOO_OUTPUT,
 }
 
 
@@ -53,12 +36,12 @@ def open_options(mode: str) -> int:
     Browsing and inquiring open the queue again, so that a mode asks for no further authority. An empty mode is for
     inquiring alone.
     """
-    options = MQOO_FAIL_IF_QUIESCING
+    options = mq.MQOO_FAIL_IF_QUIESCING
     for letter in mode:
         if letter not in _MODES:
-            raise MQError(MQRC_OPTIONS_ERROR, f"The mode {mode!r} has a letter that is none of r, s, x, b and w.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, f"The mode {mode!r} has a letter that is none of r, s, x, b and w.")
         options |= _MODES[letter]
-    return options if mode else options | MQOO_INQUIRE
+    return options if mode else options | mq.MQOO_INQUIRE
 
 
 def put_parts(message: Message) -> tuple[bytes, bytes, bytes]:
@@ -67,14 +50,14 @@ def put_parts(message: Message) -> tuple[bytes, bytes, bytes]:
     body = message.data
     if not message.properties:
         return md, b"", body
-    return md, properties_on_put(md, body, None, property_set(message.properties), MQACTP_NEW), body
+    return md, properties_on_put(md, body, None, property_set(message.properties), mq.MQACTP_NEW), body
 
 
 def put_options(session: Session, syncpoint: bool | None, options: int) -> int:
-    options |= MQPMO_FAIL_IF_QUIESCING
-    if options & (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT):
+    options |= mq.MQPMO_FAIL_IF_QUIESCING
+    if options & (mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT):
         return options
-    return options | (MQPMO_SYNCPOINT if is_in_unit(session, syncpoint) else MQPMO_NO_SYNCPOINT)
+    return options | (mq.MQPMO_SYNCPOINT if is_in_unit(session, syncpoint) else mq.MQPMO_NO_SYNCPOINT)
 
 
 class AsyncQueue:
@@ -169,7 +152,7 @@ class AsyncQueue:
 
     async def close(self, delete: bool = False, purge: bool = False) -> None:
         """Close the queue. This deletes a temporary dynamic queue, and a permanent one with `delete` or `purge`."""
-        options = MQCO_DELETE_PURGE if purge else MQCO_DELETE if delete else 0
+        options = mq.MQCO_DELETE_PURGE if purge else mq.MQCO_DELETE if delete else 0
         await self.handle.close(options)
 
 
@@ -186,7 +169,7 @@ class AsyncBrowser:
         """Return the next message; None after the last one."""
         if self._handle is None:
             self._handle = await self._session.open(browse_request(self._queue.handle))
-        taken = await self._handle.get(self._asked, MQGMO_BROWSE_NEXT)
+        taken = await self._handle.get(self._asked, mq.MQGMO_BROWSE_NEXT)
         return None if taken is None else to_message(taken, self._asked)
 
     async def close(self) -> None:
@@ -214,13 +197,13 @@ class AsyncBrowser:
 
 def browse_request(handle: OpenQueue) -> OpenRequest:
     """Return the request that opens the queue of a handle again, to browse it."""
-    request = OpenRequest(MQOT_Q, handle.name, open_options("b"))
+    request = OpenRequest(mq.MQOT_Q, handle.name, open_options("b"))
     request.selection = handle.selection
     return request
 
 
 def queue_request(name: str, mode: str, manager: str, selector: str, options: int) -> OpenRequest:
-    request = OpenRequest(MQOT_Q, name, open_options(mode) | options)
+    request = OpenRequest(mq.MQOT_Q, name, open_options(mode) | options)
     request.manager_name = manager
     request.selection = selector
     return request

@@ -11,19 +11,7 @@ from ostler.client.api.message import Message, MessageFields, as_message, unpack
 from ostler.client.api.subscribe_options import SubscribeOptions, check_name, check_text, subscribe_arguments
 from ostler.client.session.session import GetOptions, OpenQueue, OpenSubscription
 from ostler.engine.open import OpenRequest
-from ostler.model.constants import (
-    MQCO_REMOVE_SUB,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_OUTPUT,
-    MQOT_TOPIC,
-    MQPMO_RETAIN,
-    MQRC_HOBJ_ERROR,
-    MQRC_NO_RETAINED_MSG,
-    MQRC_OBJECT_STRING_ERROR,
-    MQSO_DURABLE,
-    MQSR_ACTION_PUBLICATION,
-    MQSRO_FAIL_IF_QUIESCING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, TOPIC_BYTES_MAX
 
@@ -35,8 +23,8 @@ _FOR_EVER: Final[GetOptions] = {"wait": None}
 
 
 def topic_request(topic: str, object_name: str, options: int) -> OpenRequest:
-    request = OpenRequest(MQOT_TOPIC, check_name(object_name), options)
-    request.topic_string = check_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
+    request = OpenRequest(mq.MQOT_TOPIC, check_name(object_name), options)
+    request.topic_string = check_text(topic, TOPIC_BYTES_MAX, mq.MQRC_OBJECT_STRING_ERROR, "topic")
     return request
 
 
@@ -56,13 +44,13 @@ async def publish_once(
     message = as_message(body, fields)
     md, property_block, data = put_parts(message)
     request = topic_request(topic, object_name, 0)
-    flags = put_options(session, syncpoint, options | (MQPMO_RETAIN if retain else 0))
+    flags = put_options(session, syncpoint, options | (mq.MQPMO_RETAIN if retain else 0))
     done = await session.put1(request, md, flags, property_block, data, level=level)
     return unpack_message(done.md, data, dict(message.properties), done.warning)
 
 
 async def open_topic(connection: AsyncConnection, topic: str, object_name: str, options: int) -> AsyncTopic:
-    request = topic_request(topic, object_name, MQOO_OUTPUT | MQOO_FAIL_IF_QUIESCING | options)
+    request = topic_request(topic, object_name, mq.MQOO_OUTPUT | mq.MQOO_FAIL_IF_QUIESCING | options)
     return AsyncTopic(connection, await connection.session.open(request))
 
 
@@ -79,7 +67,7 @@ async def subscribe(connection: AsyncConnection, topic: str, wanted: SubscribeOp
     else:
         queue = given.inner
     if queue is not None and queue.connection.session is not connection.session:
-        raise MQError(MQRC_HOBJ_ERROR, f"{queue.name} is open on another connection.")
+        raise MQError(mq.MQRC_HOBJ_ERROR, f"{queue.name} is open on another connection.")
     try:
         made = await connection.session.subscribe(asked, queue.handle if queue is not None else None)
     except BaseException:
@@ -132,7 +120,7 @@ class AsyncTopic:
         """
         message = as_message(body, fields)
         md, property_block, data = put_parts(message)
-        flags = put_options(self._session, syncpoint, options | (MQPMO_RETAIN if retain else 0))
+        flags = put_options(self._session, syncpoint, options | (mq.MQPMO_RETAIN if retain else 0))
         done = await self.handle.put(md, flags, property_block, data, level)
         return unpack_message(done.md, data, dict(message.properties), done.warning)
 
@@ -182,7 +170,7 @@ class AsyncSubscription:
 
     @property
     def is_durable(self) -> bool:
-        return bool(self.handle.described.options & MQSO_DURABLE)
+        return bool(self.handle.described.options & mq.MQSO_DURABLE)
 
     @property
     def hsub(self) -> int:
@@ -193,7 +181,9 @@ class AsyncSubscription:
     def queue(self) -> AsyncQueue:
         """The destination queue. Raises MQError when it is not open on this connection."""
         if self._queue is None:
-            raise MQError(MQRC_HOBJ_ERROR, "The destination queue of the subscription is not open on this connection.")
+            raise MQError(
+                mq.MQRC_HOBJ_ERROR, "The destination queue of the subscription is not open on this connection."
+            )
         return self._queue
 
     async def get(self, **asked: Unpack[GetOptions]) -> Message | None:
@@ -215,16 +205,16 @@ class AsyncSubscription:
     async def request(self) -> int:
         """Request the retained publications of the subscription (MQSUBRQ). Returns their number."""
         try:
-            return await self.handle.request(MQSR_ACTION_PUBLICATION, MQSRO_FAIL_IF_QUIESCING)
+            return await self.handle.request(mq.MQSR_ACTION_PUBLICATION, mq.MQSRO_FAIL_IF_QUIESCING)
         except MQError as error:
-            if error.reason == MQRC_NO_RETAINED_MSG:
+            if error.reason == mq.MQRC_NO_RETAINED_MSG:
                 return 0
             raise
 
     async def close(self, remove: bool = False) -> None:
         """Close the subscription. This ends a nondurable subscription, and a durable one with `remove`."""
         try:
-            await self.handle.close(MQCO_REMOVE_SUB if remove else 0)
+            await self.handle.close(mq.MQCO_REMOVE_SUB if remove else 0)
         finally:
             if self._own is not None:
                 await self._own.close()

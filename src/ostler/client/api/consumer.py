@@ -13,13 +13,7 @@ from ostler.client.api.consumer_loop import ConsumerCounts, consume_next, log, o
 from ostler.client.api.message import Message
 from ostler.client.session.runtime import run
 from ostler.client.session.session import GetOptions
-from ostler.model.constants import (
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
@@ -29,11 +23,11 @@ if TYPE_CHECKING:
 Handler = Callable[[Message, "Connection"], object]
 
 _ENDINGS = (
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
+    mq.MQRC_CONNECTION_BROKEN,
+    mq.MQRC_CONNECTION_QUIESCING,
+    mq.MQRC_CONNECTION_STOPPING,
+    mq.MQRC_Q_MGR_QUIESCING,
+    mq.MQRC_Q_MGR_STOPPING,
 )
 
 

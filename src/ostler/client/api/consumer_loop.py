@@ -22,18 +22,7 @@ from ostler.client.api.message import Message
 from ostler.client.session.session import BackoutRules, GetOptions, OpenQueue, Session, StoredMessage
 from ostler.engine.message.message import BACKOUT_COUNT_AT, REPORT_AT
 from ostler.engine.open import OpenRequest
-from ostler.model.constants import (
-    MQOO_SAVE_ALL_CONTEXT,
-    MQOT_Q,
-    MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_PASS_ALL_CONTEXT,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_BACKOUT_THRESHOLD_REACHED,
-    MQRC_CALL_INTERRUPTED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRO_DISCARD_MSG,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 AsyncHandler = Callable[[Message, AsyncConnection], Awaitable[object]]
@@ -65,7 +54,7 @@ async def open_on_own_connection(queue: AsyncQueue) -> AsyncQueue:
     connection = await queue.connection.clone()
     try:
         selection = queue.handle.selection
-        return await connection.open(queue.name, "r", selector=selection, options=MQOO_SAVE_ALL_CONTEXT)
+        return await connection.open(queue.name, "r", selector=selection, options=mq.MQOO_SAVE_ALL_CONTEXT)
     except BaseException:
         await connection.close(commit=False)
         raise
@@ -103,7 +92,7 @@ async def consume_next(queue: AsyncQueue, handler: AsyncHandler, asked: GetOptio
         return True
     except MQError as error:
         # The result of an interrupted commit is unknown. If it failed, the message is delivered again.
-        if error.reason not in (MQRC_BACKED_OUT, MQRC_CALL_INTERRUPTED):
+        if error.reason not in (mq.MQRC_BACKED_OUT, mq.MQRC_CALL_INTERRUPTED):
             raise
         counts.failed += 1
         return True
@@ -151,24 +140,24 @@ async def move_poison(session: Session, handle: OpenQueue, taken: StoredMessage,
             return
         except MQError as error:
             log.warning("A message of %s cannot be moved to %s: %s", rules.queue, target, error)
-    if _number(taken.md, REPORT_AT) & MQRO_DISCARD_MSG:
+    if _number(taken.md, REPORT_AT) & mq.MQRO_DISCARD_MSG:
         return
     dead = await session.dead_letter_queue()
     if not dead:
         raise MQError(
-            MQRC_UNKNOWN_OBJECT_NAME,
+            mq.MQRC_UNKNOWN_OBJECT_NAME,
             f"A message of {rules.queue} was backed out {rules.threshold} times and there is no queue to move it to. "
             "Name a queue in BOQNAME, or a dead-letter queue in DEADQ of the queue manager.",
         )
-    md, body = add_header(taken.md, taken.body, rules.queue, session, MQRC_BACKOUT_THRESHOLD_REACHED)
+    md, body = add_header(taken.md, taken.body, rules.queue, session, mq.MQRC_BACKOUT_THRESHOLD_REACHED)
     await _pass_on(session, handle, dead, md, taken.property_block, body)
 
 
 async def _pass_on(
     session: Session, source: OpenQueue, name: str, md: bytes, property_block: bytes, body: bytes
 ) -> None:
-    options = MQPMO_SYNCPOINT | MQPMO_PASS_ALL_CONTEXT | MQPMO_FAIL_IF_QUIESCING
-    await session.put1(OpenRequest(MQOT_Q, name, 0), md, options, property_block, body, source)
+    options = mq.MQPMO_SYNCPOINT | mq.MQPMO_PASS_ALL_CONTEXT | mq.MQPMO_FAIL_IF_QUIESCING
+    await session.put1(OpenRequest(mq.MQOT_Q, name, 0), md, options, property_block, body, source)
 
 
 def _number(md: bytes, at: int) -> int:

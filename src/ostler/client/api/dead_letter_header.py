@@ -25,18 +25,7 @@ from ostler.engine.message.message import (
 )
 from ostler.engine.message.timestamps import PutClock
 from ostler.model import constants
-from ostler.model.constants import (
-    MQAT_UNIX,
-    MQCCSI_INHERIT,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_NATIVE,
-    MQFMT_DEAD_LETTER_HEADER,
-    MQFMT_MD_EXTENSION,
-    MQMF_LAST_SEGMENT,
-    MQMF_SEGMENT,
-    MQRC_DLH_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import TABLE
 from ostler.model.structures.headers import MQDLH, MQMDE
@@ -62,29 +51,29 @@ def add_header(md: bytes, body: bytes, queue: str, session: Session, reason: int
     content = md[ENCODING_AT:PRIORITY_AT]
     group = md[GROUP_ID_AT:]
     extension = b""
-    if int.from_bytes(md[FLAGS_AT : FLAGS_AT + 4], "little") & (MQMF_SEGMENT | MQMF_LAST_SEGMENT):
+    if int.from_bytes(md[FLAGS_AT : FLAGS_AT + 4], "little") & (mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT):
         # Behind the header it is no segment any more: its segment fields move into a descriptor extension (MQMDE).
         extension = _extension(content, group)
-        content = _native(session.ccsid, MQFMT_MD_EXTENSION)
+        content = _native(session.ccsid, mq.MQFMT_MD_EXTENSION)
         group = _NO_GROUP
     header = MQDLH.default()
     MQDLH.patch(header, "Reason", reason)
     MQDLH.patch(header, "DestQName", queue)
     MQDLH.patch(header, "DestQMgrName", session.name)
     header[_HEADER_CONTENT_AT : _HEADER_CONTENT_AT + len(content)] = content
-    MQDLH.patch(header, "PutApplType", MQAT_UNIX)
+    MQDLH.patch(header, "PutApplType", mq.MQAT_UNIX)
     MQDLH.patch(header, "PutApplName", session.application.encode("utf-8")[-_APPLICATION_BYTES:])
     stamp = PutClock().stamp(int(time.time() * 1000))
     MQDLH.patch(header, "PutDate", stamp[:8])
     MQDLH.patch(header, "PutTime", stamp[8:])
-    outer = _native(session.ccsid, MQFMT_DEAD_LETTER_HEADER)
+    outer = _native(session.ccsid, mq.MQFMT_DEAD_LETTER_HEADER)
     dead_md = md[:ENCODING_AT] + outer + md[PRIORITY_AT:GROUP_ID_AT] + group
     return dead_md, bytes(header) + extension + body
 
 
 def _native(ccsid: int, format: bytes) -> bytes:
     """Return encoding, code page and format of native data, as a descriptor has them side by side."""
-    return MQENC_NATIVE.to_bytes(4, "little") + ccsid.to_bytes(4, "little", signed=True) + format
+    return mq.MQENC_NATIVE.to_bytes(4, "little") + ccsid.to_bytes(4, "little", signed=True) + format
 
 
 def _extension(content: bytes, group: bytes) -> bytes:
@@ -130,13 +119,13 @@ class DeadLetterHeader:
     @classmethod
     def read(cls, format: str, data: bytes, encoding: int, ccsid: int) -> DeadLetterHeader:
         """Read the header in front of message data that has the given format, encoding and code page."""
-        if format != MQFMT_DEAD_LETTER_HEADER.decode().rstrip():
+        if format != mq.MQFMT_DEAD_LETTER_HEADER.decode().rstrip():
             raise MQError(
-                MQRC_DLH_ERROR, f"The message has format {format or 'MQFMT_NONE'}, and no dead-letter header."
+                mq.MQRC_DLH_ERROR, f"The message has format {format or 'MQFMT_NONE'}, and no dead-letter header."
             )
-        is_little = encoding & MQENC_INTEGER_MASK != MQENC_INTEGER_NORMAL
+        is_little = encoding & mq.MQENC_INTEGER_MASK != mq.MQENC_INTEGER_NORMAL
         if len(data) < HEADER_BYTES or _text(data[:4], ccsid, encoding) != "DLH":
-            raise MQError(MQRC_DLH_ERROR, "The message does not begin with a dead-letter header.")
+            raise MQError(mq.MQRC_DLH_ERROR, "The message does not begin with a dead-letter header.")
 
         def number(name: str) -> int:
             return MQDLH.read_int(data, name, is_little)
@@ -151,7 +140,7 @@ class DeadLetterHeader:
             queue=words("DestQName"),
             manager=words("DestQMgrName"),
             encoding=number("Encoding"),
-            ccsid=ccsid if inner_ccsid == MQCCSI_INHERIT else inner_ccsid,
+            ccsid=ccsid if inner_ccsid == mq.MQCCSI_INHERIT else inner_ccsid,
             format=words("Format"),
             application_type=number("PutApplType"),
             application=words("PutApplName"),
@@ -187,7 +176,7 @@ def remove_header(md: bytes, body: bytes) -> tuple[bytes, bytes]:
     body = body[HEADER_BYTES:]
     content = _content(header.encoding, header.ccsid, header.format)
     group = md[GROUP_ID_AT:]
-    if header.format == MQFMT_MD_EXTENSION.decode().rstrip():
+    if header.format == mq.MQFMT_MD_EXTENSION.decode().rstrip():
         content, group = _read_extension(header, body)
         body = body[_EXTENSION_BYTES:]
     return md[:ENCODING_AT] + content + md[PRIORITY_AT:GROUP_ID_AT] + group, body
@@ -195,13 +184,13 @@ def remove_header(md: bytes, body: bytes) -> tuple[bytes, bytes]:
 
 def _read_extension(header: DeadLetterHeader, data: bytes) -> tuple[bytes, bytes]:
     """Return the content fields and the group fields of a descriptor extension (MQMDE)."""
-    is_little = header.encoding & MQENC_INTEGER_MASK != MQENC_INTEGER_NORMAL
+    is_little = header.encoding & mq.MQENC_INTEGER_MASK != mq.MQENC_INTEGER_NORMAL
     if len(data) < _EXTENSION_BYTES or _text(data[:4], header.ccsid, header.encoding) != "MDE":
-        raise MQError(MQRC_DLH_ERROR, "The message has no descriptor extension behind its dead-letter header.")
+        raise MQError(mq.MQRC_DLH_ERROR, "The message has no descriptor extension behind its dead-letter header.")
     ccsid = MQMDE.read_int(data, "CodedCharSetId", is_little)
     content = _content(
         MQMDE.read_int(data, "Encoding", is_little),
-        header.ccsid if ccsid == MQCCSI_INHERIT else ccsid,
+        header.ccsid if ccsid == mq.MQCCSI_INHERIT else ccsid,
         _text(MQMDE.read_bytes(data, "Format"), header.ccsid, header.encoding),
     )
     numbers = ("MsgSeqNumber", "Offset", "MsgFlags", "OriginalLength")

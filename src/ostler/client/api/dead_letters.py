@@ -22,20 +22,7 @@ from ostler.engine.message.message import (
     ENCODING_AT,
 )
 from ostler.engine.open import OpenRequest
-from ostler.model.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_MSG_UNDER_CURSOR,
-    MQOO_SAVE_ALL_CONTEXT,
-    MQOT_Q,
-    MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_PASS_ALL_CONTEXT,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_DLH_ERROR,
-    MQRC_NO_MSG_UNDER_CURSOR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
@@ -43,7 +30,7 @@ if TYPE_CHECKING:
     from ostler.client.api.queue import Queue
 
 _BATCH: Final = 50
-_PUT: Final = MQPMO_SYNCPOINT | MQPMO_PASS_ALL_CONTEXT | MQPMO_FAIL_IF_QUIESCING
+_PUT: Final = mq.MQPMO_SYNCPOINT | mq.MQPMO_PASS_ALL_CONTEXT | mq.MQPMO_FAIL_IF_QUIESCING
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +109,7 @@ class DeadLetterQueue:
         self.name = queue or run(connection.inner.session.dead_letter_queue())
         if not self.name:
             raise MQError(
-                MQRC_UNKNOWN_OBJECT_NAME,
+                mq.MQRC_UNKNOWN_OBJECT_NAME,
                 f"Queue manager {connection.name} has no dead-letter queue: ALTER QMGR DEADQ(...) names one.",
             )
 
@@ -143,7 +130,7 @@ class DeadLetterQueue:
         """
         if to == self.name and to_manager in ("", self.connection.name):
             raise MQError(
-                MQRC_UNKNOWN_OBJECT_NAME, f"{to} is the queue that the dead letters are on. Name another one."
+                mq.MQRC_UNKNOWN_OBJECT_NAME, f"{to} is the queue that the dead letters are on. Name another one."
             )
         session = self.connection.inner.session
 
@@ -151,9 +138,9 @@ class DeadLetterQueue:
             target, manager, md, body = _restore(taken, to, to_manager)
             if target == self.name and manager in ("", self.connection.name):
                 raise MQError(
-                    MQRC_UNKNOWN_OBJECT_NAME, f"It was to go to {target}, where it is. Name another queue for it."
+                    mq.MQRC_UNKNOWN_OBJECT_NAME, f"It was to go to {target}, where it is. Name another queue for it."
                 )
-            request = OpenRequest(MQOT_Q, target, 0)
+            request = OpenRequest(mq.MQOT_Q, target, 0)
             request.manager_name = manager
             run(session.put1(request, md, _PUT, taken.property_block, body, queue.inner.handle))
 
@@ -176,12 +163,12 @@ class DeadLetterQueue:
         """
         wanted = set(tokens)
         result = DeadLetterResult()
-        with self.connection.open(self.name, "sb", options=MQOO_SAVE_ALL_CONTEXT) as queue:
-            step = MQGMO_BROWSE_FIRST
+        with self.connection.open(self.name, "sb", options=mq.MQOO_SAVE_ALL_CONTEXT) as queue:
+            step = mq.MQGMO_BROWSE_FIRST
             batch: list[bytes] = []
             while wanted:
                 found = self._browse(queue, step)
-                step = MQGMO_BROWSE_NEXT
+                step = mq.MQGMO_BROWSE_NEXT
                 if found is not None and found.token not in wanted:
                     continue
                 if found is not None:
@@ -196,7 +183,7 @@ class DeadLetterQueue:
                         self.connection.back_out()
                         if len(batch) > 1:
                             wanted.update(batch)
-                            step = MQGMO_BROWSE_FIRST
+                            step = mq.MQGMO_BROWSE_FIRST
                         else:
                             result.refused[taken.token] = error
                         batch, batch_max = [], 1
@@ -208,7 +195,7 @@ class DeadLetterQueue:
                             wanted.update(batch)
                         else:
                             result.refused[batch[0]] = refusal
-                        batch, batch_max, step = [], 1, MQGMO_BROWSE_FIRST
+                        batch, batch_max, step = [], 1, mq.MQGMO_BROWSE_FIRST
                         continue
                     result.done += len(batch)
                     batch = []
@@ -223,11 +210,11 @@ class DeadLetterQueue:
         return run(queue.inner.get_stored(asked))
 
     def _get_under_cursor(self, queue: Queue) -> StoredMessage | None:
-        asked: GetOptions = {"options": MQGMO_MSG_UNDER_CURSOR, "syncpoint": True}
+        asked: GetOptions = {"options": mq.MQGMO_MSG_UNDER_CURSOR, "syncpoint": True}
         try:
             return run(queue.inner.get_stored(asked))
         except MQError as error:
-            if error.reason != MQRC_NO_MSG_UNDER_CURSOR:
+            if error.reason != mq.MQRC_NO_MSG_UNDER_CURSOR:
                 raise
             return None
 
@@ -236,7 +223,7 @@ class DeadLetterQueue:
         try:
             self.connection.commit()
         except MQError as error:
-            if error.reason != MQRC_BACKED_OUT:
+            if error.reason != mq.MQRC_BACKED_OUT:
                 raise
             return error
         return None
@@ -258,10 +245,10 @@ def _restore(taken: StoredMessage, to: str, to_manager: str) -> tuple[str, str, 
         )
     except MQError as error:
         if not to:
-            raise MQError(MQRC_DLH_ERROR, f"{error.detail} Name a queue to put it on.") from None
+            raise MQError(mq.MQRC_DLH_ERROR, f"{error.detail} Name a queue to put it on.") from None
         return to, to_manager, taken.md, taken.body
     md, body = remove_header(taken.md, taken.body)
     target = to or header.queue
     if not target:
-        raise MQError(MQRC_DLH_ERROR, "The dead-letter header names no queue. Name one to put the message on.")
+        raise MQError(mq.MQRC_DLH_ERROR, "The dead-letter header names no queue. Name one to put the message on.")
     return target, to_manager if to else header.manager, md, body

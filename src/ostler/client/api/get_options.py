@@ -19,33 +19,16 @@ from ostler.engine.properties.property_control import properties_on_get, starts_
 from ostler.engine.pubsub import publication_properties
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, UNLIMITED, GetRequest
 from ostler.engine.selectors.selector import compile_selector
-from ostler.model.constants import (
-    MQENC_NATIVE,
-    MQGMO_ACCEPT_TRUNCATED_MSG,
-    MQGMO_CONVERT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_PROPERTIES_IN_HANDLE,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQPROP_ALL,
-    MQRC_TRUNCATED_MSG_ACCEPTED,
-    MQRC_WAIT_INTERVAL_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _BYTES_MAX: Final = 1 << 40
 _MILLISECONDS_MAX: Final = (1 << 31) - 1
-_SYNCPOINTS: Final = MQGMO_SYNCPOINT | MQGMO_NO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_SYNCPOINTS: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 _UTF_8: Final = 1208
 _BLOCKS_KEPT: Final = 256
 # Options that are applied here, to a message that is already removed from the queue, and not by the engine.
-_DONE_HERE: Final = MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
+_DONE_HERE: Final = mq.MQGMO_CONVERT | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 
 
 _GET_KEYWORDS: Final = frozenset(GetOptions.__annotations__)
@@ -68,7 +51,7 @@ def normalize_options(asked: GetOptions, for_consumers: bool = False) -> GetOpti
 def wait_seconds(asked: GetOptions) -> float | None:
     wait = asked.get("wait", 0)
     if wait is not None and wait < 0:
-        raise MQError(MQRC_WAIT_INTERVAL_ERROR, "A wait is a number of seconds, or None to wait for ever.")
+        raise MQError(mq.MQRC_WAIT_INTERVAL_ERROR, "A wait is a number of seconds, or None to wait for ever.")
     return wait
 
 
@@ -87,20 +70,20 @@ class GetParameters(NamedTuple):
 def get_parameters(session: Session, asked: GetOptions, browse: int) -> GetParameters:
     """Return the parameters of MQGET. `browse` is an MQGMO_BROWSE option, or 0 to remove the message."""
     wait = wait_seconds(asked)
-    options = asked.get("options", 0) & ~_DONE_HERE | MQGMO_FAIL_IF_QUIESCING | browse
+    options = asked.get("options", 0) & ~_DONE_HERE | mq.MQGMO_FAIL_IF_QUIESCING | browse
     if wait != 0:
-        options |= MQGMO_WAIT
+        options |= mq.MQGMO_WAIT
     if not options & (_SYNCPOINTS | BROWSE_OPTIONS):
         in_unit = is_in_unit(session, asked.get("syncpoint"))
-        options |= MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT
+        options |= mq.MQGMO_SYNCPOINT if in_unit else mq.MQGMO_NO_SYNCPOINT
     message_id = asked.get("message_id")
     correlation_id = asked.get("correlation_id")
     group_id = asked.get("group_id")
     sequence_number = asked.get("sequence_number")
-    match = MQMO_MATCH_MSG_ID if message_id else 0
-    match |= MQMO_MATCH_CORREL_ID if correlation_id else 0
-    match |= MQMO_MATCH_GROUP_ID if group_id else 0
-    match |= MQMO_MATCH_MSG_SEQ_NUMBER if sequence_number is not None else 0
+    match = mq.MQMO_MATCH_MSG_ID if message_id else 0
+    match |= mq.MQMO_MATCH_CORREL_ID if correlation_id else 0
+    match |= mq.MQMO_MATCH_GROUP_ID if group_id else 0
+    match |= mq.MQMO_MATCH_MSG_SEQ_NUMBER if sequence_number is not None else 0
     return GetParameters(
         options,
         match,
@@ -131,7 +114,7 @@ def engine_request(
 
 
 def _truncates(asked: GetOptions) -> bool:
-    return asked.get("truncate", False) or bool(asked.get("options", 0) & MQGMO_ACCEPT_TRUNCATED_MSG)
+    return asked.get("truncate", False) or bool(asked.get("options", 0) & mq.MQGMO_ACCEPT_TRUNCATED_MSG)
 
 
 def length_limit(asked: GetOptions) -> int:
@@ -148,12 +131,12 @@ def to_message(taken: StoredMessage, asked: GetOptions) -> Message:
     if property_block and property_block[0] == PUBLICATION_LAYOUT and not has_headers:
         values = dict(_publication(property_block))
     elif property_block or has_headers:
-        view = properties_on_get(md, body, property_block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+        view = properties_on_get(md, body, property_block, mq.MQPROP_ALL, mq.MQGMO_PROPERTIES_IN_HANDLE, True)
         md, body = view.md, view.body
         values = property_values(view.property_set.properties) if view.property_set is not None else {}
-    if asked.get("convert", False) or asked.get("options", 0) & MQGMO_CONVERT:
+    if asked.get("convert", False) or asked.get("options", 0) & mq.MQGMO_CONVERT:
         converted = convert_message(
-            md[32:40], body, _number(md, 24), _number(md, 28), MQENC_NATIVE, _UTF_8, _BYTES_MAX, False
+            md[32:40], body, _number(md, 24), _number(md, 28), mq.MQENC_NATIVE, _UTF_8, _BYTES_MAX, False
         )
         body = converted.body
         warning = converted.reason or warning
@@ -161,7 +144,7 @@ def to_message(taken: StoredMessage, asked: GetOptions) -> Message:
     limit = asked.get("max_bytes")
     if limit is not None and len(body) > limit and _truncates(asked):
         body = body[:limit]
-        warning = MQRC_TRUNCATED_MSG_ACCEPTED
+        warning = mq.MQRC_TRUNCATED_MSG_ACCEPTED
     topic = values.pop(publication_properties.TOPIC, "")
     message = unpack_message(md, body, values, warning)
     message.token = token

@@ -12,30 +12,13 @@ from typing import Final, TypedDict, Unpack
 from ostler.client.api.keywords import unknown_keyword
 from ostler.client.api.property_types import PropertyValue
 from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError, decode, encode
-from ostler.model.constants import (
-    MQCCSI_Q_MGR,
-    MQEI_UNLIMITED,
-    MQENC_NATIVE,
-    MQFMT_STRING,
-    MQMD_STRUC_ID,
-    MQMD_VERSION_2,
-    MQMT_DATAGRAM,
-    MQMT_REPLY,
-    MQMT_REPORT,
-    MQMT_REQUEST,
-    MQRC_MD_ERROR,
-    MQRC_TARGET_CCSID_ERROR,
-    MQRO_DISCARD_MSG,
-    MQRO_PASS_CORREL_ID,
-    MQRO_PASS_DISCARD_AND_EXPIRY,
-    MQRO_PASS_MSG_ID,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _DESCRIPTOR: Final = struct.Struct("<4s7i8s2i24s24si48s48s12s32s32si28s8s8s4s24s4i")
 _NULL_ID: Final = bytes(24)
 _UTF_8: Final = 1208
-_STRING: Final = MQFMT_STRING.decode().rstrip()
+_STRING: Final = mq.MQFMT_STRING.decode().rstrip()
 _AS_QUEUE_DEFINED: Final = 2
 _TENTHS: Final = 10
 
@@ -91,12 +74,12 @@ class Message:
     expiry: float | None = None
     reply_to: str = ""
     reply_to_manager: str = ""
-    message_type: int = MQMT_DATAGRAM
+    message_type: int = mq.MQMT_DATAGRAM
     # None: MQSTR for text, blank for bytes.
     format: str | None = None
-    encoding: int = MQENC_NATIVE
+    encoding: int = mq.MQENC_NATIVE
     # 0: UTF-8 for text, the queue manager's code page for bytes.
-    ccsid: int = MQCCSI_Q_MGR
+    ccsid: int = mq.MQCCSI_Q_MGR
     report: int = 0
     feedback: int = 0
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
@@ -141,28 +124,28 @@ class Message:
 
     @property
     def is_request(self) -> bool:
-        return self.message_type == MQMT_REQUEST
+        return self.message_type == mq.MQMT_REQUEST
 
     @property
     def is_reply(self) -> bool:
-        return self.message_type == MQMT_REPLY
+        return self.message_type == mq.MQMT_REPLY
 
     @property
     def is_report(self) -> bool:
-        return self.message_type == MQMT_REPORT
+        return self.message_type == mq.MQMT_REPORT
 
     def reply(self, body: bytes | str, **fields: Unpack[MessageFields]) -> Message:
         """Return a reply to this request, with the identifiers and the expiry that its report options ask for."""
-        passes_expiry = bool(self.report & MQRO_PASS_DISCARD_AND_EXPIRY)
+        passes_expiry = bool(self.report & mq.MQRO_PASS_DISCARD_AND_EXPIRY)
         answer = Message(
             body,
-            message_id=self.message_id if self.report & MQRO_PASS_MSG_ID else b"",
-            correlation_id=self.correlation_id if self.report & MQRO_PASS_CORREL_ID else self.message_id,
+            message_id=self.message_id if self.report & mq.MQRO_PASS_MSG_ID else b"",
+            correlation_id=self.correlation_id if self.report & mq.MQRO_PASS_CORREL_ID else self.message_id,
             priority=self.priority,
             persistent=self.persistent,
             expiry=self.expiry if passes_expiry else None,
-            message_type=MQMT_REPLY,
-            report=self.report & MQRO_DISCARD_MSG if passes_expiry else 0,
+            message_type=mq.MQMT_REPLY,
+            report=self.report & mq.MQRO_DISCARD_MSG if passes_expiry else 0,
         )
         return as_message(answer, fields)
 
@@ -173,8 +156,8 @@ class Message:
         persistence = _AS_QUEUE_DEFINED if self.persistent is None else int(self.persistent)
         try:
             return _DESCRIPTOR.pack(
-                MQMD_STRUC_ID,
-                MQMD_VERSION_2,
+                mq.MQMD_STRUC_ID,
+                mq.MQMD_VERSION_2,
                 self.report,
                 self.message_type,
                 _tenths(self.expiry),
@@ -203,7 +186,7 @@ class Message:
                 self.original_length,
             )
         except struct.error:
-            raise MQError(MQRC_MD_ERROR, "A number in the message does not fit its field.") from None
+            raise MQError(mq.MQRC_MD_ERROR, "A number in the message does not fit its field.") from None
 
 
 def unpack_message(md: bytes, body: bytes, properties: dict[str, PropertyValue], warning: int = 0) -> Message:
@@ -266,21 +249,21 @@ def identifier(value: bytes) -> bytes:
 
 def _binary(value: bytes, length: int, name: str) -> bytes:
     if len(value) > length:
-        raise MQError(MQRC_MD_ERROR, f"{name} has {len(value)} bytes; it takes {length}.")
+        raise MQError(mq.MQRC_MD_ERROR, f"{name} has {len(value)} bytes; it takes {length}.")
     return value.ljust(length, b"\0")
 
 
 def _characters(value: str, length: int, name: str) -> bytes:
     data = value.encode("utf-8", "replace")
     if len(data) > length:
-        raise MQError(MQRC_MD_ERROR, f"{name} {value!r:.60} has {len(data)} bytes; it takes {length}.")
+        raise MQError(mq.MQRC_MD_ERROR, f"{name} {value!r:.60} has {len(data)} bytes; it takes {length}.")
     return data.ljust(length)
 
 
 def _tenths(expiry: float | None) -> int:
     """Return an expiry in tenths of a second, at least 1; 0 for no time at all, which the queue manager refuses."""
     if expiry is None:
-        return MQEI_UNLIMITED
+        return mq.MQEI_UNLIMITED
     return max(1, round(expiry * _TENTHS)) if expiry > 0 else 0
 
 
@@ -293,21 +276,21 @@ def _id(field_bytes: bytes) -> bytes:
 
 
 def _encode_text(body: str, ccsid: int, encoding: int) -> bytes:
-    if ccsid in (MQCCSI_Q_MGR, _UTF_8):
+    if ccsid in (mq.MQCCSI_Q_MGR, _UTF_8):
         return body.encode("utf-8", "replace")
     try:
         return encode(body, ccsid, encoding)
     except UnknownCodePageError:
-        raise MQError(MQRC_TARGET_CCSID_ERROR, f"Code page {ccsid} is not supported.") from None
+        raise MQError(mq.MQRC_TARGET_CCSID_ERROR, f"Code page {ccsid} is not supported.") from None
 
 
 def _decode_text(body: bytes, ccsid: int, encoding: int) -> str:
     try:
-        if ccsid in (MQCCSI_Q_MGR, _UTF_8):
+        if ccsid in (mq.MQCCSI_Q_MGR, _UTF_8):
             return body.decode("utf-8")
         return decode(body, ccsid, encoding)
     except (UnknownCodePageError, MalformedTextError, UnicodeDecodeError):
-        raise MQError(MQRC_TARGET_CCSID_ERROR, f"The body is not text in code page {ccsid}.") from None
+        raise MQError(mq.MQRC_TARGET_CCSID_ERROR, f"The body is not text in code page {ccsid}.") from None
 
 
 def _stamp(when: datetime | None) -> tuple[bytes, bytes]:

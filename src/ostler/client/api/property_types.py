@@ -14,19 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ostler.engine.properties.properties import Property, PropertySet
-from ostler.model.constants import (
-    MQRC_PROPERTY_TYPE_ERROR,
-    MQTYPE_BOOLEAN,
-    MQTYPE_BYTE_STRING,
-    MQTYPE_FLOAT32,
-    MQTYPE_FLOAT64,
-    MQTYPE_INT8,
-    MQTYPE_INT16,
-    MQTYPE_INT32,
-    MQTYPE_INT64,
-    MQTYPE_NULL,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 PropertyValue = str | int | float | bool | bytes | None
@@ -53,16 +41,16 @@ class Float32(float):
 
 
 _EXACT: Final[dict[type, int]] = {
-    bool: MQTYPE_BOOLEAN,
-    bytes: MQTYPE_BYTE_STRING,
-    str: MQTYPE_STRING,
-    float: MQTYPE_FLOAT64,
-    type(None): MQTYPE_NULL,
-    Int8: MQTYPE_INT8,
-    Int16: MQTYPE_INT16,
-    Int32: MQTYPE_INT32,
-    Int64: MQTYPE_INT64,
-    Float32: MQTYPE_FLOAT32,
+    bool: mq.MQTYPE_BOOLEAN,
+    bytes: mq.MQTYPE_BYTE_STRING,
+    str: mq.MQTYPE_STRING,
+    float: mq.MQTYPE_FLOAT64,
+    type(None): mq.MQTYPE_NULL,
+    Int8: mq.MQTYPE_INT8,
+    Int16: mq.MQTYPE_INT16,
+    Int32: mq.MQTYPE_INT32,
+    Int64: mq.MQTYPE_INT64,
+    Float32: mq.MQTYPE_FLOAT32,
 }
 _BITS_32: Final = 1 << 31
 
@@ -73,11 +61,11 @@ def property_type(value: PropertyValue) -> int:
     if found is not None:
         return found
     if isinstance(value, int):
-        return MQTYPE_INT32 if -_BITS_32 <= value < _BITS_32 else MQTYPE_INT64
+        return mq.MQTYPE_INT32 if -_BITS_32 <= value < _BITS_32 else mq.MQTYPE_INT64
     for kind in (str, bytes, float):
         if isinstance(value, kind):
             return _EXACT[kind]
-    raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"A property cannot be a {type(value).__name__}.")
+    raise MQError(mq.MQRC_PROPERTY_TYPE_ERROR, f"A property cannot be a {type(value).__name__}.")
 
 
 def property_set(values: Mapping[str, PropertyValue]) -> PropertySet:
@@ -106,12 +94,12 @@ def property_values(properties: Iterable[Property]) -> dict[str, PropertyValue]:
 
 def _typed(kind: int, value: PropertyValue) -> PropertyValue:
     if isinstance(value, int) and not isinstance(value, bool):
-        if kind == MQTYPE_INT8:
+        if kind == mq.MQTYPE_INT8:
             return Int8(value)
-        if kind == MQTYPE_INT16:
+        if kind == mq.MQTYPE_INT16:
             return Int16(value)
-        if kind == MQTYPE_INT64 and -_BITS_32 <= value < _BITS_32:
+        if kind == mq.MQTYPE_INT64 and -_BITS_32 <= value < _BITS_32:
             return Int64(value)
-    if kind == MQTYPE_FLOAT32 and isinstance(value, float):
+    if kind == mq.MQTYPE_FLOAT32 and isinstance(value, float):
         return Float32(value)
     return value

@@ -6,27 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
 from ostler.client.api.keywords import check_keywords
 from ostler.client.api.message import identifier
-from ostler.model.constants import (
-    MQEI_UNLIMITED,
-    MQPRI_PRIORITY_AS_PUBLISHED,
-    MQRC_OBJECT_STRING_ERROR,
-    MQRC_OPTIONS_ERROR,
-    MQRC_SELECTION_STRING_ERROR,
-    MQRC_SUB_NAME_ERROR,
-    MQRC_SUB_USER_DATA_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQSO_ALTER,
-    MQSO_ANY_USERID,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_FAIL_IF_QUIESCING,
-    MQSO_MANAGED,
-    MQSO_NEW_PUBLICATIONS_ONLY,
-    MQSO_PUBLICATIONS_ON_REQUEST,
-    MQSO_RESUME,
-    MQSO_SET_CORREL_ID,
-    MQSO_WILDCARD_CHAR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.object_frames import SELECTION_BYTES_MAX
 from ostler.wire.payload_codec import NAME_BYTES
@@ -38,7 +18,7 @@ if TYPE_CHECKING:
 
 Wildcards = Literal["levels", "characters"]
 
-_ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER
+_ACTIONS: Final = mq.MQSO_CREATE | mq.MQSO_RESUME | mq.MQSO_ALTER
 _TENTHS: Final = 10
 _NUMBER_MAX: Final = (1 << 31) - 1
 
@@ -91,41 +71,41 @@ def subscribe_arguments(topic: str, wanted: SubscribeOptions) -> SubscribeArgume
     check_keywords(wanted.keys(), _KEYWORDS)
     asked = SubscribeArguments(_options(wanted))
     asked.object_name = check_name(wanted.get("object_name", ""))
-    asked.topic_string = check_text(topic, TOPIC_BYTES_MAX, MQRC_OBJECT_STRING_ERROR, "topic")
-    asked.name = check_text(wanted.get("name") or "", TOPIC_BYTES_MAX, MQRC_SUB_NAME_ERROR, "name")
-    asked.user_data = check_text(wanted.get("user_data", ""), TOPIC_BYTES_MAX, MQRC_SUB_USER_DATA_ERROR, "user data")
+    asked.topic_string = check_text(topic, TOPIC_BYTES_MAX, mq.MQRC_OBJECT_STRING_ERROR, "topic")
+    asked.name = check_text(wanted.get("name") or "", TOPIC_BYTES_MAX, mq.MQRC_SUB_NAME_ERROR, "name")
+    asked.user_data = check_text(wanted.get("user_data", ""), TOPIC_BYTES_MAX, mq.MQRC_SUB_USER_DATA_ERROR, "user data")
     asked.selection = check_text(
-        wanted.get("selector") or "", SELECTION_BYTES_MAX, MQRC_SELECTION_STRING_ERROR, "selector"
+        wanted.get("selector") or "", SELECTION_BYTES_MAX, mq.MQRC_SELECTION_STRING_ERROR, "selector"
     )
     asked.correlation_id = identifier(wanted.get("correlation_id", b""))
     priority = wanted.get("priority")
-    asked.priority = MQPRI_PRIORITY_AS_PUBLISHED if priority is None else _number(priority)
+    asked.priority = mq.MQPRI_PRIORITY_AS_PUBLISHED if priority is None else _number(priority)
     asked.level = _number(wanted.get("level", 1))
     expiry = wanted.get("expiry")
-    asked.expiry = MQEI_UNLIMITED if expiry is None else _tenths(expiry)
+    asked.expiry = mq.MQEI_UNLIMITED if expiry is None else _tenths(expiry)
     return asked
 
 
 def _options(wanted: SubscribeOptions) -> int:
-    options = wanted.get("options", 0) | MQSO_FAIL_IF_QUIESCING
+    options = wanted.get("options", 0) | mq.MQSO_FAIL_IF_QUIESCING
     if not options & _ACTIONS:
-        options |= MQSO_CREATE
+        options |= mq.MQSO_CREATE
         if wanted.get("alter", False):
-            options |= MQSO_ALTER
+            options |= mq.MQSO_ALTER
         elif wanted.get("name"):
-            options |= MQSO_RESUME
+            options |= mq.MQSO_RESUME
     if wanted.get("queue") is None:
-        options |= MQSO_MANAGED
+        options |= mq.MQSO_MANAGED
     wildcards = wanted.get("wildcards", "levels")
     if wildcards not in ("levels", "characters"):
-        raise MQError(MQRC_OPTIONS_ERROR, f"Wildcards are for levels or for characters, not for {wildcards!r:.40}.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"Wildcards are for levels or for characters, not for {wildcards!r:.40}.")
     for is_wanted, option in (
-        (wanted.get("durable", False), MQSO_DURABLE),
-        (wildcards == "characters", MQSO_WILDCARD_CHAR),
-        (wanted.get("new_only", False), MQSO_NEW_PUBLICATIONS_ONLY),
-        (wanted.get("on_request", False), MQSO_PUBLICATIONS_ON_REQUEST),
-        (bool(wanted.get("correlation_id")), MQSO_SET_CORREL_ID),
-        (wanted.get("any_user", False), MQSO_ANY_USERID),
+        (wanted.get("durable", False), mq.MQSO_DURABLE),
+        (wildcards == "characters", mq.MQSO_WILDCARD_CHAR),
+        (wanted.get("new_only", False), mq.MQSO_NEW_PUBLICATIONS_ONLY),
+        (wanted.get("on_request", False), mq.MQSO_PUBLICATIONS_ON_REQUEST),
+        (bool(wanted.get("correlation_id")), mq.MQSO_SET_CORREL_ID),
+        (wanted.get("any_user", False), mq.MQSO_ANY_USERID),
     ):
         if is_wanted:
             options |= option
@@ -135,7 +115,7 @@ def _options(wanted: SubscribeOptions) -> int:
 def check_name(name: str) -> str:
     """Return the name of a topic object. Raises MQError when it is too long."""
     if len(name.encode("utf-8", "replace")) > NAME_BYTES:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
     return name
 
 
@@ -152,7 +132,7 @@ def check_text(text: str, bytes_max: int, reason: int, what: str) -> str:
 
 def _number(value: int) -> int:
     if not -_NUMBER_MAX <= value <= _NUMBER_MAX:
-        raise MQError(MQRC_OPTIONS_ERROR, f"{value} does not fit into 32 bits.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{value} does not fit into 32 bits.")
     return value
 
 

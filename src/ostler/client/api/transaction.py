@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from ostler.client.session.session import Session
-from ostler.model.constants import MQRC_CALL_IN_PROGRESS, MQRC_UOW_IN_PROGRESS
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 WAIT_SECONDS: Final = 30.0
@@ -32,16 +32,16 @@ class Transaction:
         session = self._session
         session.check()
         if in_transaction(session):
-            raise MQError(MQRC_UOW_IN_PROGRESS, "Transactions of one connection do not nest.")
+            raise MQError(mq.MQRC_UOW_IN_PROGRESS, "Transactions of one connection do not nest.")
         if not await session.runtime.acquire_unit(self._wait):
             raise MQError(
-                MQRC_CALL_IN_PROGRESS,
+                mq.MQRC_CALL_IN_PROGRESS,
                 f"Another transaction of this connection did not end within {self._wait} seconds. "
                 "Give each thread or task a connection of its own.",
             )
         if session.has_unit():
             session.runtime.release_unit()
-            raise MQError(MQRC_UOW_IN_PROGRESS, "Commit or back out what was done under syncpoint first.")
+            raise MQError(mq.MQRC_UOW_IN_PROGRESS, "Commit or back out what was done under syncpoint first.")
         session.transaction = self
         self._outer = _current.get()
         self._live = True
@@ -103,6 +103,6 @@ def check_unit_owner(session: Session) -> None:
     """Raise MQError when the unit of work belongs to a transaction block of another thread or task."""
     if session.transaction is not None and not in_transaction(session):
         raise MQError(
-            MQRC_UOW_IN_PROGRESS,
+            mq.MQRC_UOW_IN_PROGRESS,
             "The unit of work belongs to a transaction of another thread or task on this connection.",
         )

@@ -27,13 +27,7 @@ from typing import Final
 from ostler.client.api.connection import connect
 from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
-from ostler.model.constants import (
-    MQFMT_TRIGGER,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.headers import MQTM, MQTMC2
 from ostler.model.structures.layout import trim
@@ -45,12 +39,12 @@ DEFAULT_QUEUE: Final = "SYSTEM.DEFAULT.INITIATION.QUEUE"
 log: Final = logging.getLogger("ostler.trigger_monitor")
 
 _SHELL: Final = "shell:"
-_TRIGGER: Final = MQFMT_TRIGGER.decode().rstrip()
+_TRIGGER: Final = mq.MQFMT_TRIGGER.decode().rstrip()
 _ENDINGS: Final = (
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
+    mq.MQRC_CONNECTION_BROKEN,
+    mq.MQRC_CONNECTION_QUIESCING,
+    mq.MQRC_Q_MGR_QUIESCING,
+    mq.MQRC_Q_MGR_STOPPING,
 )
 # While programs run, the monitor checks for their end so often.
 _REAP_SECONDS: Final = 0.5

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ostler.model.constants import MQRC_CHANNEL_CONFIG_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 TIMEOUT_SECONDS: Final = 1800.0
@@ -49,7 +49,7 @@ def parse_delays(text: str) -> tuple[DelayStep, ...]:
 
 
 def _invalid_delays(text: str, why: str) -> MQError:
-    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} are not valid reconnection delays: {why}.")
+    return MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"{text[:100]!r} are not valid reconnection delays: {why}.")
 
 
 class Backoff:

@@ -24,7 +24,7 @@ from mypy_extensions import i64
 from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
 from ostler.client.link.waiters import LinkBroken, PayloadStream, ReplyWaiter
 from ostler.client.link.writer import DONT_WAIT, LinkWriter, WritingLink, is_ready
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model import constants as mq
 from ostler.wire.connect_frames import Hello
 from ostler.wire.frames import (
     DISCONNECT,
@@ -224,7 +224,7 @@ class BlockingLink(WritingLink):
             self._is_closing = True
         self.state.release()
         if is_last:
-            self.fail_link(MQRC_CONNECTION_BROKEN, "The link was closed.")
+            self.fail_link(mq.MQRC_CONNECTION_BROKEN, "The link was closed.")
         elif may_be_leader:
             # Its thread may be the leader, which wakes when the reply to this arrives.
             self.writer.post(frame(HEARTBEAT, 0, 1))
@@ -321,7 +321,7 @@ class BlockingLink(WritingLink):
                     run_signal_handlers()
                     continue
                 except OSError as error:
-                    self.fail_link(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+                    self.fail_link(mq.MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
                     continue
                 self._on_received(data)
         finally:
@@ -334,7 +334,7 @@ class BlockingLink(WritingLink):
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self.fail_link(MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
+            self.fail_link(mq.MQRC_CONNECTION_BROKEN, f"Receiving from {self.peer} failed: {error}.")
             return
         self._on_received(data)
 
@@ -343,7 +343,7 @@ class BlockingLink(WritingLink):
         if self._dispatching:
             # An asynchronous exception interrupted the dispatching; frames may be lost.
             self._dispatching = False
-            self.fail_link(MQRC_CONNECTION_BROKEN, "The reading of frames was interrupted.")
+            self.fail_link(mq.MQRC_CONNECTION_BROKEN, "The reading of frames was interrupted.")
         self.state.acquire()
         self._reading = False
         for waiter in self._followers.values():
@@ -363,7 +363,7 @@ class BlockingLink(WritingLink):
     def _on_received(self, data: bytes) -> None:
         """Process received bytes. The caller leads."""
         if not data:
-            self.fail_link(MQRC_CONNECTION_BROKEN, f"{self.peer} closed the connection.")
+            self.fail_link(mq.MQRC_CONNECTION_BROKEN, f"{self.peer} closed the connection.")
             return
         self._activity += 1
         if len(data) == self._receive_bytes:
@@ -379,7 +379,7 @@ class BlockingLink(WritingLink):
             while reader.next():
                 self._dispatch()
         except MalformedFrame as error:
-            self.fail_link(MQRC_CONNECTION_BROKEN, f"{self.peer} violated the protocol: {error}.")
+            self.fail_link(mq.MQRC_CONNECTION_BROKEN, f"{self.peer} violated the protocol: {error}.")
         self._dispatching = False
         self.writer.flush_backlog()
 
@@ -426,7 +426,7 @@ class BlockingLink(WritingLink):
             self._on_notice(reader.conversation, reason)
         elif kind == FAREWELL:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
-            self.fail_link(reason or MQRC_CONNECTION_BROKEN, text or f"{self.peer} ended the connection.")
+            self.fail_link(reason or mq.MQRC_CONNECTION_BROKEN, text or f"{self.peer} ended the connection.")
         else:
             raise MalformedFrame(f"a frame of type {kind}, which no queue manager sends")
 
@@ -624,7 +624,7 @@ class BlockingLink(WritingLink):
         """Close this forked child's copy of the socket, without sending anything: the link is the parent's."""
         self.forked = True
         self.broken_text = "The connection belongs to the process that this one was forked from."
-        self.broken = MQRC_CONNECTION_BROKEN
+        self.broken = mq.MQRC_CONNECTION_BROKEN
         self._closed = True
         self._socket.close()
 
@@ -647,6 +647,6 @@ class BlockingLink(WritingLink):
         if self.heartbeat_seconds <= 0:
             return
         if self._idle_seconds >= self.heartbeat_seconds + _REPLY_SECONDS:
-            self.fail_link(MQRC_CONNECTION_BROKEN, f"{self.peer} has not answered heartbeats.")
+            self.fail_link(mq.MQRC_CONNECTION_BROKEN, f"{self.peer} has not answered heartbeats.")
         elif before < self.heartbeat_seconds <= self._idle_seconds:
             self.writer.post(frame(HEARTBEAT, 0, 1))

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Iterator
 from typing import Final
 
-from ostler.model.constants import MQCC_FAILED, MQRC_CONNECTION_BROKEN, MQRC_UNEXPECTED_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
@@ -64,7 +64,9 @@ def control(directory: QueueManagerDirectory, action: str, **arguments: object) 
     except (FileNotFoundError, ConnectionRefusedError):
         raise NotRunningError(directory.name) from None
     except OSError as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, f"Queue manager {directory.name} cannot be reached: {error}.") from error
+        raise MQError(
+            mq.MQRC_CONNECTION_BROKEN, f"Queue manager {directory.name} cannot be reached: {error}."
+        ) from error
     return _Exchange(link, directory.name).run({"action": action, **arguments})
 
 
@@ -87,10 +89,10 @@ class _Exchange:
             yield from self._replies()
         except MalformedFrame as error:
             raise MQError(
-                MQRC_UNEXPECTED_ERROR, f"Queue manager {self._name} violated the protocol: {error}."
+                mq.MQRC_UNEXPECTED_ERROR, f"Queue manager {self._name} violated the protocol: {error}."
             ) from error
         except OSError as error:
-            raise MQError(MQRC_CONNECTION_BROKEN, f"The connection to {self._name} broke: {error}.") from error
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, f"The connection to {self._name} broke: {error}.") from error
         finally:
             self._link.close()
 
@@ -105,7 +107,7 @@ class _Exchange:
         if kind != HELLO | REPLY:
             raise MalformedFrame(f"frame type {kind} instead of an answer to HELLO")
         answer = decode_reply(payload)
-        if answer.completion == MQCC_FAILED:
+        if answer.completion == mq.MQCC_FAILED:
             raise MQError(answer.reason, answer.reader.rest().decode("utf-8", "replace"))
         negotiated = decode_hello(answer.reader.rest())
         self._reader.frame_bytes_max = negotiated.segment_bytes
@@ -119,7 +121,7 @@ class _Exchange:
                 yield from _split_lines(_decode(payload))
             elif kind == COMMAND | REPLY:
                 answer = decode_reply(payload)
-                if answer.completion == MQCC_FAILED:
+                if answer.completion == mq.MQCC_FAILED:
                     raise MQError(answer.reason, answer.reader.rest().decode("utf-8", "replace"))
                 rest = answer.reader.rest()
                 if rest:
@@ -136,7 +138,7 @@ class _Exchange:
             while not self._reader.next():
                 data = self._link.recv(_RECEIVE_BYTES)
                 if not data:
-                    raise MQError(MQRC_CONNECTION_BROKEN, f"Queue manager {self._name} closed the connection.")
+                    raise MQError(mq.MQRC_CONNECTION_BROKEN, f"Queue manager {self._name} closed the connection.")
                 self._reader.feed(data)
             reader = self._reader
             payload = reader.buffer[reader.start : reader.end]
@@ -144,7 +146,7 @@ class _Exchange:
                 self._link.sendall(frame(HEARTBEAT | REPLY, 0, reader.request))
             elif reader.type == FAREWELL:
                 reason, text = decode_reason(PayloadReader(payload))
-                raise MQError(reason or MQRC_CONNECTION_BROKEN, text)
+                raise MQError(reason or mq.MQRC_CONNECTION_BROKEN, text)
             elif reader.type != NOTICE:
                 whole = self._assemble(payload)
                 if whole is not None:

@@ -17,15 +17,8 @@ from ostler.client.link.blocking_link import RECEIVE_BYTES, BlockingLink, Client
 from ostler.client.link.keepalive import keep_alive
 from ostler.client.link.tls_client import ClientTls, as_error
 from ostler.client.locate.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSettings
+from ostler.model import constants as mq
 from ostler.model.connection_names import parse_local_addresses
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQRC_CHANNEL_CONFIG_ERROR,
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HOST_NOT_AVAILABLE,
-    MQRC_Q_MGR_NOT_AVAILABLE,
-)
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
@@ -104,10 +97,10 @@ def local_conversation(directory: QueueManagerDirectory, shares: bool) -> NewCon
             connected = connect_local(directory, CONNECT_SECONDS)
         except (FileNotFoundError, ConnectionRefusedError):
             text = f"Queue manager {directory.name} is not running."
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, text) from None
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, text) from None
         except OSError as error:
             text = f"Queue manager {directory.name} cannot be reached: {error}."
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, text) from error
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, text) from error
         proposal = Hello()
         proposal.message_bytes_max = MESSAGE_BYTES_MAX
         proposal.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
@@ -143,7 +136,7 @@ def _conversation(pool_key: Hashable, connect: Callable[[], BlockingLink], share
     link = connect()
     conversation = link.join()
     if conversation is None:
-        raise MQError(MQRC_CONNECTION_BROKEN, link.broken_text)
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, link.broken_text)
     keep_alive(link)
     if shares and link.conversations_max > 1:
         _pools[0].add(pool_key, link)
@@ -158,7 +151,7 @@ def _connect_socket(endpoint: Endpoint) -> socket.socket:
     try:
         found = resolve_host(endpoint.host)
     except OSError as error:
-        raise MQError(MQRC_HOST_NOT_AVAILABLE, f"Host {endpoint.host} is not known: {error}.") from error
+        raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, f"Host {endpoint.host} is not known: {error}.") from error
     bindings = _bindings(endpoint.local_address)
     last = "it has no address"
     for address in found:
@@ -178,7 +171,7 @@ def _connect_socket(endpoint: Endpoint) -> socket.socket:
             raise
         else:
             return made
-    raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{endpoint.host}({endpoint.port}) does not answer: {last}.")
+    raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, f"{endpoint.host}({endpoint.port}) does not answer: {last}.")
 
 
 def _bindings(local_address: str) -> list[LocalBinding]:
@@ -187,7 +180,7 @@ def _bindings(local_address: str) -> list[LocalBinding]:
     try:
         return local_bindings(local, {each.host: resolve_host(each.host) for each in local if each.host})
     except OSError as error:
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Local address {local_address} is not known: {error}.") from error
+        raise MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"Local address {local_address} is not known: {error}.") from error
 
 
 def _start_tls(connected: socket.socket, rules: ClientTls, channel: str, peer: str) -> TlsStream:
@@ -204,7 +197,7 @@ def _start_tls(connected: socket.socket, rules: ClientTls, channel: str, peer: s
             finally:
                 connected.sendall(stream.take_output())
             if plain:
-                raise TlsFailed(MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} sent data before HELLO")
+                raise TlsFailed(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} sent data before HELLO")
         return stream
     except TlsFailed as failure:
         connected.close()
@@ -212,7 +205,7 @@ def _start_tls(connected: socket.socket, rules: ClientTls, channel: str, peer: s
     except OSError as error:
         connected.close()
         text = f"{peer} broke off during the TLS handshake: {error}."
-        raise MQError(MQRC_HOST_NOT_AVAILABLE, text) from error
+        raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, text) from error
     except BaseException:
         connected.close()
         raise
@@ -238,10 +231,10 @@ def _negotiate(connected: socket.socket, tls: TlsStream | None, proposal: Hello,
     except (MalformedFrame, TlsFailed) as error:
         text = f"{peer} is not a queue manager that speaks this protocol: {error}."
         _close(connected)
-        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, text) from error
+        raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, text) from error
     except OSError as error:
         _close(connected)
-        raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from error
+        raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from error
     except BaseException:
         _close(connected)
         raise
@@ -251,18 +244,18 @@ def _receive_hello_reply(connected: socket.socket, tls: TlsStream | None, reader
     while not reader.next():
         data = connected.recv(RECEIVE_BYTES)
         if not data:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} closed the connection without an answer.")
+            raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"{peer} closed the connection without an answer.")
         reader.feed(tls.receive_data(data) if tls is not None else data)
     payload = reader.buffer[reader.start : reader.end]
     if reader.type == FAREWELL:
         reason, text = decode_reason(PayloadReader(payload))
-        raise MQError(reason or MQRC_CHANNEL_NOT_AVAILABLE, text)
+        raise MQError(reason or mq.MQRC_CHANNEL_NOT_AVAILABLE, text)
     if reader.type != HELLO | REPLY or reader.flags or reader.request != _HELLO_REQUEST or reader.conversation:
         raise MalformedFrame(f"frame type {reader.type} in answer to HELLO")
     answer = decode_reply(payload)
-    if answer.completion == MQCC_FAILED:
+    if answer.completion == mq.MQCC_FAILED:
         text = answer.reader.rest().decode("utf-8", "replace")
-        raise MQError(answer.reason or MQRC_CHANNEL_NOT_AVAILABLE, text)
+        raise MQError(answer.reason or mq.MQRC_CHANNEL_NOT_AVAILABLE, text)
     return decode_hello(answer.reader.rest())
 
 
@@ -276,7 +269,7 @@ def _check_negotiated(negotiated: Hello, proposal: Hello) -> None:
     ):
         raise MalformedFrame("higher limits than were proposed")
     if not 1 <= negotiated.version <= proposal.version:
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"Version {negotiated.version} of the protocol is not supported.")
+        raise MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"Version {negotiated.version} of the protocol is not supported.")
 
 
 def _close(connected: socket.socket) -> None:

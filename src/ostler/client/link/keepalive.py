@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from ostler.client.link.blocking_link import BlockingLink
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model import constants as mq
 
 _SECONDS: Final = 1.0
 
@@ -67,7 +67,7 @@ class LinkKeepalive:
                 link.on_keepalive(seconds, link.descriptor() in ready)
             except Exception as error:
                 # A failure of one link or of its callback must not end the keepalive of the others.
-                link.fail_link(MQRC_CONNECTION_BROKEN, f"The keepalive of the link failed: {error!r}.")
+                link.fail_link(mq.MQRC_CONNECTION_BROKEN, f"The keepalive of the link failed: {error!r}.")
 
     def _drop_closed(self) -> None:
         with self._lock:

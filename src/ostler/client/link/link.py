@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from ostler.model.constants import MQCC_FAILED, MQRC_CONNECTION_BROKEN
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.connect_frames import ConnectArguments, ConnectReply, Hello, decode_connect_reply
 from ostler.wire.frames import CONNECT, DISCONNECT, MalformedFrame
@@ -109,7 +109,7 @@ class Link(ABC):
         """Close the socket. Pending requests fail with MQRC_CONNECTION_BROKEN."""
 
 
-def connection_broken(text: str, reason: int = MQRC_CONNECTION_BROKEN) -> MQError:
+def connection_broken(text: str, reason: int = mq.MQRC_CONNECTION_BROKEN) -> MQError:
     return MQError(reason, text)
 
 
@@ -117,7 +117,7 @@ def check_reply(payload: bytes) -> ReplyHead:
     """Decode a reply. Raises MQError when its completion code is MQCC_FAILED."""
     try:
         replied = decode_reply(payload)
-        if replied.completion != MQCC_FAILED:
+        if replied.completion != mq.MQCC_FAILED:
             return replied
         detail = replied.reader.rest().decode("utf-8", "replace")
         raise MQError(replied.reason, detail)
@@ -126,7 +126,7 @@ def check_reply(payload: bytes) -> ReplyHead:
 
 
 def protocol_error(error: MalformedFrame) -> MQError:
-    return MQError(MQRC_CONNECTION_BROKEN, f"The queue manager violated the protocol: {error}.")
+    return MQError(mq.MQRC_CONNECTION_BROKEN, f"The queue manager violated the protocol: {error}.")
 
 
 async def connect_conversation(

@@ -15,8 +15,8 @@ from ostler.client.link.loop_link import LoopLink
 from ostler.client.link.tls_client import ClientTls
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
 from ostler.client.session.loop_runtime import LoopRuntime
+from ostler.model import constants as mq
 from ostler.model.connection_names import parse_local_address
-from ostler.model.constants import MQRC_HOST_NOT_AVAILABLE, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.net.local_socket import connect_local
@@ -44,10 +44,10 @@ class LoopDialler(Dialler):
             connected.setblocking(False)
             await loop.create_unix_connection(lambda: link, sock=connected)
         except (FileNotFoundError, ConnectionRefusedError):
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {directory.name} is not running.") from None
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {directory.name} is not running.") from None
         except OSError as error:
             text = f"Queue manager {directory.name} cannot be reached: {error}."
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, text) from error
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, text) from error
         proposal = Hello()
         proposal.message_bytes_max = MESSAGE_BYTES_MAX
         proposal.heartbeat_seconds = LOCAL_HEARTBEAT_SECONDS
@@ -69,7 +69,7 @@ class LoopDialler(Dialler):
             async with asyncio.timeout(CONNECT_SECONDS):
                 await loop.create_connection(lambda: link, endpoint.host, endpoint.port, local_addr=bound)
         except (OSError, UnicodeError, TimeoutError) as error:
-            raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from error
+            raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, f"{peer} does not answer: {error}.") from error
         proposal = Hello(endpoint.channel)
         proposal.message_bytes_max = endpoint.message_bytes_max
         proposal.heartbeat_seconds = endpoint.heartbeat_seconds
@@ -98,7 +98,7 @@ async def _negotiate(link: LoopLink, proposal: Hello, loop: asyncio.AbstractEven
         async with asyncio.timeout(CONNECT_SECONDS):
             await link.negotiate(proposal)
     except TimeoutError:
-        raise MQError(MQRC_HOST_NOT_AVAILABLE, f"{link.peer} does not answer.") from None
+        raise MQError(mq.MQRC_HOST_NOT_AVAILABLE, f"{link.peer} does not answer.") from None
     if link.negotiated.conversations_max > 1:
         _links[loop].setdefault(pool_key, []).append(ref(link))
     return link

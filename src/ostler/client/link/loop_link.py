@@ -21,7 +21,7 @@ from ostler.client.link.link import (
     connection_broken,
     protocol_error,
 )
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.connect_frames import Hello, decode_hello
 from ostler.wire.frames import (
@@ -344,7 +344,7 @@ class LoopLink(Link, asyncio.Protocol):
         elif kind == FAREWELL:
             reason, text = decode_reason(PayloadReader(reader.buffer, reader.start, reader.end))
             self._fail(
-                connection_broken(text or f"{self.peer} ended the connection.", reason or MQRC_CONNECTION_BROKEN)
+                connection_broken(text or f"{self.peer} ended the connection.", reason or mq.MQRC_CONNECTION_BROKEN)
             )
         elif kind != HEARTBEAT | REPLY:
             raise MalformedFrame(f"a frame of type {kind} that no request expects")

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from ostler.client.locate.connect_parameters import TlsSettings
+from ostler.model import constants as mq
 from ostler.model.cipher_specs import CipherSpec, require
-from ostler.model.constants import MQRC_KEY_REPOSITORY_ERROR, MQRC_SSL_PEER_NAME_ERROR
 from ostler.model.distinguished_names import check_pattern
 from ostler.model.errors import MQError
 from ostler.server.tls.contexts import check_peer_name
@@ -41,11 +41,11 @@ class ClientTls(TlsRules):
         try:
             check_pattern(settings.peer_name)
         except ValueError as error:
-            raise MQError(MQRC_SSL_PEER_NAME_ERROR, f"{settings.peer_name!r}: {error}.") from None
+            raise MQError(mq.MQRC_SSL_PEER_NAME_ERROR, f"{settings.peer_name!r}: {error}.") from None
         try:
             self._context = _make_context(self.spec, settings, user)
         except RepositoryError as error:
-            raise MQError(MQRC_KEY_REPOSITORY_ERROR, f"{error}.") from None
+            raise MQError(mq.MQRC_KEY_REPOSITORY_ERROR, f"{error}.") from None
 
     def stream(self, channel: str) -> TlsStream:
         """Return the TLS stream of one new connection to a channel. Its first output is ready at once."""

@@ -21,7 +21,7 @@ from mypy_extensions import i64
 
 from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
-from ostler.model.constants import MQRC_CONNECTION_BROKEN
+from ostler.model import constants as mq
 from ostler.wire.frames import HEADER_BYTES
 from ostler.wire.segments import segment
 from ostler.wire.tls_stream import TlsFailed, TlsStream
@@ -159,7 +159,7 @@ class LinkWriter:
             except LinkBroken:
                 raise
             except BaseException:
-                self._link.fail_link(MQRC_CONNECTION_BROKEN, "A message was interrupted while it was sent.")
+                self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, "A message was interrupted while it was sent.")
                 raise
 
     def post(self, data: bytes) -> None:
@@ -168,7 +168,7 @@ class LinkWriter:
             return
         self.enqueue(data)
         if self.is_backlog_full():
-            self._link.fail_link(MQRC_CONNECTION_BROKEN, f"{self._link.peer} does not read what is sent to it.")
+            self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, f"{self._link.peer} does not read what is sent to it.")
         elif self._lock.acquire(False):
             self.release()
 
@@ -219,7 +219,7 @@ class LinkWriter:
                     self._tls.encrypt(data)
                 data = self._tls.take_output()
             except TlsFailed as failure:
-                self._link.fail_link(MQRC_CONNECTION_BROKEN, failure.text)
+                self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, failure.text)
                 raise self._link.broken_error() from None
             finally:
                 self.tls_lock.release()
@@ -232,11 +232,11 @@ class LinkWriter:
             if sent < len(data):
                 self._transmit_slowly(data, sent)
         except OSError as error:
-            self._link.fail_link(MQRC_CONNECTION_BROKEN, f"Sending to {self._link.peer} failed: {error}.")
+            self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, f"Sending to {self._link.peer} failed: {error}.")
             raise self._link.broken_error() from None
         except BaseException:
             # It is unknown how much of the frame was sent.
-            self._link.fail_link(MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
+            self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
             raise
 
     def _transmit_slowly(self, data: bytes, sent: i64) -> None:

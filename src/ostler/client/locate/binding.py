@@ -17,7 +17,7 @@ from ostler.client.mqi.connection_state import ConnectionState, register_state
 from ostler.client.mqi.put_get import bind, bound_connection
 from ostler.client.mqi.remote.connect import Destination, connect_remote
 from ostler.client.mqi.remote.reconnect import Reconnector
-from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.default_manager import ConfigurationError, default_name
 from ostler.server.config.directories import (
@@ -58,7 +58,7 @@ def connect_handle(parameters: ConnectParameters, environment: Mapping[str, str]
         if (directory is None or not running_process(directory)[0]) and endpoints(parameters, environment):
             return _connect(Destination(parameters, environment))
     if directory is None:
-        raise MQError(MQRC_Q_MGR_NAME_ERROR, _unknown(name, parameters, environment))
+        raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, _unknown(name, parameters, environment))
     return _connect(Destination(parameters, environment, directory))
 
 
@@ -97,7 +97,7 @@ def _directory(
         try:
             name = default_name(root)
         except ConfigurationError as error:
-            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{error}.") from error
+            raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"{error}.") from error
     if not name:
         there = [each for each in queue_managers(root) if each.running]
         return QueueManagerDirectory(root, there[0].name) if len(there) == 1 else None

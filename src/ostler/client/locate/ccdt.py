@@ -16,8 +16,8 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from ostler.client.locate.connect_parameters import RECONNECTS, Reconnect
+from ostler.model import constants as mq
 from ostler.model.connection_names import PORT, PORT_MAX, Address
-from ostler.model.constants import MQRC_CCDT_URL_ERROR, MQRC_CHANNEL_CONFIG_ERROR
 from ostler.model.errors import MQError
 
 BYTES_MAX: Final = 16 * 1024 * 1024
@@ -84,11 +84,14 @@ def _file(url: str) -> Path:
         return Path(url)
     if scheme.lower() != "file":
         raise MQError(
-            MQRC_CCDT_URL_ERROR, f"{url[:200]}: tables are read from files only; fetch it first, and give file:///..."
+            mq.MQRC_CCDT_URL_ERROR,
+            f"{url[:200]}: tables are read from files only; fetch it first, and give file:///...",
         )
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost"):
-        raise MQError(MQRC_CCDT_URL_ERROR, f"{url[:200]} names host {parts.netloc}; a file has three slashes: file:///")
+        raise MQError(
+            mq.MQRC_CCDT_URL_ERROR, f"{url[:200]} names host {parts.netloc}; a file has three slashes: file:///"
+        )
     return Path(unquote(parts.path))
 
 
@@ -98,7 +101,7 @@ def read(path: Path) -> list[ClientChannel]:
         with path.open("rb") as file:
             data = file.read(BYTES_MAX + 1)
     except OSError as error:
-        raise MQError(MQRC_CCDT_URL_ERROR, f"{path} cannot be read: {error.strerror}.") from None
+        raise MQError(mq.MQRC_CCDT_URL_ERROR, f"{path} cannot be read: {error.strerror}.") from None
     if len(data) > BYTES_MAX:
         raise _unusable(str(path), f"it is longer than {BYTES_MAX} bytes")
     return parse(data, str(path))
@@ -238,4 +241,4 @@ class _JsonObject:
 
 
 def _unusable(source: str, why: str) -> MQError:
-    return MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{source} cannot be used: {why}.")
+    return MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"{source} cannot be used: {why}.")

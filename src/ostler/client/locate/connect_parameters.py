@@ -7,8 +7,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal
 
+from ostler.model import constants as mq
 from ostler.model.connection_names import PORT
-from ostler.model.constants import MQRC_OPTIONS_ERROR
 from ostler.model.errors import MQError
 
 Binding = Literal["auto", "local", "client", "embedded"]
@@ -78,7 +78,7 @@ class ConnectParameters:
         _check_number("sharing_conversations", self.sharing_conversations, _SHARING_CONVERSATIONS_MAX)
         _check_number("message_bytes_max", self.message_bytes_max, MESSAGE_BYTES_MAX)
         if self.connection_name and self.binding in ("local", "embedded"):
-            raise MQError(MQRC_OPTIONS_ERROR, f"A connection name needs the client binding, not {self.binding}.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, f"A connection name needs the client binding, not {self.binding}.")
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class Endpoint:
 
 def _check_word(name: str, value: str, words: tuple[str, ...]) -> None:
     if value not in words:
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} is {value!r}; it is one of {', '.join(words)}.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{name} is {value!r}; it is one of {', '.join(words)}.")
 
 
 def _check_number(name: str, value: int, most: int) -> None:
     if not 0 <= value <= most:
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} is {value}; it is a number from 0 to {most}.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{name} is {value}; it is a number from 0 to {most}.")

@@ -17,7 +17,7 @@ from ostler.client.locate.connect_parameters import Binding, ConnectParameters, 
 from ostler.client.locate.embedded import application_name, queue_manager_for, user_name
 from ostler.client.session.in_process import LocalSession
 from ostler.client.session.session import Session
-from ostler.model.constants import MQRC_OPTIONS_ERROR, MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.directories import (
     QueueManagerDirectory,
@@ -90,7 +90,7 @@ async def open_session(
             return await _connect_over_link(dialler, parameters, directory)
         except MQError as error:
             # A socket that no process listens on was left by a crash.
-            if error.reason != MQRC_Q_MGR_NOT_AVAILABLE:
+            if error.reason != mq.MQRC_Q_MGR_NOT_AVAILABLE:
                 raise
     if _is_elsewhere(parameters):
         return await _connect_over_link(dialler, parameters)
@@ -120,7 +120,7 @@ def _connect_in_process(
     dialler: Dialler, queue_manager: str | QueueManager, parameters: ConnectParameters, create: bool
 ) -> LocalSession:
     if parameters.password is not None:
-        raise MQError(MQRC_OPTIONS_ERROR, "A queue manager in this process asks for no password.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "A queue manager in this process asks for no password.")
     manager = queue_manager_for(queue_manager, parameters.data, create)
     user = parameters.user or user_name()
     return LocalSession(manager, user, parameters.application or application_name(), dialler.runtime)
@@ -148,9 +148,9 @@ def _not_available(directory: QueueManagerDirectory) -> MQError:
         text = (
             f"Queue manager {name} runs within {describe_process(process)}, and is not reachable from other processes."
         )
-        return MQError(MQRC_Q_MGR_NOT_AVAILABLE, text)
+        return MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, text)
     return MQError(
-        MQRC_Q_MGR_NOT_AVAILABLE,
+        mq.MQRC_Q_MGR_NOT_AVAILABLE,
         f"Queue manager {name} is not running. `ostler strmqm {name}` starts it; a program that is to run it itself "
         'gives binding="embedded".',
     )
@@ -160,7 +160,7 @@ def _existing_directory(parameters: ConnectParameters) -> QueueManagerDirectory:
     directory = _directory(parameters)
     if directory is None:
         raise MQError(
-            MQRC_Q_MGR_NAME_ERROR,
+            mq.MQRC_Q_MGR_NAME_ERROR,
             f"There is no queue manager {parameters.queue_manager[:48]} on this machine. `ostler crtmqm` makes one; so "
             "does create=True, within the program.",
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from ostler._version import __version__
 from ostler.client.locate import registry
-from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.directories import (
     QueueManagerDirectory,
@@ -85,12 +85,12 @@ def queue_manager_for(queue_manager: str | QueueManager, data: str | Path | None
         try:
             return start(queue_manager, data, create)
         except QueueManagerNotFoundError as missing:
-            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{missing}.") from missing
+            raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"{missing}.") from missing
         except QueueManagerRunningError as elsewhere:
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"{elsewhere}.") from elsewhere
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, f"{elsewhere}.") from elsewhere
     if data is not None and found.directory.root.absolute() != Path(data).absolute():
         raise MQError(
-            MQRC_Q_MGR_NAME_ERROR,
+            mq.MQRC_Q_MGR_NAME_ERROR,
             f"Queue manager {queue_manager} runs here from {found.directory.root}, not from {data}.",
         )
     return found
@@ -104,7 +104,7 @@ def _check_name(name: str) -> str:
     try:
         QueueManagerDirectory(Path("/"), name).path  # noqa: B018 - a name that is none raises here
     except ValueError as error:
-        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{error}.") from None
+        raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"{error}.") from None
     return name
 
 

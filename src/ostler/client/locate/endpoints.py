@@ -20,13 +20,8 @@ from typing import Final
 from ostler.client.locate import ccdt
 from ostler.client.locate.ccdt import ClientChannel
 from ostler.client.locate.connect_parameters import CHANNEL, ConnectParameters, Endpoint, TlsSettings
+from ostler.model import constants as mq
 from ostler.model.connection_names import PORT, Address, parse_connection_names
-from ostler.model.constants import (
-    MQRC_CHANNEL_CONFIG_ERROR,
-    MQRC_CLIENT_EXIT_LOAD_ERROR,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
 from ostler.model.errors import MQError
 
 _GROUP: Final = "*"
@@ -60,7 +55,7 @@ def endpoints(
         return _from_ccdt(parameters, path, chance or random.Random(), seed)
     if parameters.binding == "client" or parameters.channel:
         raise MQError(
-            MQRC_Q_MGR_NAME_ERROR,
+            mq.MQRC_Q_MGR_NAME_ERROR,
             "No address of the queue manager is known. Give a connection name such as host(1414), or set MQSERVER "
             "or MQCCDTURL.",
         )
@@ -71,10 +66,12 @@ def parse_mqserver(text: str) -> tuple[str, list[Address]]:
     """Parse channel and addresses of MQSERVER: CHANNEL/TCP/host(port),host2(port)."""
     parts = text.split("/", 2)
     if len(parts) != 3 or not all(part.strip() for part in parts):
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"MQSERVER is {text[:100]!r}; it is written CHANNEL/TCP/host(port).")
+        raise MQError(
+            mq.MQRC_CHANNEL_CONFIG_ERROR, f"MQSERVER is {text[:100]!r}; it is written CHANNEL/TCP/host(port)."
+        )
     channel, transport, names = (part.strip() for part in parts)
     if transport.upper() != "TCP":
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"MQSERVER asks for transport {transport[:20]}; there is TCP only.")
+        raise MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"MQSERVER asks for transport {transport[:20]}; there is TCP only.")
     return _channel_name(channel), parse_connection_names(names)
 
 
@@ -106,7 +103,7 @@ def required_name(queue_manager: str) -> str:
 
 def _channel_name(name: str) -> str:
     if len(name) > _CHANNEL_LENGTH_MAX:
-        raise MQError(MQRC_CHANNEL_CONFIG_ERROR, f"{name[:100]!r} is not a valid channel name: it is too long.")
+        raise MQError(mq.MQRC_CHANNEL_CONFIG_ERROR, f"{name[:100]!r} is not a valid channel name: it is too long.")
     return name
 
 
@@ -134,17 +131,19 @@ def _from_ccdt(parameters: ConnectParameters, path: Path, chance: random.Random,
     matching = [each for each in ccdt.read(path) if each.queue_manager == group]
     if not matching:
         whom = f"queue manager {group}" if group else "a blank queue manager name"
-        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{path} has no client channel for {whom[:80]}.")
+        raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"{path} has no client channel for {whom[:80]}.")
     if parameters.channel:
         matching = [each for each in matching if each.name == parameters.channel]
     if not matching:
-        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"{path} has no client channel {parameters.channel[:80]} for {group}.")
+        raise MQError(
+            mq.MQRC_UNKNOWN_CHANNEL_NAME, f"{path} has no client channel {parameters.channel[:80]} for {group}."
+        )
     with_exits = [each for each in matching if each.exits]
     if with_exits:
         first = with_exits[0]
         names = ", ".join(first.exits)[:200]
         raise MQError(
-            MQRC_CLIENT_EXIT_LOAD_ERROR, f"{path}: {first.name} has exits ({names}); none can be loaded here."
+            mq.MQRC_CLIENT_EXIT_LOAD_ERROR, f"{path}: {first.name} has exits ({names}); none can be loaded here."
         )
     return [
         _from_channel(parameters, channel, address)

@@ -6,8 +6,8 @@ import threading
 from functools import partial
 from typing import Final
 
+from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
-from ostler.model.constants import MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 
@@ -53,8 +53,8 @@ def find(name: str) -> QueueManager:
         if manager is not None:
             return manager
         if not valid_name(name) or name not in _known:
-            raise MQError(MQRC_Q_MGR_NAME_ERROR, f"No queue manager {name[:48]!r} is known in this process.")
-        raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {name} is not running.")
+            raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"No queue manager {name[:48]!r} is known in this process.")
+        raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, f"Queue manager {name} is not running.")
 
 
 def _default_manager() -> QueueManager:
@@ -62,8 +62,8 @@ def _default_manager() -> QueueManager:
     if chosen:
         manager = _running.get(chosen)
         if manager is None:
-            raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, f"The default queue manager {chosen} is not running.")
+            raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, f"The default queue manager {chosen} is not running.")
         return manager
     if len(_running) == 1:
         return next(iter(_running.values()))
-    raise MQError(MQRC_Q_MGR_NAME_ERROR, "The name is blank, and no queue manager is the default one.")
+    raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, "The name is blank, and no queue manager is the default one.")

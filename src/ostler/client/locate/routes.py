@@ -17,12 +17,7 @@ from ostler.client.locate.connect_parameters import ConnectParameters
 from ostler.client.locate.embedded import application_name, user_name
 from ostler.client.locate.endpoints import endpoints, tls_settings
 from ostler.client.mqi.remote.connect import ALLOW_PLAIN_PASSWORD, FINAL_REASONS
-from ostler.model.constants import (
-    MQAT_UNIX,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HOST_NOT_AVAILABLE,
-    MQRC_PASSWORD_PROTECTION_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.wire.connect_frames import ConnectArguments, ConnectReply
@@ -87,19 +82,19 @@ class Route:
                 continue
             if joined is not None:
                 return JoinedLink(link, *joined)
-        raise MQError(MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, "The link broke before there was a connection.")
 
     def _connect_arguments(self, is_private: bool) -> ConnectArguments:
         parameters = self.parameters
         if parameters.password and not is_private and os.environ.get(ALLOW_PLAIN_PASSWORD) != "1":
             raise MQError(
-                MQRC_PASSWORD_PROTECTION_ERROR,
+                mq.MQRC_PASSWORD_PROTECTION_ERROR,
                 "Without TLS the password would cross the network for all to read. Give tls=..., or set "
                 f"{ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
         asked = ConnectArguments()
         asked.options = self.parameters.accounting
-        asked.application_type = MQAT_UNIX
+        asked.application_type = mq.MQAT_UNIX
         asked.application = self.application
         asked.queue_manager = parameters.queue_manager
         asked.user = parameters.user or user_name()
@@ -116,12 +111,12 @@ def _is_failure(error: MQError, link: Link) -> bool:
 def _most_specific(failures: list[MQError]) -> MQError:
     """Return the error to report: one that a queue manager answered with, before those of hosts that do not answer."""
     if not failures:
-        return MQError(MQRC_HOST_NOT_AVAILABLE, "There is no address to connect to.")
-    answered = [each for each in failures if each.reason != MQRC_HOST_NOT_AVAILABLE]
+        return MQError(mq.MQRC_HOST_NOT_AVAILABLE, "There is no address to connect to.")
+    answered = [each for each in failures if each.reason != mq.MQRC_HOST_NOT_AVAILABLE]
     if answered:
         return answered[0]
     return (
         failures[0]
         if len(failures) == 1
-        else MQError(MQRC_HOST_NOT_AVAILABLE, " ".join(each.detail for each in failures))
+        else MQError(mq.MQRC_HOST_NOT_AVAILABLE, " ".join(each.detail for each in failures))
     )

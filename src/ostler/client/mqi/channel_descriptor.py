@@ -10,14 +10,7 @@ import ctypes
 from typing import Final
 
 from ostler.client.locate.connect_parameters import MESSAGE_BYTES_MAX, Reconnect, TlsSettings
-from ostler.model.constants import (
-    MQCHT_CLNTCONN,
-    MQRC_CD_ERROR,
-    MQRC_CLIENT_EXIT_LOAD_ERROR,
-    MQRC_SCO_ERROR,
-    MQSCO_STRUC_ID,
-    MQXPT_TCP,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.layout import CHAR, INT32, POINTER, Field, Layout, trim
 
@@ -29,7 +22,7 @@ _KEY_PASSWORD_LENGTH_MAX: Final = 1024
 MQCD: Final = Layout(
     "MQCD",
     b"",
-    MQRC_CD_ERROR,
+    mq.MQRC_CD_ERROR,
     {
         1: 984,
         2: 1312,
@@ -48,8 +41,8 @@ MQCD: Final = Layout(
     [
         Field("ChannelName", CHAR, 0, 20, b"", 1),
         Field("Version", INT32, 20, 4, 0, 1),
-        Field("ChannelType", INT32, 24, 4, MQCHT_CLNTCONN, 1),
-        Field("TransportType", INT32, 28, 4, MQXPT_TCP, 1),
+        Field("ChannelType", INT32, 24, 4, mq.MQCHT_CLNTCONN, 1),
+        Field("TransportType", INT32, 28, 4, mq.MQXPT_TCP, 1),
         Field("QMgrName", CHAR, 96, 48, b"", 1),
         Field("ShortConnectionName", CHAR, 192, 20, b"", 1),
         Field("SecurityExit", CHAR, 328, 128, b"", 1),
@@ -70,11 +63,11 @@ MQCD: Final = Layout(
 
 MQSCO: Final = Layout(
     "MQSCO",
-    MQSCO_STRUC_ID,
-    MQRC_SCO_ERROR,
+    mq.MQSCO_STRUC_ID,
+    mq.MQRC_SCO_ERROR,
     {1: 536, 2: 544, 3: 560, 4: 564, 5: 628, 6: 648, 7: 672},
     [
-        Field("StrucId", CHAR, 0, 4, MQSCO_STRUC_ID, 1),
+        Field("StrucId", CHAR, 0, 4, mq.MQSCO_STRUC_ID, 1),
         Field("Version", INT32, 4, 4, 0, 1),
         Field("KeyRepository", CHAR, 8, 256, b"", 1),
         Field("CryptoHardware", CHAR, 264, 256, b"", 1),
@@ -93,13 +86,15 @@ class ChannelDescriptor:
     def __init__(self, cd: bytes) -> None:
         size = MQCD.sizes.get(MQCD.read_int(cd, "Version")) if len(cd) >= MQCD.sizes[1] else None
         if size is None or len(cd) < size:
-            raise MQError(MQRC_CD_ERROR, "The channel descriptor has no known version, or is too short for it.")
+            raise MQError(mq.MQRC_CD_ERROR, "The channel descriptor has no known version, or is too short for it.")
         self._cd = cd
         self._version = MQCD.read_int(cd, "Version")
-        if self._number("ChannelType") != MQCHT_CLNTCONN or self._number("TransportType") != MQXPT_TCP:
-            raise MQError(MQRC_CD_ERROR, "The channel descriptor is not that of a client connection over TCP.")
+        if self._number("ChannelType") != mq.MQCHT_CLNTCONN or self._number("TransportType") != mq.MQXPT_TCP:
+            raise MQError(mq.MQRC_CD_ERROR, "The channel descriptor is not that of a client connection over TCP.")
         if any(self._text(field) for field in ("SecurityExit", "SendExit", "ReceiveExit")):
-            raise MQError(MQRC_CLIENT_EXIT_LOAD_ERROR, "The channel descriptor names exits; none can be loaded here.")
+            raise MQError(
+                mq.MQRC_CLIENT_EXIT_LOAD_ERROR, "The channel descriptor names exits; none can be loaded here."
+            )
         self.name = self._text("ChannelName")
         self.connection_name = self._text("ConnectionName" if self._version > 1 else "ShortConnectionName")
         self.message_bytes_max = min(max(self._number("MaxMsgLength"), 0), MESSAGE_BYTES_MAX) or MESSAGE_BYTES_MAX
@@ -111,7 +106,7 @@ class ChannelDescriptor:
         wanted = self._number("DefReconnect")
         self.reconnect = _RECONNECT[wanted] if 0 <= wanted < len(_RECONNECT) else "no"
         self.peer_name = text_at(
-            self._number("SSLPeerNamePtr"), self._number("SSLPeerNameLength"), _PEER_NAME_LENGTH_MAX, MQRC_CD_ERROR
+            self._number("SSLPeerNamePtr"), self._number("SSLPeerNameLength"), _PEER_NAME_LENGTH_MAX, mq.MQRC_CD_ERROR
         )
 
     def _has(self, field: str) -> bool:
@@ -138,7 +133,7 @@ def tls_of_channel(channel: ChannelDescriptor | None, sco: bytes) -> TlsSettings
         if version >= MQSCO.by_name["KeyRepoPasswordPtr"].version:
             pointer = MQSCO.read_int(sco, "KeyRepoPasswordPtr")
             length = MQSCO.read_int(sco, "KeyRepoPasswordLength")
-            password = text_at(pointer, length, _KEY_PASSWORD_LENGTH_MAX, MQRC_SCO_ERROR)
+            password = text_at(pointer, length, _KEY_PASSWORD_LENGTH_MAX, mq.MQRC_SCO_ERROR)
     if channel is None:
         if not repository:
             return None

@@ -26,54 +26,7 @@ from ostler.client.mqi.connection_state import (
 from ostler.client.mqi.put_get import Bound, Result, bind, bound_connection, completion, error_result, unbind
 from ostler.client.mqi.variable_strings import write_end
 from ostler.engine.connection import AsyncStatus
-from ostler.model.constants import (
-    MQ_CLIENT_USER_ID_LENGTH,
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCNO_ACCOUNTING_MQI_DISABLED,
-    MQCNO_ACCOUNTING_MQI_ENABLED,
-    MQCNO_ACCOUNTING_Q_DISABLED,
-    MQCNO_ACCOUNTING_Q_ENABLED,
-    MQCNO_ACTIVITY_TRACE_DISABLED,
-    MQCNO_ACTIVITY_TRACE_ENABLED,
-    MQCNO_ALL_CONVS_SHARE,
-    MQCNO_CD_FOR_OUTPUT_ONLY,
-    MQCNO_CLIENT_BINDING,
-    MQCNO_FASTPATH_BINDING,
-    MQCNO_GENERATE_CONN_TAG,
-    MQCNO_HANDLE_SHARE_BLOCK,
-    MQCNO_HANDLE_SHARE_NO_BLOCK,
-    MQCNO_HANDLE_SHARE_NONE,
-    MQCNO_ISOLATED_BINDING,
-    MQCNO_LOCAL_BINDING,
-    MQCNO_NO_CONV_SHARING,
-    MQCNO_RECONNECT,
-    MQCNO_RECONNECT_DISABLED,
-    MQCNO_RECONNECT_Q_MGR,
-    MQCNO_SHARED_BINDING,
-    MQCNO_USE_CD_SELECTION,
-    MQCSP_AUTH_ID_TOKEN,
-    MQCSP_AUTH_NONE,
-    MQCSP_AUTH_USER_ID_AND_PWD,
-    MQHC_UNUSABLE_HCONN,
-    MQRC_ALREADY_CONNECTED,
-    MQRC_ANOTHER_Q_MGR_CONNECTED,
-    MQRC_CNO_ERROR,
-    MQRC_CSP_ERROR,
-    MQRC_ENVIRONMENT_ERROR,
-    MQRC_FUNCTION_NOT_SUPPORTED,
-    MQRC_HCONN_ERROR,
-    MQRC_NO_EXTERNAL_PARTICIPANTS,
-    MQRC_NONE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_STAT_TYPE_ERROR,
-    MQRC_UOW_IN_PROGRESS,
-    MQSTAT_TYPE_ASYNC_ERROR,
-    MQSTAT_TYPE_RECONNECTION,
-    MQSTAT_TYPE_RECONNECTION_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQCNO, MQCSP, MQSTS
 from ostler.model.structures.layout import trim
@@ -81,27 +34,29 @@ from ostler.model.structures.layout import trim
 Connected = tuple[int, int, int]
 """A connection handle, completion and reason."""
 
-_SHARED: Final = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK
-LOCAL_BINDINGS: Final = MQCNO_LOCAL_BINDING | MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING
+_SHARED: Final = mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_HANDLE_SHARE_NO_BLOCK
+LOCAL_BINDINGS: Final = (
+    mq.MQCNO_LOCAL_BINDING | mq.MQCNO_FASTPATH_BINDING | mq.MQCNO_SHARED_BINDING | mq.MQCNO_ISOLATED_BINDING
+)
 # Groups of options of which at most one may be given.
 EXCLUSIVE_OPTIONS: Final = (
-    _SHARED | MQCNO_HANDLE_SHARE_NONE,
-    MQCNO_FASTPATH_BINDING | MQCNO_SHARED_BINDING | MQCNO_ISOLATED_BINDING | MQCNO_CLIENT_BINDING,
-    MQCNO_LOCAL_BINDING | MQCNO_CLIENT_BINDING,
-    MQCNO_ACCOUNTING_MQI_ENABLED | MQCNO_ACCOUNTING_MQI_DISABLED,
-    MQCNO_ACCOUNTING_Q_ENABLED | MQCNO_ACCOUNTING_Q_DISABLED,
-    MQCNO_ACTIVITY_TRACE_ENABLED | MQCNO_ACTIVITY_TRACE_DISABLED,
-    MQCNO_NO_CONV_SHARING | MQCNO_ALL_CONVS_SHARE,
-    MQCNO_CD_FOR_OUTPUT_ONLY | MQCNO_USE_CD_SELECTION,
-    MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR,
+    _SHARED | mq.MQCNO_HANDLE_SHARE_NONE,
+    mq.MQCNO_FASTPATH_BINDING | mq.MQCNO_SHARED_BINDING | mq.MQCNO_ISOLATED_BINDING | mq.MQCNO_CLIENT_BINDING,
+    mq.MQCNO_LOCAL_BINDING | mq.MQCNO_CLIENT_BINDING,
+    mq.MQCNO_ACCOUNTING_MQI_ENABLED | mq.MQCNO_ACCOUNTING_MQI_DISABLED,
+    mq.MQCNO_ACCOUNTING_Q_ENABLED | mq.MQCNO_ACCOUNTING_Q_DISABLED,
+    mq.MQCNO_ACTIVITY_TRACE_ENABLED | mq.MQCNO_ACTIVITY_TRACE_DISABLED,
+    mq.MQCNO_NO_CONV_SHARING | mq.MQCNO_ALL_CONVS_SHARE,
+    mq.MQCNO_CD_FOR_OUTPUT_ONLY | mq.MQCNO_USE_CD_SELECTION,
+    mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_RECONNECT_Q_MGR,
 )
 ACCOUNTING_OPTIONS: Final = (
-    MQCNO_ACCOUNTING_MQI_ENABLED
-    | MQCNO_ACCOUNTING_MQI_DISABLED
-    | MQCNO_ACCOUNTING_Q_ENABLED
-    | MQCNO_ACCOUNTING_Q_DISABLED
+    mq.MQCNO_ACCOUNTING_MQI_ENABLED
+    | mq.MQCNO_ACCOUNTING_MQI_DISABLED
+    | mq.MQCNO_ACCOUNTING_Q_ENABLED
+    | mq.MQCNO_ACCOUNTING_Q_DISABLED
 )
-_ALL_OPTIONS: Final = reduce(or_, EXCLUSIVE_OPTIONS) | MQCNO_GENERATE_CONN_TAG
+_ALL_OPTIONS: Final = reduce(or_, EXCLUSIVE_OPTIONS) | mq.MQCNO_GENERATE_CONN_TAG
 _NAME_LENGTH: Final = 48
 _STRUCTURE_HEAD_BYTES: Final = 8
 _CONN_TAG_VERSION: Final = 3
@@ -129,27 +84,29 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
             existing = _own_handle()
             if existing is not None:
                 if existing.bound.manager is not manager:
-                    raise MQError(MQRC_ANOTHER_Q_MGR_CONNECTED)
-                return existing.hconn, MQCC_WARNING, MQRC_ALREADY_CONNECTED
+                    raise MQError(mq.MQRC_ANOTHER_Q_MGR_CONNECTED)
+                return existing.hconn, mq.MQCC_WARNING, mq.MQRC_ALREADY_CONNECTED
         hconn = bind(manager, user, application, options=options & ACCOUNTING_OPTIONS)
     except MQError as error:
-        return MQHC_UNUSABLE_HCONN, *error_result(error)
+        return mq.MQHC_UNUSABLE_HCONN, *error_result(error)
     bound = bound_connection(hconn)
     register_state(ConnectionState(hconn, bound, None if is_shared else threading.current_thread()))
     if cno is not None:
         _fill_in(cno, version, options, bound)
-    return hconn, MQCC_OK, MQRC_NONE
+    return hconn, mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _check_options(options: int) -> None:
     if options & ~_ALL_OPTIONS:
-        raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
     for group in EXCLUSIVE_OPTIONS:
         chosen = options & group
         if chosen & (chosen - 1):
-            raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
-    if options & MQCNO_CLIENT_BINDING:
-        raise MQError(MQRC_ENVIRONMENT_ERROR, "This connects within the process only; leave MQCNO_CLIENT_BINDING out.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
+    if options & mq.MQCNO_CLIENT_BINDING:
+        raise MQError(
+            mq.MQRC_ENVIRONMENT_ERROR, "This connects within the process only; leave MQCNO_CLIENT_BINDING out."
+        )
 
 
 def manager_name(name: str | bytes) -> str:
@@ -157,7 +114,7 @@ def manager_name(name: str | bytes) -> str:
     text = name.encode("utf-8", "replace") if isinstance(name, str) else bytes(name)
     text = trim(text)
     if len(text) > _NAME_LENGTH:
-        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"A queue manager name has at most {_NAME_LENGTH} characters.")
+        raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, f"A queue manager name has at most {_NAME_LENGTH} characters.")
     return text.decode("utf-8", "replace")
 
 
@@ -167,7 +124,7 @@ def _user(cno: bytearray | None, version: int) -> str:
         pointer = MQCNO.read_int(cno, "SecurityParmsPtr")
         offset = MQCNO.read_int(cno, "SecurityParmsOffset")
         if pointer and offset:
-            raise MQError(MQRC_CNO_ERROR, "The security parameters have a pointer and an offset; give one of them.")
+            raise MQError(mq.MQRC_CNO_ERROR, "The security parameters have a pointer and an offset; give one of them.")
         if pointer or offset:
             given = _csp_user(_csp_at(cno, pointer, offset))
             if given:
@@ -182,30 +139,30 @@ def _csp_at(cno: bytearray, pointer: int, offset: int) -> bytes:
     """Return the MQCSP, with the rest of the caller's buffer if it is at an offset."""
     if offset:
         if not 0 < offset < len(cno):
-            raise MQError(MQRC_CSP_ERROR, "The offset of the security parameters lies outside the structure.")
+            raise MQError(mq.MQRC_CSP_ERROR, "The offset of the security parameters lies outside the structure.")
         return bytes(cno[offset:])
     head = ctypes.string_at(pointer, _STRUCTURE_HEAD_BYTES)
     size = MQCSP.sizes.get(int.from_bytes(head[4:], "little"))
     if head[:4] != MQCSP.identifier or size is None:
-        raise MQError(MQRC_CSP_ERROR, "The security parameters are not an MQCSP.")
+        raise MQError(mq.MQRC_CSP_ERROR, "The security parameters are not an MQCSP.")
     return ctypes.string_at(pointer, size)
 
 
 def _csp_user(csp: bytes) -> str:
     MQCSP.validate_header(csp)
     kind = MQCSP.read_int(csp, "AuthenticationType")
-    if kind == MQCSP_AUTH_NONE:
+    if kind == mq.MQCSP_AUTH_NONE:
         return ""
-    if kind == MQCSP_AUTH_ID_TOKEN:
+    if kind == mq.MQCSP_AUTH_ID_TOKEN:
         raise MQError(
-            MQRC_FUNCTION_NOT_SUPPORTED, "Connections within the process do not support authentication tokens."
+            mq.MQRC_FUNCTION_NOT_SUPPORTED, "Connections within the process do not support authentication tokens."
         )
     pointer = MQCSP.read_int(csp, "CSPUserIdPtr")
     offset = MQCSP.read_int(csp, "CSPUserIdOffset")
     length = MQCSP.read_int(csp, "CSPUserIdLength")
-    if kind != MQCSP_AUTH_USER_ID_AND_PWD or not 0 <= length <= MQ_CLIENT_USER_ID_LENGTH or (pointer and offset):
+    if kind != mq.MQCSP_AUTH_USER_ID_AND_PWD or not 0 <= length <= mq.MQ_CLIENT_USER_ID_LENGTH or (pointer and offset):
         raise MQError(
-            MQRC_CSP_ERROR,
+            mq.MQRC_CSP_ERROR,
             "The user id of the security parameters is not valid: check type, pointer, offset and length.",
         )
     if length == 0:
@@ -215,7 +172,7 @@ def _csp_user(csp: bytes) -> str:
     elif 0 < offset <= len(csp) - length:
         data = csp[offset : offset + length]
     else:
-        raise MQError(MQRC_CSP_ERROR, "The user id lies outside the security parameters.")
+        raise MQError(mq.MQRC_CSP_ERROR, "The user id lies outside the security parameters.")
     return trim(data).decode("utf-8", "replace")
 
 
@@ -251,7 +208,7 @@ def _fill_in(cno: bytearray, version: int, options: int, bound: Bound) -> None:
     identifier = bound.connection.connection_id
     if version >= _CONNECTION_ID_VERSION:
         MQCNO.patch(cno, "ConnectionId", identifier)
-    if version >= _CONN_TAG_VERSION and options & MQCNO_GENERATE_CONN_TAG:
+    if version >= _CONN_TAG_VERSION and options & mq.MQCNO_GENERATE_CONN_TAG:
         MQCNO.patch(cno, "ConnTag", b"MQCT" + identifier + bound.engine.padded_name)
 
 
@@ -263,8 +220,8 @@ def MQDISC(hconn: int) -> Connected:
     try:
         state = state_of(hconn)
         if state.callbacks is not None and not state.callbacks.disconnect(lambda: _finish_disconnect(state)):
-            return MQHC_UNUSABLE_HCONN, MQCC_OK, MQRC_NONE
-        return MQHC_UNUSABLE_HCONN, *_finish_disconnect(state)
+            return mq.MQHC_UNUSABLE_HCONN, mq.MQCC_OK, mq.MQRC_NONE
+        return mq.MQHC_UNUSABLE_HCONN, *_finish_disconnect(state)
     except MQError as error:
         return hconn, *error_result(error)
 
@@ -276,7 +233,7 @@ def _finish_disconnect(state: ConnectionState) -> Result:
     unbind(state.hconn)
     message_handles.delete_all(state.bound.connection.message_handles)
     if broken:
-        return MQCC_FAILED, broken
+        return mq.MQCC_FAILED, broken
     reason = state.bound.manager.disconnect(state.bound.connection)
     return completion(reason), reason
 
@@ -286,28 +243,28 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
     try:
         bound = usable_connection(hconn)
         if state_of(hconn).is_shared:
-            raise MQError(MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
+            raise MQError(mq.MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
         if bo is not None:
             MQBO.validate_header(bo)
             if MQBO.read_int(bo, "Options"):
-                raise MQError(MQRC_OPTIONS_ERROR, "MQBO has no options.")
+                raise MQError(mq.MQRC_OPTIONS_ERROR, "MQBO has no options.")
         with locked_engine(bound) as engine:
             if bound.connection.unit_of_work is not None:
-                raise MQError(MQRC_UOW_IN_PROGRESS)
+                raise MQError(mq.MQRC_UOW_IN_PROGRESS)
             engine.unit_of_work_of(bound.connection)
     except MQError as error:
         return error_result(error)
-    return MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS
+    return mq.MQCC_WARNING, mq.MQRC_NO_EXTERNAL_PARTICIPANTS
 
 
 def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
     """Return the status of asynchronous puts since the last MQSTAT, and reset it."""
     try:
         bound = usable_connection(hconn)
-        if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
-            raise MQError(MQRC_ENVIRONMENT_ERROR, "Only client connections reconnect.")
-        if type != MQSTAT_TYPE_ASYNC_ERROR:
-            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
+        if type in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):
+            raise MQError(mq.MQRC_ENVIRONMENT_ERROR, "Only client connections reconnect.")
+        if type != mq.MQSTAT_TYPE_ASYNC_ERROR:
+            raise MQError(mq.MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
         MQSTS.validate_header(sts)
         with locked_engine(bound):
             status = bound.connection.async_status
@@ -328,7 +285,7 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
     ):
         MQSTS.patch(sts, field, value)
     describe_topic(sts, status.object_string)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def describe_topic(sts: bytearray, topic: str) -> None:

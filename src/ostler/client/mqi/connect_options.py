@@ -21,42 +21,19 @@ from ostler.client.mqi.channel_descriptor import MQCD, MQSCO, ChannelDescriptor,
 from ostler.client.mqi.connect import Connected
 from ostler.client.mqi.put_get import error_result
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, remote_connection
-from ostler.model.constants import (
-    MQ_CLIENT_USER_ID_LENGTH,
-    MQ_CSP_PASSWORD_LENGTH,
-    MQCC_OK,
-    MQCNO_CD_FOR_OUTPUT_ONLY,
-    MQCNO_CLIENT_BINDING,
-    MQCNO_GENERATE_CONN_TAG,
-    MQCNO_HANDLE_SHARE_BLOCK,
-    MQCNO_HANDLE_SHARE_NO_BLOCK,
-    MQCNO_NO_CONV_SHARING,
-    MQCNO_RECONNECT,
-    MQCNO_RECONNECT_DISABLED,
-    MQCNO_RECONNECT_Q_MGR,
-    MQCSP_AUTH_ID_TOKEN,
-    MQCSP_AUTH_NONE,
-    MQCSP_AUTH_USER_ID_AND_PWD,
-    MQHC_UNUSABLE_HCONN,
-    MQRC_CNO_ERROR,
-    MQRC_CSP_ERROR,
-    MQRC_FUNCTION_NOT_SUPPORTED,
-    MQRC_NONE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_Q_MGR_NAME_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQCNO, MQCSP
 from ostler.model.structures.layout import Layout
 
 _LOCAL_OPTIONS: Final = mqi_connect.LOCAL_BINDINGS
 _EXCLUSIVE: Final = mqi_connect.EXCLUSIVE_OPTIONS
-_ALL_OPTIONS: Final = reduce(or_, _EXCLUSIVE) | MQCNO_GENERATE_CONN_TAG
-_SHARED: Final = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK
+_ALL_OPTIONS: Final = reduce(or_, _EXCLUSIVE) | mq.MQCNO_GENERATE_CONN_TAG
+_SHARED: Final = mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_HANDLE_SHARE_NO_BLOCK
 _RECONNECT: Final[dict[int, Reconnect]] = {
-    MQCNO_RECONNECT: "yes",
-    MQCNO_RECONNECT_Q_MGR: "qmgr",
-    MQCNO_RECONNECT_DISABLED: "disabled",
+    mq.MQCNO_RECONNECT: "yes",
+    mq.MQCNO_RECONNECT_Q_MGR: "qmgr",
+    mq.MQCNO_RECONNECT_DISABLED: "disabled",
 }
 _URL_LENGTH_MAX: Final = 10240
 _CCDT_VERSION: Final = 6
@@ -85,10 +62,10 @@ def MQCONNX(name: str | bytes, cno: bytearray | None) -> Connected:
             except MQError as unknown:
                 hconn = _connect_elsewhere(parameters, unknown)
     except MQError as error:
-        return MQHC_UNUSABLE_HCONN, *error_result(error)
+        return mq.MQHC_UNUSABLE_HCONN, *error_result(error)
     if cno is not None:
         _fill_in(cno, version, options, hconn)
-    return hconn, MQCC_OK, MQRC_NONE
+    return hconn, mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _connect_elsewhere(parameters: ConnectParameters, unknown: MQError) -> int:
@@ -97,22 +74,22 @@ def _connect_elsewhere(parameters: ConnectParameters, unknown: MQError) -> int:
         return connect_handle(parameters)
     except MQError as error:
         # If no binding knows the name either, the error of this process says more.
-        raise unknown if error.reason == MQRC_Q_MGR_NAME_ERROR else error from None
+        raise unknown if error.reason == mq.MQRC_Q_MGR_NAME_ERROR else error from None
 
 
 def check_options(options: int) -> None:
     if options & ~_ALL_OPTIONS:
-        raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "MQCNO has options that do not exist, or that only z/OS has.")
     for group in _EXCLUSIVE:
         chosen = options & group
         if chosen & (chosen - 1):
-            raise MQError(MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQCNO has options that exclude one another.")
 
 
 def connect_parameters(name: str, cno: bytearray | None, version: int, options: int) -> ConnectParameters:
     """Convert the structures of MQCONNX to connection parameters."""
     cd = _structure(cno, version, 2, "ClientConn", MQCD)
-    channel = ChannelDescriptor(cd) if cd and not options & MQCNO_CD_FOR_OUTPUT_ONLY else None
+    channel = ChannelDescriptor(cd) if cd and not options & mq.MQCNO_CD_FOR_OUTPUT_ONLY else None
     sco = _structure(cno, version, 4, "SSLConfig", MQSCO)
     user, password = _credentials(_structure(cno, version, 5, "SecurityParms", MQCSP))
     binding = _binding(options, channel)
@@ -124,7 +101,7 @@ def connect_parameters(name: str, cno: bytearray | None, version: int, options: 
         application=_application(cno, version),
         tls=tls_of_channel(channel, sco) if binding != "local" else None,
         reconnect=next((word for bit, word in _RECONNECT.items() if options & bit), "no"),
-        sharing_conversations=1 if options & MQCNO_NO_CONV_SHARING else SHARING_CONVERSATIONS,
+        sharing_conversations=1 if options & mq.MQCNO_NO_CONV_SHARING else SHARING_CONVERSATIONS,
         ccdt_url=_ccdt_url(cno, version),
         is_shared=bool(options & _SHARED),
         accounting=options & mqi_connect.ACCOUNTING_OPTIONS,
@@ -141,7 +118,7 @@ def _over(channel: ChannelDescriptor, parameters: ConnectParameters, options: in
         channel=channel.name if is_client else "",
         reconnect=parameters.reconnect if any(options & bit for bit in _RECONNECT) else channel.reconnect,
         heartbeat_seconds=channel.heartbeat_seconds,
-        sharing_conversations=1 if options & MQCNO_NO_CONV_SHARING else channel.sharing_conversations,
+        sharing_conversations=1 if options & mq.MQCNO_NO_CONV_SHARING else channel.sharing_conversations,
         message_bytes_max=channel.message_bytes_max,
         local_address=channel.local_address if is_client else "",
     )
@@ -149,7 +126,7 @@ def _over(channel: ChannelDescriptor, parameters: ConnectParameters, options: in
 
 def _binding(options: int, channel: ChannelDescriptor | None) -> Binding:
     """Return the binding. A channel descriptor with an address means client, unless the options select local."""
-    if options & MQCNO_CLIENT_BINDING:
+    if options & mq.MQCNO_CLIENT_BINDING:
         return "client"
     if options & _LOCAL_OPTIONS:
         return "local"
@@ -168,7 +145,7 @@ def _structure(cno: bytearray | None, version: int, since: int, field: str, layo
     pointer = MQCNO.read_int(cno, f"{field}Ptr")
     offset = MQCNO.read_int(cno, f"{field}Offset")
     if pointer and offset:
-        raise MQError(MQRC_CNO_ERROR, f"{field} has a pointer and an offset; give one of them.")
+        raise MQError(mq.MQRC_CNO_ERROR, f"{field} has a pointer and an offset; give one of them.")
     if offset:
         if not 0 < offset < len(cno):
             raise MQError(layout.reason, f"The offset of {field} lies outside the structure.")
@@ -191,14 +168,14 @@ def _credentials(csp: bytes) -> tuple[str | None, str | None]:
         return None, None
     MQCSP.validate_header(csp)
     kind = MQCSP.read_int(csp, "AuthenticationType")
-    if kind == MQCSP_AUTH_NONE:
+    if kind == mq.MQCSP_AUTH_NONE:
         return None, None
-    if kind == MQCSP_AUTH_ID_TOKEN:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, "Authentication tokens are not supported.")
-    if kind != MQCSP_AUTH_USER_ID_AND_PWD:
-        raise MQError(MQRC_CSP_ERROR, f"{kind} is not an authentication type.")
-    user = _string(csp, MQCSP, "CSPUserId", MQ_CLIENT_USER_ID_LENGTH).rstrip()
-    return user or None, _string(csp, MQCSP, "CSPPassword", MQ_CSP_PASSWORD_LENGTH) or None
+    if kind == mq.MQCSP_AUTH_ID_TOKEN:
+        raise MQError(mq.MQRC_FUNCTION_NOT_SUPPORTED, "Authentication tokens are not supported.")
+    if kind != mq.MQCSP_AUTH_USER_ID_AND_PWD:
+        raise MQError(mq.MQRC_CSP_ERROR, f"{kind} is not an authentication type.")
+    user = _string(csp, MQCSP, "CSPUserId", mq.MQ_CLIENT_USER_ID_LENGTH).rstrip()
+    return user or None, _string(csp, MQCSP, "CSPPassword", mq.MQ_CSP_PASSWORD_LENGTH) or None
 
 
 def _string(structure: bytes | bytearray, layout: Layout, field: str, length_max: int) -> str:
@@ -227,6 +204,6 @@ def _fill_in(cno: bytearray, version: int, options: int, hconn: int) -> None:
     remote = remote_connection(hconn)
     if version >= 5:
         MQCNO.patch(cno, "ConnectionId", remote.connection_id)
-    if version >= 3 and options & MQCNO_GENERATE_CONN_TAG:
+    if version >= 3 and options & mq.MQCNO_GENERATE_CONN_TAG:
         name = remote.queue_manager.encode("latin-1", "replace").ljust(48)
         MQCNO.patch(cno, "ConnTag", b"MQCT" + remote.connection_id + name)

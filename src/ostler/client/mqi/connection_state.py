@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from ostler.client.mqi.put_get import Bound, bound_connection
 from ostler.engine.core import Engine
-from ostler.model.constants import MQRC_HCONN_ASYNC_ACTIVE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ def usable_connection(hconn: int) -> Bound:
     state = _states.get(hconn)
     callbacks = state.callbacks if state is not None else None
     if callbacks is not None and callbacks.is_started() and not callbacks.is_inside():
-        raise MQError(MQRC_HCONN_ASYNC_ACTIVE, "Callbacks are started on this connection; stop them first.")
+        raise MQError(mq.MQRC_HCONN_ASYNC_ACTIVE, "Callbacks are started on this connection; stop them first.")
     return bound_connection(hconn)
 
 

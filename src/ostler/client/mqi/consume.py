@@ -19,61 +19,7 @@ from ostler.client.mqi.put_get import Result, error_result
 from ostler.client.mqi.remote.connect import RemoteState, remote_state
 from ostler.client.mqi.remote.connections import FIRST_REMOTE, usable_remote
 from ostler.client.mqi.remote.consume import LinkConsumerPort
-from ostler.model.constants import (
-    MQCBD_FULL_MSG_LENGTH,
-    MQCBDO_DEREGISTER_CALL,
-    MQCBDO_EVENT_CALL,
-    MQCBDO_FAIL_IF_QUIESCING,
-    MQCBDO_MC_EVENT_CALL,
-    MQCBDO_REGISTER_CALL,
-    MQCBDO_START_CALL,
-    MQCBDO_STOP_CALL,
-    MQCBT_EVENT_HANDLER,
-    MQCBT_MESSAGE_CONSUMER,
-    MQCC_OK,
-    MQCTLO_FAIL_IF_QUIESCING,
-    MQCTLO_THREAD_AFFINITY,
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
-    MQGMO_LOCK,
-    MQGMO_MSG_UNDER_CURSOR,
-    MQGMO_SET_SIGNAL,
-    MQGMO_UNLOCK,
-    MQGMO_WAIT,
-    MQHO_NONE,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_MATCH_MSG_TOKEN,
-    MQMO_MATCH_OFFSET,
-    MQOP_DEREGISTER,
-    MQOP_REGISTER,
-    MQOP_RESUME,
-    MQOP_START,
-    MQOP_START_WAIT,
-    MQOP_STOP,
-    MQOP_SUSPEND,
-    MQRC_ASYNC_UOW_CONFLICT,
-    MQRC_CALLBACK_LINK_ERROR,
-    MQRC_CALLBACK_NOT_REGISTERED,
-    MQRC_CALLBACK_ROUTINE_ERROR,
-    MQRC_CALLBACK_TYPE_ERROR,
-    MQRC_CBD_ERROR,
-    MQRC_CBD_OPTIONS_ERROR,
-    MQRC_ENVIRONMENT_ERROR,
-    MQRC_GMO_ERROR,
-    MQRC_HCONN_ASYNC_ACTIVE,
-    MQRC_HOBJ_ERROR,
-    MQRC_MATCH_OPTIONS_ERROR,
-    MQRC_MAX_MSG_LENGTH_ERROR,
-    MQRC_MD_ERROR,
-    MQRC_NO_CALLBACKS_ACTIVE,
-    MQRC_NONE,
-    MQRC_OPERATION_ERROR,
-    MQRC_OPERATION_NOT_ALLOWED,
-    MQRC_OPTIONS_ERROR,
-    MQRC_WAIT_INTERVAL_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.consuming import MQCBD, MQCTLO
 from ostler.model.structures.gmo import MQGMO
@@ -81,34 +27,34 @@ from ostler.model.structures.layout import trim
 
 _OPERATIONS: Final = frozenset(
     {
-        MQOP_REGISTER,
-        MQOP_REGISTER | MQOP_SUSPEND,
-        MQOP_REGISTER | MQOP_RESUME,
-        MQOP_DEREGISTER,
-        MQOP_SUSPEND,
-        MQOP_RESUME,
+        mq.MQOP_REGISTER,
+        mq.MQOP_REGISTER | mq.MQOP_SUSPEND,
+        mq.MQOP_REGISTER | mq.MQOP_RESUME,
+        mq.MQOP_DEREGISTER,
+        mq.MQOP_SUSPEND,
+        mq.MQOP_RESUME,
     }
 )
 _CALLBACK_OPTIONS: Final = (
-    MQCBDO_START_CALL
-    | MQCBDO_STOP_CALL
-    | MQCBDO_REGISTER_CALL
-    | MQCBDO_DEREGISTER_CALL
-    | MQCBDO_FAIL_IF_QUIESCING
-    | MQCBDO_EVENT_CALL
-    | MQCBDO_MC_EVENT_CALL
+    mq.MQCBDO_START_CALL
+    | mq.MQCBDO_STOP_CALL
+    | mq.MQCBDO_REGISTER_CALL
+    | mq.MQCBDO_DEREGISTER_CALL
+    | mq.MQCBDO_FAIL_IF_QUIESCING
+    | mq.MQCBDO_EVENT_CALL
+    | mq.MQCBDO_MC_EVENT_CALL
 )
 # Get options that consumers cannot use: there is no cursor position before the first call.
 _NOT_BY_CALLBACK: Final = (
-    MQGMO_SET_SIGNAL | MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR | MQGMO_LOCK | MQGMO_UNLOCK
+    mq.MQGMO_SET_SIGNAL | mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR | mq.MQGMO_LOCK | mq.MQGMO_UNLOCK
 )
 _MATCH_OPTIONS: Final = (
-    MQMO_MATCH_MSG_ID
-    | MQMO_MATCH_CORREL_ID
-    | MQMO_MATCH_GROUP_ID
-    | MQMO_MATCH_MSG_SEQ_NUMBER
-    | MQMO_MATCH_OFFSET
-    | MQMO_MATCH_MSG_TOKEN
+    mq.MQMO_MATCH_MSG_ID
+    | mq.MQMO_MATCH_CORREL_ID
+    | mq.MQMO_MATCH_GROUP_ID
+    | mq.MQMO_MATCH_MSG_SEQ_NUMBER
+    | mq.MQMO_MATCH_OFFSET
+    | mq.MQMO_MATCH_MSG_TOKEN
 )
 
 
@@ -131,21 +77,21 @@ def MQCB(
         else:
             usable_remote(hconn)
         if operation not in _OPERATIONS:
-            raise MQError(MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCB.")
+            raise MQError(mq.MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCB.")
         dispatcher = _dispatcher(_state(hconn))
-        if operation & MQOP_REGISTER:
+        if operation & mq.MQOP_REGISTER:
             _register(dispatcher, operation, cbd, hobj, md, gmo, function)
         else:
             consumer = _registered(dispatcher, cbd, hobj)
-            if operation == MQOP_DEREGISTER:
+            if operation == mq.MQOP_DEREGISTER:
                 dispatcher.deregister(consumer, consumer.hobj)
             else:
-                consumer.suspended = operation == MQOP_SUSPEND
+                consumer.suspended = operation == mq.MQOP_SUSPEND
                 consumer.retry_at = 0.0
                 consumer.fault = 0
     except MQError as error:
         return error_result(error)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _state(hconn: int) -> ConnectionState | RemoteState:
@@ -163,23 +109,23 @@ def _dispatcher(state: ConnectionState | RemoteState) -> Dispatcher:
 
 def _callback_type(cbd: bytearray | None) -> int:
     if cbd is None:
-        return MQCBT_MESSAGE_CONSUMER
+        return mq.MQCBT_MESSAGE_CONSUMER
     MQCBD.validate_header(cbd)
     kind = MQCBD.read_int(cbd, "CallbackType")
-    if kind not in (MQCBT_MESSAGE_CONSUMER, MQCBT_EVENT_HANDLER):
-        raise MQError(MQRC_CALLBACK_TYPE_ERROR, f"{kind} is not a callback type.")
+    if kind not in (mq.MQCBT_MESSAGE_CONSUMER, mq.MQCBT_EVENT_HANDLER):
+        raise MQError(mq.MQRC_CALLBACK_TYPE_ERROR, f"{kind} is not a callback type.")
     return kind
 
 
 def _registered(dispatcher: Dispatcher, cbd: bytearray | None, hobj: int) -> CallbackConsumer:
-    if _callback_type(cbd) == MQCBT_EVENT_HANDLER:
+    if _callback_type(cbd) == mq.MQCBT_EVENT_HANDLER:
         consumer = dispatcher.event_handler
     else:
         if not dispatcher.port.has_handle(hobj):
-            raise MQError(MQRC_HOBJ_ERROR)
+            raise MQError(mq.MQRC_HOBJ_ERROR)
         consumer = dispatcher.consumers.get(hobj)
     if consumer is None:
-        raise MQError(MQRC_CALLBACK_NOT_REGISTERED)
+        raise MQError(mq.MQRC_CALLBACK_NOT_REGISTERED)
     return consumer
 
 
@@ -193,9 +139,9 @@ def _register(
     function: Callback | None,
 ) -> None:
     if cbd is None:
-        raise MQError(MQRC_CBD_ERROR, "A callback is registered with an MQCBD.")
+        raise MQError(mq.MQRC_CBD_ERROR, "A callback is registered with an MQCBD.")
     kind = _callback_type(cbd)
-    before = dispatcher.event_handler if kind == MQCBT_EVENT_HANDLER else dispatcher.consumers.get(hobj)
+    before = dispatcher.event_handler if kind == mq.MQCBT_EVENT_HANDLER else dispatcher.consumers.get(hobj)
     try:
         consumer = _new_consumer(dispatcher.port, cbd, hobj, function)
         if not consumer.is_event_handler:
@@ -205,8 +151,8 @@ def _register(
         if before is not None:
             dispatcher.deregister(before, before.hobj)
         raise
-    consumer.suspended = bool(operation & MQOP_SUSPEND) or (
-        before is not None and before.suspended and not operation & MQOP_RESUME
+    consumer.suspended = bool(operation & mq.MQOP_SUSPEND) or (
+        before is not None and before.suspended and not operation & mq.MQOP_RESUME
     )
     dispatcher.register(consumer)
 
@@ -214,36 +160,36 @@ def _register(
 def _new_consumer(port: ConsumerPort, cbd: bytearray, hobj: int, function: Callback | None) -> CallbackConsumer:
     options = MQCBD.read_int(cbd, "Options")
     if options & ~_CALLBACK_OPTIONS:
-        raise MQError(MQRC_CBD_OPTIONS_ERROR, "MQCBD has options that do not exist.")
+        raise MQError(mq.MQRC_CBD_OPTIONS_ERROR, "MQCBD has options that do not exist.")
     length = MQCBD.read_int(cbd, "MaxMsgLength")
-    if length < MQCBD_FULL_MSG_LENGTH:
-        raise MQError(MQRC_MAX_MSG_LENGTH_ERROR, f"{length} is not a valid message length.")
-    port.check_quiescing(bool(options & MQCBDO_FAIL_IF_QUIESCING))
-    is_consumer = MQCBD.read_int(cbd, "CallbackType") == MQCBT_MESSAGE_CONSUMER
+    if length < mq.MQCBD_FULL_MSG_LENGTH:
+        raise MQError(mq.MQRC_MAX_MSG_LENGTH_ERROR, f"{length} is not a valid message length.")
+    port.check_quiescing(bool(options & mq.MQCBDO_FAIL_IF_QUIESCING))
+    is_consumer = MQCBD.read_int(cbd, "CallbackType") == mq.MQCBT_MESSAGE_CONSUMER
     if is_consumer and not port.has_handle(hobj):
-        raise MQError(MQRC_HOBJ_ERROR)
+        raise MQError(mq.MQRC_HOBJ_ERROR)
     consumer = CallbackConsumer(
-        hobj if is_consumer else MQHO_NONE, _function(cbd, function), options, MQCBD.read_int(cbd, "CallbackArea")
+        hobj if is_consumer else mq.MQHO_NONE, _function(cbd, function), options, MQCBD.read_int(cbd, "CallbackArea")
     )
-    consumer.bytes_max = FULL_LENGTH if length == MQCBD_FULL_MSG_LENGTH else length
+    consumer.bytes_max = FULL_LENGTH if length == mq.MQCBD_FULL_MSG_LENGTH else length
     return consumer
 
 
 def _function(cbd: bytearray, function: Callback | None) -> Callback:
     name = trim(MQCBD.read_bytes(cbd, "CallbackName")).decode("utf-8", "replace")
     if MQCBD.read_int(cbd, "CallbackFunction") or (function is None) == (not name):
-        raise MQError(MQRC_CALLBACK_ROUTINE_ERROR, "Give the callback as a Python function or by its name.")
+        raise MQError(mq.MQRC_CALLBACK_ROUTINE_ERROR, "Give the callback as a Python function or by its name.")
     if function is not None:
         if not callable(function):
-            raise MQError(MQRC_CALLBACK_ROUTINE_ERROR, "The callback cannot be called.")
+            raise MQError(mq.MQRC_CALLBACK_ROUTINE_ERROR, "The callback cannot be called.")
         return function
     module_name, _, attribute = name.partition(":")
     try:
         found = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise MQError(MQRC_CALLBACK_LINK_ERROR, f"{name!r} cannot be loaded: {error}.") from error
+        raise MQError(mq.MQRC_CALLBACK_LINK_ERROR, f"{name!r} cannot be loaded: {error}.") from error
     if not callable(found):
-        raise MQError(MQRC_CALLBACK_LINK_ERROR, f"{name!r} cannot be called.")
+        raise MQError(mq.MQRC_CALLBACK_LINK_ERROR, f"{name!r} cannot be called.")
     loaded: Callback = found
     return loaded
 
@@ -251,18 +197,18 @@ def _function(cbd: bytearray, function: Callback | None) -> Callback:
 def _describe_gets(port: ConsumerPort, consumer: CallbackConsumer, md: bytearray | None, gmo: bytearray | None) -> None:
     """Set the structures of the consumer's gets. Raises MQError when no get could use them."""
     if md is None:
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     if gmo is None:
-        raise MQError(MQRC_GMO_ERROR)
+        raise MQError(mq.MQRC_GMO_ERROR)
     consumer.md = bytes(md)
     consumer.gmo = bytes(gmo)
     if MQGMO.validate_header(gmo) > 1 and MQGMO.read_int(gmo, "MatchOptions") & ~_MATCH_OPTIONS:
-        raise MQError(MQRC_MATCH_OPTIONS_ERROR)
+        raise MQError(mq.MQRC_MATCH_OPTIONS_ERROR)
     options = consumer.get_options
     if options & _NOT_BY_CALLBACK:
-        raise MQError(MQRC_OPTIONS_ERROR, "A callback cannot be given these get options.")
-    if options & MQGMO_WAIT and MQGMO.read_int(gmo, "WaitInterval") < -1:
-        raise MQError(MQRC_WAIT_INTERVAL_ERROR)
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "A callback cannot be given these get options.")
+    if options & mq.MQGMO_WAIT and MQGMO.read_int(gmo, "WaitInterval") < -1:
+        raise MQError(mq.MQRC_WAIT_INTERVAL_ERROR)
     port.check_gets(consumer)
 
 
@@ -275,11 +221,11 @@ def MQCTL(hconn: int, operation: int, ctlo: bytearray | None) -> Result:
                 raise MQError(state.remote.broken, state.remote.broken_text)
         else:
             check_working(state)
-        if operation not in (MQOP_START, MQOP_START_WAIT, MQOP_STOP, MQOP_SUSPEND, MQOP_RESUME):
-            raise MQError(MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCTL.")
+        if operation not in (mq.MQOP_START, mq.MQOP_START_WAIT, mq.MQOP_STOP, mq.MQOP_SUSPEND, mq.MQOP_RESUME):
+            raise MQError(mq.MQRC_OPERATION_ERROR, f"{operation} is not an operation of MQCTL.")
         dispatcher = _dispatcher(state)
         area = _control_options(dispatcher.port, ctlo)
-        if operation in (MQOP_STOP, MQOP_SUSPEND):
+        if operation in (mq.MQOP_STOP, mq.MQOP_SUSPEND):
             return _halt(dispatcher, operation)
         if dispatcher.is_inside():
             return _inside(dispatcher, operation)
@@ -293,39 +239,39 @@ def _control_options(port: ConsumerPort, ctlo: bytearray | None) -> int:
         return 0
     MQCTLO.validate_header(ctlo)
     options = MQCTLO.read_int(ctlo, "Options")
-    if options & ~(MQCTLO_THREAD_AFFINITY | MQCTLO_FAIL_IF_QUIESCING):
-        raise MQError(MQRC_OPTIONS_ERROR, "MQCTLO has options that do not exist.")
-    port.check_quiescing(bool(options & MQCTLO_FAIL_IF_QUIESCING))
+    if options & ~(mq.MQCTLO_THREAD_AFFINITY | mq.MQCTLO_FAIL_IF_QUIESCING):
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "MQCTLO has options that do not exist.")
+    port.check_quiescing(bool(options & mq.MQCTLO_FAIL_IF_QUIESCING))
     return MQCTLO.read_int(ctlo, "ConnectionArea")
 
 
 def _halt(dispatcher: Dispatcher, operation: int) -> Result:
-    if operation == MQOP_SUSPEND and dispatcher.phase == STOPPED:
-        raise MQError(MQRC_OPERATION_NOT_ALLOWED, "The callbacks are stopped; only started ones can be suspended.")
-    dispatcher.halt(STOPPED if operation == MQOP_STOP else SUSPENDED)
-    return MQCC_OK, MQRC_NONE
+    if operation == mq.MQOP_SUSPEND and dispatcher.phase == STOPPED:
+        raise MQError(mq.MQRC_OPERATION_NOT_ALLOWED, "The callbacks are stopped; only started ones can be suspended.")
+    dispatcher.halt(STOPPED if operation == mq.MQOP_STOP else SUSPENDED)
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _inside(dispatcher: Dispatcher, operation: int) -> Result:
     """MQOP_START or MQOP_RESUME inside a callback: withdraw a stop that a callback requested."""
-    if operation == MQOP_START_WAIT:
-        raise MQError(MQRC_ENVIRONMENT_ERROR, "A callback cannot wait for callbacks.")
+    if operation == mq.MQOP_START_WAIT:
+        raise MQError(mq.MQRC_ENVIRONMENT_ERROR, "A callback cannot wait for callbacks.")
     dispatcher.cancel()
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _begin(dispatcher: Dispatcher, operation: int, area: int) -> Result:
     if dispatcher.phase == STARTED:
-        if operation == MQOP_START_WAIT:
-            raise MQError(MQRC_OPERATION_NOT_ALLOWED, "The callbacks are started already.")
-        raise MQError(MQRC_HCONN_ASYNC_ACTIVE, "The callbacks are started already.")
-    if (dispatcher.phase == SUSPENDED) != (operation == MQOP_RESUME):
-        raise MQError(MQRC_OPERATION_NOT_ALLOWED, f"The callbacks are {dispatcher.phase}.")
-    if operation == MQOP_RESUME:
+        if operation == mq.MQOP_START_WAIT:
+            raise MQError(mq.MQRC_OPERATION_NOT_ALLOWED, "The callbacks are started already.")
+        raise MQError(mq.MQRC_HCONN_ASYNC_ACTIVE, "The callbacks are started already.")
+    if (dispatcher.phase == SUSPENDED) != (operation == mq.MQOP_RESUME):
+        raise MQError(mq.MQRC_OPERATION_NOT_ALLOWED, f"The callbacks are {dispatcher.phase}.")
+    if operation == mq.MQOP_RESUME:
         return dispatcher.resume()
-    if operation == MQOP_START_WAIT:
+    if operation == mq.MQOP_START_WAIT:
         if all(each.suspended for each in dispatcher.consumers.values()):
-            raise MQError(MQRC_NO_CALLBACKS_ACTIVE, "No callback is registered, or all are suspended.")
+            raise MQError(mq.MQRC_NO_CALLBACKS_ACTIVE, "No callback is registered, or all are suspended.")
     elif dispatcher.port.has_unit_of_work():
-        raise MQError(MQRC_ASYNC_UOW_CONFLICT, "Commit or back out the unit of work first.")
-    return dispatcher.start(operation == MQOP_START_WAIT, area)
+        raise MQError(mq.MQRC_ASYNC_UOW_CONFLICT, "Commit or back out the unit of work first.")
+    return dispatcher.start(operation == mq.MQOP_START_WAIT, area)

@@ -7,31 +7,14 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from ostler.client.mqi.put_get import completion, return_descriptor
-from ostler.model.constants import (
-    MQCBCT_MSG_NOT_REMOVED,
-    MQCBCT_MSG_REMOVED,
-    MQCC_OK,
-    MQCS_SUSPENDED,
-    MQCS_SUSPENDED_TEMPORARY,
-    MQCS_SUSPENDED_USER_ACTION,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_WAIT,
-    MQHO_NONE,
-    MQRC_BACKED_OUT,
-    MQRC_GET_INHIBITED,
-    MQRC_RECONNECTED,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.consuming import MQCBC
 from ostler.model.structures.gmo import GMO_OPTIONS, GMO_WAIT_INTERVAL
 
 Callback = Callable[[int, bytearray, bytearray, bytes, bytearray], object]
 """function(hconn, md, gmo, buffer, cbc). Control calls and events have an empty buffer."""
 
-BROWSE: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
+BROWSE: Final = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
 FULL_LENGTH: Final = 0x7FFFFFFF
 
 # The fields of MQCBC from CallType to BufferLength, which follow one another.
@@ -71,14 +54,14 @@ class CallbackConsumer:
 
     @property
     def is_event_handler(self) -> bool:
-        return self.hobj == MQHO_NONE
+        return self.hobj == mq.MQHO_NONE
 
     @property
     def get_options(self) -> int:
         """The get options of the next get: MQGMO_BROWSE_FIRST with MQGMO_BROWSE_NEXT becomes one of the two."""
         options = int.from_bytes(self.gmo[GMO_OPTIONS : GMO_OPTIONS + 4], "little", signed=True)
         if options & BROWSE == BROWSE:
-            options &= ~(MQGMO_BROWSE_FIRST if self.has_browsed else MQGMO_BROWSE_NEXT)
+            options &= ~(mq.MQGMO_BROWSE_FIRST if self.has_browsed else mq.MQGMO_BROWSE_NEXT)
         return options
 
     @property
@@ -87,12 +70,12 @@ class CallbackConsumer:
 
     @property
     def fails_if_quiescing(self) -> bool:
-        return self.get_options & MQGMO_FAIL_IF_QUIESCING != 0
+        return self.get_options & mq.MQGMO_FAIL_IF_QUIESCING != 0
 
     @property
     def wait_seconds(self) -> float | None:
         """The wait interval until MQRC_NO_MSG_AVAILABLE is reported; None when it is not to be reported."""
-        if not self.get_options & MQGMO_WAIT:
+        if not self.get_options & mq.MQGMO_WAIT:
             return None
         interval = int.from_bytes(self.gmo[GMO_WAIT_INTERVAL : GMO_WAIT_INTERVAL + 4], "little", signed=True)
         return None if interval < 0 else interval / 1000
@@ -111,17 +94,17 @@ class CallbackConsumer:
         self.has_browsed = True
         md = bytearray(self.md)
         return_descriptor(md, delivery.md)
-        is_removed = not self.is_browsing and delivery.reason != MQRC_TRUNCATED_MSG_FAILED
-        return md, bytearray(delivery.gmo), MQCBCT_MSG_REMOVED if is_removed else MQCBCT_MSG_NOT_REMOVED
+        is_removed = not self.is_browsing and delivery.reason != mq.MQRC_TRUNCATED_MSG_FAILED
+        return md, bytearray(delivery.gmo), mq.MQCBCT_MSG_REMOVED if is_removed else mq.MQCBCT_MSG_NOT_REMOVED
 
 
 def consumer_state_after(reason: int) -> int:
     """Return the state (MQCS) of a consumer after a failed get."""
-    if reason == MQRC_GET_INHIBITED:
-        return MQCS_SUSPENDED_TEMPORARY
-    if reason in (MQRC_BACKED_OUT, MQRC_SYNCPOINT_LIMIT_REACHED):
-        return MQCS_SUSPENDED_USER_ACTION
-    return MQCS_SUSPENDED
+    if reason == mq.MQRC_GET_INHIBITED:
+        return mq.MQCS_SUSPENDED_TEMPORARY
+    if reason in (mq.MQRC_BACKED_OUT, mq.MQRC_SYNCPOINT_LIMIT_REACHED):
+        return mq.MQCS_SUSPENDED_USER_ACTION
+    return mq.MQCS_SUSPENDED
 
 
 def new_context(
@@ -136,7 +119,7 @@ def new_context(
 ) -> bytearray:
     """Return the MQCBC of a call. It is packed in one step, as there is one for each message."""
     cbc = bytearray(_BLANK_CONTEXT)
-    code = MQCC_OK if reason == MQRC_RECONNECTED else completion(reason)
+    code = mq.MQCC_OK if reason == mq.MQRC_RECONNECTED else completion(reason)
     _CONTEXT.pack_into(
         cbc, _CONTEXT_AT, call_type, hobj, consumer.area, area, code, reason, state, data_bytes, buffer_bytes
     )

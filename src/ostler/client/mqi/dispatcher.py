@@ -18,38 +18,7 @@ from ostler.client.mqi.connection_state import ConnectionCallbacks
 from ostler.client.mqi.consumer_port import ConsumerPort
 from ostler.client.mqi.consumers import CallbackConsumer, Delivery, consumer_state_after, new_context
 from ostler.client.mqi.put_get import Result
-from ostler.model.constants import (
-    MQCBCT_DEREGISTER_CALL,
-    MQCBCT_EVENT_CALL,
-    MQCBCT_REGISTER_CALL,
-    MQCBCT_START_CALL,
-    MQCBCT_STOP_CALL,
-    MQCBDO_DEREGISTER_CALL,
-    MQCBDO_EVENT_CALL,
-    MQCBDO_REGISTER_CALL,
-    MQCBDO_START_CALL,
-    MQCBDO_STOP_CALL,
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCS_NONE,
-    MQCS_STOPPED,
-    MQCS_SUSPENDED,
-    MQCS_SUSPENDED_TEMPORARY,
-    MQCS_SUSPENDED_USER_ACTION,
-    MQHO_UNUSABLE_HOBJ,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_STOPPED,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_CONNECTION_SUSPENDED,
-    MQRC_NO_CALLBACKS_ACTIVE,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_TRUNCATED_MSG_FAILED,
-    MQRC_UNEXPECTED_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.consuming import MQCBC
 
 STOPPED: Final = "stopped"
@@ -58,8 +27,8 @@ SUSPENDED: Final = "suspended"
 
 # The time until the next try after a temporary failure, such as MQRC_GET_INHIBITED.
 _RETRY_SECONDS: Final = 1.0
-_STOPPED_AT_ONCE: Final[Result] = (MQCC_FAILED, MQRC_CONNECTION_STOPPED)
-_ENDING: Final = frozenset({MQRC_Q_MGR_STOPPING, MQRC_CONNECTION_STOPPING, MQRC_CONNECTION_BROKEN})
+_STOPPED_AT_ONCE: Final[Result] = (mq.MQCC_FAILED, mq.MQRC_CONNECTION_STOPPED)
+_ENDING: Final = frozenset({mq.MQRC_Q_MGR_STOPPING, mq.MQRC_CONNECTION_STOPPING, mq.MQRC_CONNECTION_BROKEN})
 
 
 class Dispatcher(ConnectionCallbacks):
@@ -133,7 +102,7 @@ class Dispatcher(ConnectionCallbacks):
             was_suspended = self.phase == SUSPENDED and phase == STOPPED
             self.phase = phase
         if was_suspended:
-            self._stop_calls(MQRC_NONE)
+            self._stop_calls(mq.MQRC_NONE)
 
     def register(self, consumer: CallbackConsumer) -> None:
         """Register a callback. It replaces the callback that its handle may have."""
@@ -148,12 +117,12 @@ class Dispatcher(ConnectionCallbacks):
             self.consumers[consumer.hobj] = consumer
         if not is_new:
             return
-        if consumer.options & MQCBDO_REGISTER_CALL:
-            self._control_call(consumer, MQCBCT_REGISTER_CALL, consumer.hobj)
+        if consumer.options & mq.MQCBDO_REGISTER_CALL:
+            self._control_call(consumer, mq.MQCBCT_REGISTER_CALL, consumer.hobj)
         if self.phase == STARTED and not consumer.is_event_handler:
             consumer.started = True
-            if consumer.options & MQCBDO_START_CALL:
-                self._control_call(consumer, MQCBCT_START_CALL, consumer.hobj)
+            if consumer.options & mq.MQCBDO_START_CALL:
+                self._control_call(consumer, mq.MQCBCT_START_CALL, consumer.hobj)
 
     def deregister(self, consumer: CallbackConsumer, hobj: int) -> None:
         """Deregister a callback. `hobj` is the handle for its last call: a closed handle is unusable."""
@@ -161,15 +130,15 @@ class Dispatcher(ConnectionCallbacks):
             self.event_handler = None
         else:
             self.consumers.pop(consumer.hobj, None)
-        if consumer.started and consumer.options & MQCBDO_STOP_CALL:
-            self._control_call(consumer, MQCBCT_STOP_CALL, hobj)
-        if consumer.options & MQCBDO_DEREGISTER_CALL:
-            self._control_call(consumer, MQCBCT_DEREGISTER_CALL, hobj)
+        if consumer.started and consumer.options & mq.MQCBDO_STOP_CALL:
+            self._control_call(consumer, mq.MQCBCT_STOP_CALL, hobj)
+        if consumer.options & mq.MQCBDO_DEREGISTER_CALL:
+            self._control_call(consumer, mq.MQCBCT_DEREGISTER_CALL, hobj)
 
     def on_handle_closed(self, hobj: int) -> None:
         consumer = self.consumers.get(hobj)
         if consumer is not None:
-            self.deregister(consumer, MQHO_UNUSABLE_HOBJ)
+            self.deregister(consumer, mq.MQHO_UNUSABLE_HOBJ)
 
     def disconnect(self, finish: Callable[[], object]) -> bool:
         if self.is_inside():
@@ -183,19 +152,19 @@ class Dispatcher(ConnectionCallbacks):
     def _deregister_all(self) -> None:
         self.port.close()
         for consumer in list(self.consumers.values()):
-            self.deregister(consumer, MQHO_UNUSABLE_HOBJ)
+            self.deregister(consumer, mq.MQHO_UNUSABLE_HOBJ)
         if self.event_handler is not None:
-            self.deregister(self.event_handler, MQHO_UNUSABLE_HOBJ)
+            self.deregister(self.event_handler, mq.MQHO_UNUSABLE_HOBJ)
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 
     def _run(self) -> Result:
         self._thread = threading.get_ident()
-        outcome: Result = (MQCC_FAILED, MQRC_UNEXPECTED_ERROR)
+        outcome: Result = (mq.MQCC_FAILED, mq.MQRC_UNEXPECTED_ERROR)
         try:
             self._start_calls()
             is_halted = self._requested_phase != STARTED
-            self._notify_starter(_STOPPED_AT_ONCE if is_halted else (MQCC_OK, MQRC_NONE))
+            self._notify_starter(_STOPPED_AT_ONCE if is_halted else (mq.MQCC_OK, mq.MQRC_NONE))
             outcome = self._loop()
             if self._requested_phase != SUSPENDED:
                 self._stop_calls(outcome[1])
@@ -229,24 +198,24 @@ class Dispatcher(ConnectionCallbacks):
             reason = self.port.broken()
             if reason:
                 self._requested_phase = STOPPED
-                self._report_event(reason, MQCS_STOPPED)
-                return MQCC_FAILED, reason
+                self._report_event(reason, mq.MQCS_STOPPED)
+                return mq.MQCC_FAILED, reason
             if self._requested_phase == SUSPENDED:
-                return MQCC_WARNING, MQRC_CONNECTION_SUSPENDED
+                return mq.MQCC_WARNING, mq.MQRC_CONNECTION_SUSPENDED
             if self._requested_phase == STOPPED:
-                return MQCC_OK, MQRC_NONE
+                return mq.MQCC_OK, mq.MQRC_NONE
             self._report_quiescing()
             active = self._active()
             if not active and self._on_caller and not self._has_retries():
                 self._requested_phase = STOPPED
-                return MQCC_FAILED, MQRC_NO_CALLBACKS_ACTIVE
+                return mq.MQCC_FAILED, mq.MQRC_NO_CALLBACKS_ACTIVE
             for consumer, delivery in self.port.next(active, self._timeout(active)):
                 self._deliver(consumer, delivery)
 
     def _report_quiescing(self) -> None:
         if self.port.is_quiescing() and not self._has_reported_quiescing:
             self._has_reported_quiescing = True
-            self._report_event(MQRC_Q_MGR_QUIESCING, MQCS_NONE)
+            self._report_event(mq.MQRC_Q_MGR_QUIESCING, mq.MQCS_NONE)
 
     def _active(self) -> list[CallbackConsumer]:
         """Return the consumers that may be called now, in round-robin order."""
@@ -284,75 +253,75 @@ class Dispatcher(ConnectionCallbacks):
         consumer.fault = 0
         consumer.retry_at = 0.0
         md, gmo, call_type = consumer.prepare_call(delivery)
-        state = MQCS_NONE
-        if reason == MQRC_TRUNCATED_MSG_FAILED:
+        state = mq.MQCS_NONE
+        if reason == mq.MQRC_TRUNCATED_MSG_FAILED:
             # Suspended, so that the same message is not delivered again and again before the program can act.
             consumer.suspended = True
-            state = MQCS_SUSPENDED_USER_ACTION
+            state = mq.MQCS_SUSPENDED_USER_ACTION
         body = delivery.body
         cbc = new_context(consumer, self.area, call_type, consumer.hobj, reason, state, delivery.data_bytes, len(body))
         self._call(consumer, md, gmo, body, cbc)
 
     def _on_get_failed(self, consumer: CallbackConsumer, reason: int) -> None:
         """Report a failed get to its consumer, with the state that the consumer is in then."""
-        if reason == MQRC_NO_MSG_AVAILABLE:
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
             consumer.is_empty_reported = True
-            self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, MQCS_NONE)
+            self._control(consumer, mq.MQCBCT_EVENT_CALL, consumer.hobj, reason, mq.MQCS_NONE)
             return
-        if reason in _ENDING or (reason == MQRC_Q_MGR_QUIESCING and not consumer.fails_if_quiescing):
+        if reason in _ENDING or (reason == mq.MQRC_Q_MGR_QUIESCING and not consumer.fails_if_quiescing):
             # The end of the queue manager is reported when the connection breaks.
             if reason in _ENDING:
                 consumer.retry_at = time.monotonic() + _RETRY_SECONDS
             return
         state = consumer_state_after(reason)
-        if state == MQCS_SUSPENDED_TEMPORARY:
+        if state == mq.MQCS_SUSPENDED_TEMPORARY:
             consumer.retry_at = time.monotonic() + _RETRY_SECONDS
             if consumer.fault == reason:
                 return
         else:
             consumer.suspended = True
         consumer.fault = reason
-        self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
+        self._control(consumer, mq.MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
 
     def report_event(self, reason: int) -> None:
         """Report an event of the connection, on the calling thread."""
-        self._report_event(reason, MQCS_NONE)
+        self._report_event(reason, mq.MQCS_NONE)
 
     def _report_event(self, reason: int, state: int) -> None:
         """Report an event of the connection to the event handler and to consumers with MQCBDO_EVENT_CALL."""
         handler = self.event_handler
         if handler is not None and not handler.suspended:
-            self._control(handler, MQCBCT_EVENT_CALL, handler.hobj, reason, state)
+            self._control(handler, mq.MQCBCT_EVENT_CALL, handler.hobj, reason, state)
         for consumer in list(self.consumers.values()):
-            if consumer.options & MQCBDO_EVENT_CALL:
-                self._control(consumer, MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
+            if consumer.options & mq.MQCBDO_EVENT_CALL:
+                self._control(consumer, mq.MQCBCT_EVENT_CALL, consumer.hobj, reason, state)
 
     def _start_calls(self) -> None:
         for consumer in list(self.consumers.values()):
             if not consumer.started:
                 consumer.started = True
-                if consumer.options & MQCBDO_START_CALL:
-                    self._control(consumer, MQCBCT_START_CALL, consumer.hobj, MQRC_NONE, MQCS_NONE)
+                if consumer.options & mq.MQCBDO_START_CALL:
+                    self._control(consumer, mq.MQCBCT_START_CALL, consumer.hobj, mq.MQRC_NONE, mq.MQCS_NONE)
 
     def _stop_calls(self, reason: int) -> None:
         for consumer in list(self.consumers.values()):
             if consumer.started:
                 consumer.started = False
-                if consumer.options & MQCBDO_STOP_CALL:
-                    state = MQCS_STOPPED if reason else MQCS_NONE
-                    self._control(consumer, MQCBCT_STOP_CALL, consumer.hobj, reason, state)
+                if consumer.options & mq.MQCBDO_STOP_CALL:
+                    state = mq.MQCS_STOPPED if reason else mq.MQCS_NONE
+                    self._control(consumer, mq.MQCBCT_STOP_CALL, consumer.hobj, reason, state)
 
     def _control_call(self, consumer: CallbackConsumer, call_type: int, hobj: int) -> None:
         """Make a control call now, or after the running callback has returned."""
         if self.is_inside():
-            self._calls.append((consumer, call_type, hobj, MQRC_NONE))
+            self._calls.append((consumer, call_type, hobj, mq.MQRC_NONE))
         else:
-            self._control(consumer, call_type, hobj, MQRC_NONE, MQCS_NONE)
+            self._control(consumer, call_type, hobj, mq.MQRC_NONE, mq.MQCS_NONE)
 
     def _run_calls(self) -> None:
         while self._calls:
             consumer, call_type, hobj, reason = self._calls.popleft()
-            self._control(consumer, call_type, hobj, reason, MQCS_NONE)
+            self._control(consumer, call_type, hobj, reason, mq.MQCS_NONE)
 
     def _control(self, consumer: CallbackConsumer, call_type: int, hobj: int, reason: int, state: int) -> None:
         cbc = new_context(consumer, self.area, call_type, hobj, reason, state)
@@ -366,7 +335,7 @@ class Dispatcher(ConnectionCallbacks):
             threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
             consumer.suspended = True
             if not consumer.is_event_handler:
-                self._report_event(MQRC_UNEXPECTED_ERROR, MQCS_SUSPENDED)
+                self._report_event(mq.MQRC_UNEXPECTED_ERROR, mq.MQCS_SUSPENDED)
             return
         consumer.area = MQCBC.read_int(cbc, "CallbackArea")
         self.area = MQCBC.read_int(cbc, "ConnectionArea")

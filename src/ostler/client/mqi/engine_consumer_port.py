@@ -21,17 +21,7 @@ from ostler.engine.core import QUIESCING, RUNNING, STOPPING, Engine
 from ostler.engine.handle import OTHER_OBJECT, Handle
 from ostler.engine.queue.get_request import UNLIMITED, GetRequest
 from ostler.engine.queue.selection import GROUP_OPTIONS
-from ostler.model.constants import (
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_WAIT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_NOT_OPEN_FOR_BROWSE,
-    MQRC_NOT_OPEN_FOR_INPUT,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _Requests = list[tuple[CallbackConsumer, GetRequest]]
@@ -64,7 +54,7 @@ class EngineConsumerPort(ConsumerPort):
     def broken(self) -> int:
         if self._connection.broken:
             return self._connection.broken
-        return 0 if self._bound.manager.running else MQRC_CONNECTION_BROKEN
+        return 0 if self._bound.manager.running else mq.MQRC_CONNECTION_BROKEN
 
     def is_quiescing(self) -> bool:
         return self._bound.engine.state == QUIESCING
@@ -96,7 +86,7 @@ class EngineConsumerPort(ConsumerPort):
         try:
             wait_durable(self._bound, request.after_lsn)
         except MQError:
-            self._connection.broken = MQRC_CONNECTION_BROKEN
+            self._connection.broken = mq.MQRC_CONNECTION_BROKEN
             return None
         found = request.properties
         if found is not None:
@@ -111,20 +101,20 @@ class EngineConsumerPort(ConsumerPort):
         request = get_request(self._bound, consumer.hobj, consumer.md, consumer.gmo, consumer.bytes_max)
         request.options = consumer.get_options
         reason = getting.check_options(request)
-        if reason != MQRC_NONE:
+        if reason != mq.MQRC_NONE:
             raise MQError(reason)
         if request.options & BROWSE:
             if not request.handle.for_browse:
-                raise MQError(MQRC_NOT_OPEN_FOR_BROWSE)
+                raise MQError(mq.MQRC_NOT_OPEN_FOR_BROWSE)
         elif not request.handle.for_input:
-            raise MQError(MQRC_NOT_OPEN_FOR_INPUT)
+            raise MQError(mq.MQRC_NOT_OPEN_FOR_INPUT)
 
     def check_quiescing(self, fail_if_quiescing: bool) -> None:
         state = self._bound.engine.state
         if state == STOPPING:
-            raise MQError(MQRC_Q_MGR_STOPPING)
+            raise MQError(mq.MQRC_Q_MGR_STOPPING)
         if state != RUNNING and fail_if_quiescing:
-            raise MQError(MQRC_Q_MGR_QUIESCING)
+            raise MQError(mq.MQRC_Q_MGR_QUIESCING)
 
     def has_unit_of_work(self) -> bool:
         with locked_engine(self._bound):
@@ -144,7 +134,7 @@ def _try_all(
         request.waker = wake
         if not _try_get(engine, request):
             waiting.append((consumer, request))
-        elif request.reason != MQRC_NO_MSG_AVAILABLE:
+        elif request.reason != mq.MQRC_NO_MSG_AVAILABLE:
             return [(consumer, request)]
     if not is_alone:
         waiting.extend([(consumer, _arrival_watch(bound, consumer, wake)) for consumer in active])
@@ -163,15 +153,15 @@ def _request(bound: Bound, consumer: CallbackConsumer, waits: bool) -> GetReques
         request.reason = error.reason
         request.done = True
         return request
-    request.options = consumer.get_options & ~MQGMO_WAIT
+    request.options = consumer.get_options & ~mq.MQGMO_WAIT
     request.wait_ms = 0
     request.may_pause = waits
     if waits:
-        request.options |= MQGMO_WAIT
+        request.options |= mq.MQGMO_WAIT
         request.wait_ms = UNLIMITED
         if bound.engine.state == RUNNING:
             # The event handler is to be called when the queue manager quiesces, whatever the consumer's option.
-            request.options |= MQGMO_FAIL_IF_QUIESCING
+            request.options |= mq.MQGMO_FAIL_IF_QUIESCING
     return request
 
 
@@ -196,7 +186,7 @@ def _arrival_watch(bound: Bound, consumer: CallbackConsumer, wake: Callable[[], 
     watch = getting.new_request(
         model.connection,
         model.handle,
-        consumer.get_options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
+        consumer.get_options & GROUP_OPTIONS | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
         model.match,
         model.message_id,
         model.correlation_id,
@@ -223,7 +213,7 @@ def _cancel_waiting(waiting: _Requests, now: float) -> _Requests:
             assert queue is not None
             queue.waiting.remove(request)
             if consumer.waits_until and consumer.waits_until <= now:
-                request.reason = MQRC_NO_MSG_AVAILABLE
+                request.reason = mq.MQRC_NO_MSG_AVAILABLE
                 answered.append((consumer, request))
         elif request.max_bytes >= 0:
             answered.append((consumer, request))

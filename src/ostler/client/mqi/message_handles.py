@@ -14,12 +14,7 @@ from typing import Final
 
 from ostler.engine.properties.properties import Property, PropertySet
 from ostler.engine.properties.property_control import descriptor_for_put, merged_properties, properties_on_put
-from ostler.model.constants import (
-    MQHM_NONE,
-    MQPMO_MD_FOR_OUTPUT_ONLY,
-    MQRC_HANDLE_NOT_AVAILABLE,
-    MQRC_HMSG_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.gmo import GMO_BYTES_4, GMO_MSG_HANDLE
 from ostler.model.structures.pmo import PMO_OPTIONS, PMO_ORIGINAL_MSG_HANDLE
@@ -43,7 +38,7 @@ def create(own: Handles | None, object_handles: int, handles_max: int, validate:
     with _lock:
         owner = _unassociated if own is None else own
         if len(owner) + object_handles >= handles_max:
-            raise MQError(MQRC_HANDLE_NOT_AVAILABLE, f"{handles_max} handles are open already; close some.")
+            raise MQError(mq.MQRC_HANDLE_NOT_AVAILABLE, f"{handles_max} handles are open already; close some.")
         number = next(_numbers)
         owner[number] = PropertySet(validate)
         return number
@@ -53,7 +48,7 @@ def find_owned(own: Handles | None, hmsg: int) -> PropertySet:
     """Return the properties of a handle that was created for this connection, or for none."""
     properties = (_unassociated if own is None else own).get(hmsg)
     if properties is None:
-        raise MQError(MQRC_HMSG_ERROR, f"{hmsg} is not a message handle of this connection.")
+        raise MQError(mq.MQRC_HMSG_ERROR, f"{hmsg} is not a message handle of this connection.")
     return properties
 
 
@@ -86,8 +81,8 @@ def find(own: Handles, hmsg: int) -> PropertySet:
 def _of_pmo(own: Handles, pmo: bytes) -> tuple[PropertySet | None, PropertySet | None, int]:
     original, new, action = _HANDLES.unpack_from(pmo, PMO_ORIGINAL_MSG_HANDLE)
     return (
-        find(own, original) if original != MQHM_NONE else None,
-        find(own, new) if new != MQHM_NONE else None,
+        find(own, original) if original != mq.MQHM_NONE else None,
+        find(own, new) if new != mq.MQHM_NONE else None,
         action,
     )
 
@@ -95,7 +90,7 @@ def _of_pmo(own: Handles, pmo: bytes) -> tuple[PropertySet | None, PropertySet |
 def put_properties(own: Handles, pmo: bytes, md: bytes, buffer: bytes) -> tuple[bytes, bytes]:
     """Return the descriptor (version 2) and the property block of a put with an MQPMO of version 3."""
     original, new, action = _of_pmo(own, pmo)
-    if int.from_bytes(pmo[PMO_OPTIONS : PMO_OPTIONS + 4], "little") & MQPMO_MD_FOR_OUTPUT_ONLY:
+    if int.from_bytes(pmo[PMO_OPTIONS : PMO_OPTIONS + 4], "little") & mq.MQPMO_MD_FOR_OUTPUT_ONLY:
         md = descriptor_for_put(original, new, action)
     return md, properties_on_put(md, buffer, original, new, action)
 
@@ -115,7 +110,7 @@ def complete_put(own: Handles, pmo: bytes, stored_md: bytes) -> None:
 def check_get(own: Handles, gmo: bytes) -> bool:
     """Return whether an MQGMO has a message handle. Raises MQError when the handle cannot be used."""
     hmsg = _of_gmo(gmo)
-    if hmsg == MQHM_NONE:
+    if hmsg == mq.MQHM_NONE:
         return False
     find(own, hmsg)
     return True
@@ -124,7 +119,7 @@ def check_get(own: Handles, gmo: bytes) -> bool:
 def fill_handle(own: Handles, found: list[Property], md: bytes, gmo: bytes) -> None:
     """Replace the properties of the handle of an MQGMO with those of the message, after a get."""
     hmsg = _of_gmo(gmo)
-    if hmsg == MQHM_NONE:
+    if hmsg == mq.MQHM_NONE:
         return
     properties = find(own, hmsg)
     properties.clear()
@@ -136,5 +131,5 @@ def fill_handle(own: Handles, found: list[Property], md: bytes, gmo: bytes) -> N
 
 def _of_gmo(gmo: bytes) -> int:
     if len(gmo) < GMO_BYTES_4 or int.from_bytes(gmo[4:8], "little") < 4:
-        return MQHM_NONE
+        return mq.MQHM_NONE
     return int.from_bytes(gmo[GMO_MSG_HANDLE : GMO_MSG_HANDLE + 8], "little", signed=True)

@@ -26,17 +26,7 @@ from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST
 from ostler.engine.core import Engine
 from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCO_DELETE,
-    MQCO_DELETE_PURGE,
-    MQHO_UNUSABLE_HOBJ,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQRC_BACKED_OUT,
-    MQRC_HOBJ_ERROR,
-    MQRC_NONE,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.pmo import MQPMO
@@ -56,9 +46,9 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
         found, lsn = retry_when_log_full(bound, lambda engine: _open(engine, bound, asked, request))
         wait_durable(bound, lsn)
     except MQError as error:
-        return MQHO_UNUSABLE_HOBJ, *error_result(error)
+        return mq.MQHO_UNUSABLE_HOBJ, *error_result(error)
     describe_opened(od, asked, found, bound.engine.name)
-    return found.hobj, MQCC_OK, MQRC_NONE
+    return found.hobj, mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _open(engine: Engine, bound: Bound, asked: OpenArguments, request: OpenRequest) -> tuple[OpenReply, int]:
@@ -81,7 +71,7 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
     callbacks = state_of(hconn).callbacks
     if callbacks is not None:
         callbacks.on_handle_closed(hobj)
-    return MQHO_UNUSABLE_HOBJ, completion(reason), reason
+    return mq.MQHO_UNUSABLE_HOBJ, completion(reason), reason
 
 
 def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[int, int]:
@@ -93,14 +83,14 @@ def _close(engine: Engine, bound: Bound, handle: Handle, options: int) -> tuple[
     if handle.subscription is not None:
         return reason, bound.connection.after_lsn
     queue = handle.queue
-    is_deleted = options & (MQCO_DELETE | MQCO_DELETE_PURGE) and queue is not None and not queue.is_temporary
+    is_deleted = options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE) and queue is not None and not queue.is_temporary
     return reason, engine.journal.end_lsn() if is_deleted else 0
 
 
 def open_handle(bound: Bound, hobj: int) -> Handle:
     handle = bound.connection.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is not the handle of an open object of this connection.")
+        raise MQError(mq.MQRC_HOBJ_ERROR, f"{hobj} is not the handle of an open object of this connection.")
     return handle
 
 
@@ -112,7 +102,7 @@ def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: byt
     except MQError as error:
         return error_result(error)
     # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
-    return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+    return mq.MQCC_FAILED if reason == mq.MQRC_BACKED_OUT else completion(reason), reason
 
 
 def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
@@ -129,7 +119,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
             connection.message_handles, bytes(pmo), descriptor, buffer
         )
     source = connection.handles.get(MQPMO.read_int(pmo, "Context"))
-    if options & MQOO_ALTERNATE_USER_AUTHORITY:
+    if options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = asked.alternate_user
 
     level = publish_level(bytes(pmo)) if version > 2 else PUBLISH_LEVEL_HIGHEST
@@ -143,7 +133,7 @@ def _put1(bound: Bound, od: bytearray, md: bytearray, pmo: bytearray, buffer: by
         return found, connection.after_lsn, connection.put_md
 
     reason, lsn, stored = retry_when_log_full(bound, verb)
-    if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+    if reason != mq.MQRC_NONE and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
         statistics.count_put1_failed(bound.engine, connection)
         return reason
     describe_put(od, md, pmo, stored, connection.put_resolved_names)
@@ -200,4 +190,4 @@ def MQSET(hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: b
         wait_durable(bound, lsn)
     except MQError as error:
         return error_result(error)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE

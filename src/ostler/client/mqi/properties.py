@@ -28,44 +28,7 @@ from ostler.engine.properties.properties import PropertyInquiry, PropertySet
 from ostler.engine.properties.property_buffers import buffer_to_properties, properties_to_buffer
 from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
 from ostler.engine.properties.property_values import check_type, pack_value, unpack_value
-from ostler.model.constants import (
-    MQ_MAX_PROPERTY_NAME_LENGTH,
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCMHO_NO_VALIDATION,
-    MQCMHO_VALIDATE,
-    MQCOPY_DEFAULT,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_INTEGER_REVERSED,
-    MQENC_NATIVE,
-    MQHC_UNASSOCIATED_HCONN,
-    MQHM_UNUSABLE_HMSG,
-    MQIMPO_CONVERT_VALUE,
-    MQIMPO_INQ_NEXT,
-    MQIMPO_QUERY_LENGTH,
-    MQMHBO_DELETE_PROPERTIES,
-    MQPD_NO_CONTEXT,
-    MQPD_SUPPORT_OPTIONAL,
-    MQRC_BUFFER_ERROR,
-    MQRC_BUFFER_LENGTH_ERROR,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HCONN_ERROR,
-    MQRC_IMPO_ERROR,
-    MQRC_NONE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PD_ERROR,
-    MQRC_PROP_NAME_NOT_CONVERTED,
-    MQRC_PROP_VALUE_NOT_CONVERTED,
-    MQRC_PROPERTY_NAME_ERROR,
-    MQRC_PROPERTY_NAME_LENGTH_ERR,
-    MQRC_PROPERTY_NAME_TOO_BIG,
-    MQRC_PROPERTY_VALUE_TOO_BIG,
-    MQRC_SMPO_ERROR,
-    MQTYPE_AS_SET,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.layout import CHARV_BYTES, Layout
 from ostler.model.structures.md import MD_ENCODING, MD_PRIORITY
@@ -89,7 +52,7 @@ class _Owner(NamedTuple):
 
 def _owner(hconn: int, reason: int) -> _Owner:
     """Return the owner of the handles of a connection, or of no connection, which needs any connection at all."""
-    if hconn == MQHC_UNASSOCIATED_HCONN:
+    if hconn == mq.MQHC_UNASSOCIATED_HCONN:
         if not has_connection() and not all_remotes():
             raise MQError(reason, "This process has no connection to a queue manager.")
         return _Owner(None, 0, UNASSOCIATED_MAX)
@@ -102,7 +65,7 @@ def _owner(hconn: int, reason: int) -> _Owner:
 
 
 def _properties(hconn: int, hmsg: int) -> PropertySet:
-    return message_handles.find_owned(_owner(hconn, MQRC_CONNECTION_BROKEN).handles, hmsg)
+    return message_handles.find_owned(_owner(hconn, mq.MQRC_CONNECTION_BROKEN).handles, hmsg)
 
 
 def _options(layout: Layout, structure: bytearray | None) -> int:
@@ -117,43 +80,46 @@ def property_name(name: Name) -> str:
     if isinstance(name, str):
         return name
     if len(name) < CHARV_BYTES:
-        raise MQError(MQRC_PROPERTY_NAME_ERROR, "The name is neither a string nor an MQCHARV.")
-    length_max = MQ_MAX_PROPERTY_NAME_LENGTH * _BYTES_PER_CHARACTER_MAX
-    return read_string(name, 0, length_max, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTY_NAME_LENGTH_ERR)
+        raise MQError(mq.MQRC_PROPERTY_NAME_ERROR, "The name is neither a string nor an MQCHARV.")
+    length_max = mq.MQ_MAX_PROPERTY_NAME_LENGTH * _BYTES_PER_CHARACTER_MAX
+    return read_string(name, 0, length_max, mq.MQRC_PROPERTY_NAME_ERROR, mq.MQRC_PROPERTY_NAME_LENGTH_ERR)
 
 
 def _is_big_endian(encoding: int, reason: int) -> bool:
-    order = encoding & MQENC_INTEGER_MASK
-    if order not in (MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED):
+    order = encoding & mq.MQENC_INTEGER_MASK
+    if order not in (mq.MQENC_INTEGER_NORMAL, mq.MQENC_INTEGER_REVERSED):
         raise MQError(reason, f"The encoding {encoding} has no byte order for integers.")
-    return order == MQENC_INTEGER_NORMAL
+    return order == mq.MQENC_INTEGER_NORMAL
 
 
 def MQCRTMH(hconn: int, cmho: bytearray | None) -> tuple[int, int, int]:
     """Create a message handle, for one connection or (MQHC_UNASSOCIATED_HCONN) for all of them."""
     try:
-        owner = _owner(hconn, MQRC_HCONN_ERROR)
+        owner = _owner(hconn, mq.MQRC_HCONN_ERROR)
         options = _options(MQCMHO, cmho)
-        if options & ~(MQCMHO_NO_VALIDATION | MQCMHO_VALIDATE) or options == MQCMHO_NO_VALIDATION | MQCMHO_VALIDATE:
-            raise MQError(MQRC_OPTIONS_ERROR, "MQCMHO has options that do not exist or exclude one another.")
-        validate = options != MQCMHO_NO_VALIDATION
+        if (
+            options & ~(mq.MQCMHO_NO_VALIDATION | mq.MQCMHO_VALIDATE)
+            or options == mq.MQCMHO_NO_VALIDATION | mq.MQCMHO_VALIDATE
+        ):
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQCMHO has options that do not exist or exclude one another.")
+        validate = options != mq.MQCMHO_NO_VALIDATION
         hmsg = message_handles.create(owner.handles, owner.object_handles, owner.handles_max, validate)
     except MQError as error:
-        return MQHM_UNUSABLE_HMSG, *error_result(error)
-    return hmsg, MQCC_OK, MQRC_NONE
+        return mq.MQHM_UNUSABLE_HMSG, *error_result(error)
+    return hmsg, mq.MQCC_OK, mq.MQRC_NONE
 
 
 def MQDLTMH(hconn: int, hmsg: int, dmho: bytearray | None) -> tuple[int, int, int]:
     """Delete a message handle. Returns the unusable handle."""
     try:
-        own = _owner(hconn, MQRC_CONNECTION_BROKEN).handles
+        own = _owner(hconn, mq.MQRC_CONNECTION_BROKEN).handles
         message_handles.find_owned(own, hmsg)
         if _options(MQDMHO, dmho):
-            raise MQError(MQRC_OPTIONS_ERROR, "MQDMHO has no options.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQDMHO has no options.")
         message_handles.delete(own, hmsg)
     except MQError as error:
         return hmsg, *error_result(error)
-    return MQHM_UNUSABLE_HMSG, MQCC_OK, MQRC_NONE
+    return mq.MQHM_UNUSABLE_HMSG, mq.MQCC_OK, mq.MQRC_NONE
 
 
 def MQSETMP(
@@ -168,22 +134,22 @@ def MQSETMP(
         support, context, copy_options = _descriptor(pd)
         check_type(type)
         encoding = MQSMPO.read_int(options, "ValueEncoding")
-        if type == MQTYPE_STRING:
+        if type == mq.MQTYPE_STRING:
             ccsid = MQSMPO.read_int(options, "ValueCCSID")
-            value = decode_text(bytes(value), ccsid, encoding, MQRC_BUFFER_ERROR).encode("utf-8", "surrogatepass")
-        given = unpack_value(type, bytes(value), _is_big_endian(encoding, MQRC_SMPO_ERROR))
+            value = decode_text(bytes(value), ccsid, encoding, mq.MQRC_BUFFER_ERROR).encode("utf-8", "surrogatepass")
+        given = unpack_value(type, bytes(value), _is_big_endian(encoding, mq.MQRC_SMPO_ERROR))
         properties.set(text, type, given, MQSMPO.read_int(options, "Options"), support, context, copy_options)
     except MQError as error:
         return error_result(error)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _descriptor(pd: bytearray | None) -> tuple[int, int, int]:
     if pd is None:
-        return MQPD_SUPPORT_OPTIONAL, MQPD_NO_CONTEXT, MQCOPY_DEFAULT
+        return mq.MQPD_SUPPORT_OPTIONAL, mq.MQPD_NO_CONTEXT, mq.MQCOPY_DEFAULT
     MQPD.validate_header(pd)
     if MQPD.read_int(pd, "Options"):
-        raise MQError(MQRC_PD_ERROR, "MQPD has no options.")
+        raise MQError(mq.MQRC_PD_ERROR, "MQPD has no options.")
     return MQPD.read_int(pd, "Support"), MQPD.read_int(pd, "Context"), MQPD.read_int(pd, "CopyOptions")
 
 
@@ -202,10 +168,10 @@ def MQINQMP(
         _descriptor(pd)
         options = MQIMPO.read_int(structure, "Options")
         if length < 0:
-            raise MQError(MQRC_BUFFER_LENGTH_ERROR, f"A length of {length} bytes is not possible.")
-        _is_big_endian(MQIMPO.read_int(structure, "RequestedEncoding"), MQRC_IMPO_ERROR)
+            raise MQError(mq.MQRC_BUFFER_LENGTH_ERROR, f"A length of {length} bytes is not possible.")
+        _is_big_endian(MQIMPO.read_int(structure, "RequestedEncoding"), mq.MQRC_IMPO_ERROR)
         if message_handles.changes_name(hmsg, text):
-            options &= ~MQIMPO_INQ_NEXT
+            options &= ~mq.MQIMPO_INQ_NEXT
         inquiry = properties.inquire(text, options, type)
         value, reason = _answer(structure, inquiry, options)
         if pd is not None:
@@ -214,28 +180,28 @@ def MQINQMP(
             MQPD.patch(pd, "CopyOptions", inquiry.copy_options)
         reason = _return_name(structure, inquiry.name) or reason
     except MQError as error:
-        return MQTYPE_AS_SET, b"", 0, *error_result(error)
-    if options & MQIMPO_QUERY_LENGTH:
-        return inquiry.type, b"", len(value), MQCC_OK, MQRC_NONE
+        return mq.MQTYPE_AS_SET, b"", 0, *error_result(error)
+    if options & mq.MQIMPO_QUERY_LENGTH:
+        return inquiry.type, b"", len(value), mq.MQCC_OK, mq.MQRC_NONE
     if len(value) > length:
-        return inquiry.type, value[:length], len(value), MQCC_WARNING, MQRC_PROPERTY_VALUE_TOO_BIG
+        return inquiry.type, value[:length], len(value), mq.MQCC_WARNING, mq.MQRC_PROPERTY_VALUE_TOO_BIG
     return inquiry.type, value, len(value), completion(reason), reason
 
 
 def _answer(impo: bytearray, inquiry: PropertyInquiry, options: int) -> tuple[bytes, int]:
     """Return the value as bytes, converted if asked for, and the reason of the warning if it could not be."""
-    encoding, ccsid = MQENC_NATIVE, UTF_8
+    encoding, ccsid = mq.MQENC_NATIVE, UTF_8
     wanted_ccsid = application_ccsid(MQIMPO.read_int(impo, "RequestedCCSID"))
     reason = inquiry.reason
-    if options & MQIMPO_CONVERT_VALUE:
+    if options & mq.MQIMPO_CONVERT_VALUE:
         encoding = MQIMPO.read_int(impo, "RequestedEncoding")
-    value = pack_value(inquiry.type, inquiry.value, _is_big_endian(encoding, MQRC_IMPO_ERROR))
-    if options & MQIMPO_CONVERT_VALUE and isinstance(inquiry.value, str) and wanted_ccsid != UTF_8:
+    value = pack_value(inquiry.type, inquiry.value, _is_big_endian(encoding, mq.MQRC_IMPO_ERROR))
+    if options & mq.MQIMPO_CONVERT_VALUE and isinstance(inquiry.value, str) and wanted_ccsid != UTF_8:
         try:
             value = code_pages.encode(inquiry.value, wanted_ccsid, encoding)
             ccsid = wanted_ccsid
         except UnknownCodePageError:
-            reason = MQRC_PROP_VALUE_NOT_CONVERTED
+            reason = mq.MQRC_PROP_VALUE_NOT_CONVERTED
     MQIMPO.patch(impo, "ReturnedEncoding", encoding)
     MQIMPO.patch(impo, "ReturnedCCSID", ccsid)
     MQIMPO.patch(impo, "TypeString", inquiry.type_text.encode()[:_TYPE_TEXT_BYTES])
@@ -245,13 +211,13 @@ def _answer(impo: bytearray, inquiry: PropertyInquiry, options: int) -> tuple[by
 def _return_name(impo: bytearray, name: str) -> int:
     """Return the name in ReturnedName. Returns the reason of the warning if it could not be converted."""
     ccsid = application_ccsid(VariableString(impo, _RETURNED_NAME_AT).ccsid)
-    reason = MQRC_NONE
+    reason = mq.MQRC_NONE
     try:
-        data = code_pages.encode(name, ccsid, MQENC_NATIVE)
+        data = code_pages.encode(name, ccsid, mq.MQENC_NATIVE)
     except UnknownCodePageError:
-        data, ccsid, reason = name.encode(), UTF_8, MQRC_PROP_NAME_NOT_CONVERTED
+        data, ccsid, reason = name.encode(), UTF_8, mq.MQRC_PROP_NAME_NOT_CONVERTED
     if not write_string(impo, _RETURNED_NAME_AT, data, ccsid):
-        raise MQError(MQRC_PROPERTY_NAME_TOO_BIG, f"The name of the property takes {len(data)} bytes.")
+        raise MQError(mq.MQRC_PROPERTY_NAME_TOO_BIG, f"The name of the property takes {len(data)} bytes.")
     return reason
 
 
@@ -267,7 +233,7 @@ def MQDLTMP(hconn: int, hmsg: int, dmpo: bytearray | None, name: Name) -> Result
             properties.delete(text, options)
     except MQError as error:
         return error_result(error)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _reset_field(properties: PropertySet, name: str) -> None:
@@ -288,13 +254,13 @@ def MQBUFMH(hconn: int, hmsg: int, bmho: bytearray | None, md: bytearray, buffer
         properties = _properties(hconn, hmsg)
         options = _options(MQBMHO, bmho)
         if not isinstance(buffer, bytearray):
-            raise MQError(MQRC_BUFFER_ERROR, "The buffer must be a bytearray: it is changed.")
+            raise MQError(mq.MQRC_BUFFER_ERROR, "The buffer must be a bytearray: it is changed.")
         view = buffer_to_properties(properties, put_descriptor(bytes(md)), bytes(buffer), options)
     except MQError as error:
         return 0, *error_result(error)
     buffer[: len(view.body)] = view.body
     md[MD_ENCODING:MD_PRIORITY] = view.md[MD_ENCODING:MD_PRIORITY]
-    return len(view.body), MQCC_OK, MQRC_NONE
+    return len(view.body), mq.MQCC_OK, mq.MQRC_NONE
 
 
 def MQMHBUF(
@@ -306,15 +272,15 @@ def MQMHBUF(
         options = _options(MQMHBO, mhbo)
         text = property_name(name)
         if length < 0:
-            raise MQError(MQRC_BUFFER_LENGTH_ERROR, f"A length of {length} bytes is not possible.")
-        view = properties_to_buffer(properties, text, put_descriptor(bytes(md)), options & ~MQMHBO_DELETE_PROPERTIES)
+            raise MQError(mq.MQRC_BUFFER_LENGTH_ERROR, f"A length of {length} bytes is not possible.")
+        view = properties_to_buffer(properties, text, put_descriptor(bytes(md)), options & ~mq.MQMHBO_DELETE_PROPERTIES)
         if len(view.body) > length:
             # Nothing has been deleted yet, so the call can be made again with a larger buffer.
-            return b"", len(view.body), MQCC_FAILED, MQRC_PROPERTY_VALUE_TOO_BIG
-        if options & MQMHBO_DELETE_PROPERTIES:
+            return b"", len(view.body), mq.MQCC_FAILED, mq.MQRC_PROPERTY_VALUE_TOO_BIG
+        if options & mq.MQMHBO_DELETE_PROPERTIES:
             for each in properties.matching(text):
                 properties.remove(each)
     except MQError as error:
         return b"", 0, *error_result(error)
     md[MD_ENCODING:MD_PRIORITY] = view.md[MD_ENCODING:MD_PRIORITY]
-    return view.body, len(view.body), MQCC_OK, MQRC_NONE
+    return view.body, len(view.body), mq.MQCC_OK, mq.MQRC_NONE

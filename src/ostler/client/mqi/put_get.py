@@ -33,26 +33,7 @@ from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.message.mqmde import PLAIN_TAIL, without_extension
 from ostler.engine.queue.get_request import BY_SCAN, GetRequest
 from ostler.engine.statistics import count_put_failed
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQGMO_WAIT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_MSG_ID,
-    MQPMO_MD_FOR_OUTPUT_ONLY,
-    MQRC_BACKED_OUT,
-    MQRC_CALL_IN_PROGRESS,
-    MQRC_GMO_ERROR,
-    MQRC_HCONN_ASYNC_ACTIVE,
-    MQRC_HCONN_ERROR,
-    MQRC_HOBJ_ERROR,
-    MQRC_MD_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_PMO_ERROR,
-    MQRC_RESOURCE_PROBLEM,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.clock import EngineClock
@@ -115,11 +96,11 @@ def bound_connection(hconn: int) -> Bound:
     """Return the connection of a handle. Raises MQError when it is unknown, broken, or in a waiting get."""
     bound = _bound.get(hconn)
     if bound is None:
-        raise MQError(MQRC_HCONN_ERROR)
+        raise MQError(mq.MQRC_HCONN_ERROR)
     if bound.connection.broken:
         raise MQError(bound.connection.broken)
     if bound.waiting:
-        raise MQError(MQRC_CALL_IN_PROGRESS)
+        raise MQError(mq.MQRC_CALL_IN_PROGRESS)
     return bound
 
 
@@ -129,7 +110,7 @@ def _usable(hconn: int) -> Bound:
     if bound.connection.consuming:
         is_inside = bound.is_inside_callback
         if is_inside is None or not is_inside():
-            raise MQError(MQRC_HCONN_ASYNC_ACTIVE)
+            raise MQError(mq.MQRC_HCONN_ASYNC_ACTIVE)
     return bound
 
 
@@ -139,9 +120,9 @@ def unbind(hconn: int) -> None:
 
 
 def completion(reason: int) -> int:
-    if reason == MQRC_NONE:
-        return MQCC_OK
-    return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
+    if reason == mq.MQRC_NONE:
+        return mq.MQCC_OK
+    return mq.MQCC_WARNING if reason in WARNINGS else mq.MQCC_FAILED
 
 
 def error_result(error: MQError) -> Result:
@@ -151,7 +132,7 @@ def error_result(error: MQError) -> Result:
 def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
     """Put a message on an open queue. `md` and `pmo` are updated."""
     stored, filled, code, reason = put_message(hconn, hobj, bytes(md), bytes(pmo), buffer)
-    if code != MQCC_FAILED:
+    if code != mq.MQCC_FAILED:
         return_descriptor(md, stored)
         _patch_names(pmo, 32, filled[32:128])
     return code, reason
@@ -163,7 +144,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         bound = _usable(hconn)
         handle = bound.connection.handles.get(hobj)
         if handle is None:
-            return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
+            return md, pmo, mq.MQCC_FAILED, mq.MQRC_HOBJ_ERROR
         descriptor, buffer = put_parts(md, buffer)
         properties = b""
         has_handles: bool = len(pmo) >= _PMO_BYTES[3] and pmo[4] == 3 and _has_message_handles(pmo)
@@ -174,16 +155,16 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         reason: i64 = _put(bound, handle, descriptor, pmo, buffer, properties)
     except MQError as error:
         return md, pmo, error.completion, error.reason
-    if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+    if reason != 0 and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
         # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
         count_put_failed(bound.engine, bound.connection, handle)
-        return md, pmo, MQCC_FAILED, reason
+        return md, pmo, mq.MQCC_FAILED, reason
     if has_handles:
         message_handles.complete_put(bound.connection.message_handles, pmo, bound.connection.put_md)
     if pmo is not handle.put_options_given:
         handle.put_options_given = pmo
         handle.put_options_returned = pmo[:32] + handle.resolved_names + pmo[128:]
-    return bound.connection.put_md, handle.put_options_returned, MQCC_OK if reason == 0 else MQCC_WARNING, reason
+    return bound.connection.put_md, handle.put_options_returned, mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING, reason
 
 
 def _has_message_handles(pmo: bytes) -> bool:
@@ -191,14 +172,14 @@ def _has_message_handles(pmo: bytes) -> bool:
         read_i64_le(pmo, 160) != 0
         or read_i64_le(pmo, 168) != 0
         or read_i32_le(pmo, 176) != 0
-        or i64(read_i32_le(pmo, 8)) & MQPMO_MD_FOR_OUTPUT_ONLY != 0
+        or i64(read_i32_le(pmo, 8)) & mq.MQPMO_MD_FOR_OUTPUT_ONLY != 0
     )
 
 
 def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, properties: bytes) -> i64:
-    version: i64 = check_structure(pmo, _PMO_ID, MQRC_PMO_ERROR)
+    version: i64 = check_structure(pmo, _PMO_ID, mq.MQRC_PMO_ERROR)
     if version > 3 or len(pmo) < _PMO_BYTES[version]:
-        raise MQError(MQRC_PMO_ERROR)
+        raise MQError(mq.MQRC_PMO_ERROR)
     options: i64 = i64(read_i32_le(pmo, 8))
     connection = bound.connection
     source: Handle | None = None
@@ -223,7 +204,7 @@ def _put(bound: Bound, handle: Handle, md: bytes, pmo: bytes, buffer: bytes, pro
             lsn: i64 = connection.after_lsn
             if engine.woken:
                 bound.manager.wake()
-            full: bool = engine.journal_full and reason == MQRC_RESOURCE_PROBLEM
+            full: bool = engine.journal_full and reason == mq.MQRC_RESOURCE_PROBLEM
         finally:
             connection.publish_level = PUBLISH_LEVEL_HIGHEST
             lock.release()
@@ -242,7 +223,7 @@ def publish_level(pmo: bytes) -> i64:
     """Return the publication level of put options of version 3."""
     level: i64 = i64(read_i32_le(pmo, 180))
     if level < 0 or level > PUBLISH_LEVEL_HIGHEST:
-        raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {PUBLISH_LEVEL_HIGHEST}.")
+        raise MQError(mq.MQRC_PMO_ERROR, f"A publication level is 0 to {PUBLISH_LEVEL_HIGHEST}.")
     return level
 
 
@@ -266,13 +247,13 @@ def put_descriptor(md: bytes) -> bytes:
     """Return a descriptor as version 2."""
     length: i64 = len(md)
     if length < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     version: i64 = i64(read_i32_le(md, 4))
     if version == _VERSION_2 and length == MD_BYTES:
         return md
     if version == 1:
         return md[:4] + b"\x02\0\0\0" + md[8:324] + PLAIN_TAIL
-    raise MQError(MQRC_MD_ERROR)
+    raise MQError(mq.MQRC_MD_ERROR)
 
 
 def check_structure(structure: bytes, identifier: i64, reason: int) -> i64:
@@ -312,13 +293,13 @@ def get_message(
         return b"", None, gmo, 0, error.completion, error.reason
     reason: i64 = request.reason
     if len(request.md) == 0:
-        return b"", None, gmo, 0, MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+        return b"", None, gmo, 0, mq.MQCC_FAILED if reason == mq.MQRC_BACKED_OUT else completion(reason), reason
     return (
         request.body,
         request.md,
         returned_options(request, gmo),
         request.data_bytes,
-        MQCC_OK if reason == 0 else MQCC_WARNING,
+        mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING,
         reason,
     )
 
@@ -350,21 +331,21 @@ def get_request(bound: Bound, hobj: int, md: bytes, gmo: bytes, length: int) -> 
     connection = bound.connection
     handle = connection.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR)
-    version: i64 = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+        raise MQError(mq.MQRC_HOBJ_ERROR)
+    version: i64 = check_structure(gmo, _GMO_ID, mq.MQRC_GMO_ERROR)
     if version > 4 or len(gmo) < _GMO_BYTES[version]:
-        raise MQError(MQRC_GMO_ERROR)
+        raise MQError(mq.MQRC_GMO_ERROR)
     if len(md) < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     md_version: i64 = i64(read_i32_le(md, 4))
     if md_version != 1 and (md_version != _VERSION_2 or len(md) < MD_BYTES):
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     match: i64 = i64(read_i32_le(gmo, 72)) if version >= _VERSION_2 else _DEFAULT_MATCH
     message_id = NULL_ID
     correlation_id = NULL_ID
-    if match & MQMO_MATCH_MSG_ID:
+    if match & mq.MQMO_MATCH_MSG_ID:
         message_id = md[48:72]
-    if match & MQMO_MATCH_CORREL_ID:
+    if match & mq.MQMO_MATCH_CORREL_ID:
         correlation_id = md[72:96]
     request = getting.new_request(
         connection, handle, i64(read_i32_le(gmo, 8)), match, message_id, correlation_id, length
@@ -395,7 +376,7 @@ def run_get(bound: Bound, request: GetRequest) -> None:
     tries: i64 = 0
     while True:
         _try_get(bound, request)
-        if request.reason != MQRC_RESOURCE_PROBLEM or len(request.md) > 0 or tries == _ROOM_TRIES:
+        if request.reason != mq.MQRC_RESOURCE_PROBLEM or len(request.md) > 0 or tries == _ROOM_TRIES:
             break
         tries += 1
         bound.manager.make_room()
@@ -427,7 +408,7 @@ def _try_get(bound: Bound, request: GetRequest) -> None:
 
 def wait_for(bound: Bound, request: GetRequest) -> None:
     """Sleep until the request is answered or its time is up. Without MQGMO_WAIT, the end of the search answers it."""
-    waits: bool = request.options & MQGMO_WAIT != 0 and request.wait_ms > 0
+    waits: bool = request.options & mq.MQGMO_WAIT != 0 and request.wait_ms > 0
     left = float(request.wait_ms) / _MILLISECONDS if waits else -1.0
     try:
         while not bound.waker.acquire(True, SIGNAL_CHECK_SECONDS if left < 0 else min(left, SIGNAL_CHECK_SECONDS)):
@@ -449,7 +430,7 @@ def _give_up(bound: Bound, request: GetRequest) -> None:
     bound.lock.acquire()
     try:
         if not request.done:
-            getting.cancel(bound.engine, request, MQRC_NO_MSG_AVAILABLE)
+            getting.cancel(bound.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
             return
     finally:
         bound.lock.release()

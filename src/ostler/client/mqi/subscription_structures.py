@@ -7,26 +7,7 @@ from typing import Final
 
 from ostler.client.mqi.object_structures import OBJECT_STRING_BYTES_MAX
 from ostler.client.mqi.variable_strings import VariableString, check_buffer, read_string, write_end, write_string
-from ostler.model.constants import (
-    MQ_SELECTOR_LENGTH,
-    MQRC_OBJECT_STRING_ERROR,
-    MQRC_RES_OBJECT_STRING_ERROR,
-    MQRC_SELECTION_STRING_ERROR,
-    MQRC_SUB_NAME_ERROR,
-    MQRC_SUB_USER_DATA_ERROR,
-    MQSO_ALTER,
-    MQSO_ANY_USERID,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_FIXED_USERID,
-    MQSO_GROUP_SUB,
-    MQSO_MANAGED,
-    MQSO_NEW_PUBLICATIONS_ONLY,
-    MQSO_PUBLICATIONS_ON_REQUEST,
-    MQSO_RESUME,
-    MQSO_WILDCARD_CHAR,
-    MQSO_WILDCARD_TOPIC,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.consuming import MQSD, MQSRO
 from ostler.model.structures.layout import trim
 from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply
@@ -34,17 +15,17 @@ from ostler.wire.subscribe_frames import SubscribeArguments, SubscribeReply
 _UTF_8: Final = 1208
 _TEXTS_MAX: Final = OBJECT_STRING_BYTES_MAX
 # Options that are actions; they are not returned for an existing subscription.
-_ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER | MQSO_NEW_PUBLICATIONS_ONLY
+_ACTIONS: Final = mq.MQSO_CREATE | mq.MQSO_RESUME | mq.MQSO_ALTER | mq.MQSO_NEW_PUBLICATIONS_ONLY
 # Options that are attributes of a subscription.
 _KINDS: Final = (
-    MQSO_DURABLE
-    | MQSO_MANAGED
-    | MQSO_GROUP_SUB
-    | MQSO_ANY_USERID
-    | MQSO_FIXED_USERID
-    | MQSO_PUBLICATIONS_ON_REQUEST
-    | MQSO_WILDCARD_CHAR
-    | MQSO_WILDCARD_TOPIC
+    mq.MQSO_DURABLE
+    | mq.MQSO_MANAGED
+    | mq.MQSO_GROUP_SUB
+    | mq.MQSO_ANY_USERID
+    | mq.MQSO_FIXED_USERID
+    | mq.MQSO_PUBLICATIONS_ON_REQUEST
+    | mq.MQSO_WILDCARD_CHAR
+    | mq.MQSO_WILDCARD_TOPIC
 )
 
 
@@ -61,11 +42,11 @@ def subscribe_arguments(sd: bytearray, destination: int) -> SubscribeArguments:
     asked.correlation_id = MQSD.read_bytes(sd, "SubCorrelId")
     asked.accounting_token = MQSD.read_bytes(sd, "PubAccountingToken")
     asked.application_data = _text(sd, "PubApplIdentityData")
-    asked.topic_string = _string(sd, "ObjectString", _TEXTS_MAX, MQRC_OBJECT_STRING_ERROR)
-    asked.name = _string(sd, "SubName", _TEXTS_MAX, MQRC_SUB_NAME_ERROR)
-    asked.user_data = _string(sd, "SubUserData", _TEXTS_MAX, MQRC_SUB_USER_DATA_ERROR)
-    asked.selection = _string(sd, "SelectionString", MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR)
-    check_buffer(sd, MQSD.offset("ResObjectString"), MQRC_RES_OBJECT_STRING_ERROR)
+    asked.topic_string = _string(sd, "ObjectString", _TEXTS_MAX, mq.MQRC_OBJECT_STRING_ERROR)
+    asked.name = _string(sd, "SubName", _TEXTS_MAX, mq.MQRC_SUB_NAME_ERROR)
+    asked.user_data = _string(sd, "SubUserData", _TEXTS_MAX, mq.MQRC_SUB_USER_DATA_ERROR)
+    asked.selection = _string(sd, "SelectionString", mq.MQ_SELECTOR_LENGTH, mq.MQRC_SELECTION_STRING_ERROR)
+    check_buffer(sd, MQSD.offset("ResObjectString"), mq.MQRC_RES_OBJECT_STRING_ERROR)
     return asked
 
 
@@ -82,9 +63,9 @@ def describe_subscribed(sd: bytearray, found: SubscribeReply) -> None:
 
     For an existing subscription the options are replaced with its attributes.
     """
-    if found.options & MQSO_RESUME:
+    if found.options & mq.MQSO_RESUME:
         options = MQSD.read_int(sd, "Options") & ~(_ACTIONS | _KINDS)
-        MQSD.patch(sd, "Options", options | (found.options & ~MQSO_RESUME))
+        MQSD.patch(sd, "Options", options | (found.options & ~mq.MQSO_RESUME))
     MQSD.patch(sd, "SubExpiry", found.expiry)
     MQSD.patch(sd, "SubCorrelId", found.correlation_id)
     MQSD.patch(sd, "PubPriority", found.priority)

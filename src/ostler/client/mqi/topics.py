@@ -13,7 +13,7 @@ from ostler.client.mqi.subscription_structures import (
 )
 from ostler.engine.core import Engine
 from ostler.engine.pubsub.subscribe import request_publications, subscribe
-from ostler.model.constants import MQCC_OK, MQHO_UNUSABLE_HOBJ, MQRC_NONE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.verbs import topics as topic_verbs
 from ostler.wire.subscribe_frames import SubscribeReply
@@ -36,7 +36,7 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
         found, reason, lsn = retry_when_log_full(bound, verb)
         wait_durable(bound, lsn)
     except MQError as error:
-        return hobj, MQHO_UNUSABLE_HOBJ, *error_result(error)
+        return hobj, mq.MQHO_UNUSABLE_HOBJ, *error_result(error)
     describe_subscribed(sd, found)
     return found.destination.hobj or hobj, found.hsub, completion(reason), reason
 
@@ -57,4 +57,4 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
     except MQError as error:
         return error_result(error)
     describe_request(sro, count)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE

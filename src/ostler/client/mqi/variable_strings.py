@@ -12,13 +12,7 @@ from typing import Final
 
 from ostler.engine.conversion import code_pages
 from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodePageError
-from ostler.model.constants import (
-    MQCCSI_APPL,
-    MQCCSI_DEFAULT,
-    MQENC_NATIVE,
-    MQRC_SOURCE_CCSID_ERROR,
-    MQVS_NULL_TERMINATED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.layout import CHARV_BYTES, CHARV_CCSID, CHARV_LENGTH
 
@@ -48,20 +42,20 @@ def read_string(structure: bytes | bytearray, at: int, bytes_max: int, reason: i
     string = VariableString(structure, at)
     if string.length == 0:
         return ""
-    if string.length < MQVS_NULL_TERMINATED or string.length > bytes_max:
+    if string.length < mq.MQVS_NULL_TERMINATED or string.length > bytes_max:
         raise MQError(length_reason, f"A length of {string.length} is not between 0 and {bytes_max}.")
     if not string.is_present or (string.pointer and string.offset):
         raise MQError(reason, "A variable string needs a pointer or an offset, and not both.")
     ccsid = application_ccsid(string.ccsid)
     data = _data(structure, string, bytes_max, 2 if code_pages.depends_on_encoding(ccsid) else 1, reason, length_reason)
-    return decode_text(data, ccsid, MQENC_NATIVE, reason)
+    return decode_text(data, ccsid, mq.MQENC_NATIVE, reason)
 
 
 def _data(
     structure: bytes | bytearray, string: VariableString, bytes_max: int, width: int, reason: int, length_reason: int
 ) -> bytes:
     if string.pointer:
-        if string.length != MQVS_NULL_TERMINATED:
+        if string.length != mq.MQVS_NULL_TERMINATED:
             return ctypes.string_at(string.pointer, string.length)
         memory = (ctypes.c_char * (bytes_max + width)).from_address(string.pointer)
         for end in range(0, bytes_max + 1, width):
@@ -71,7 +65,7 @@ def _data(
     if string.offset < 0 or string.offset > len(structure):
         raise MQError(reason, f"The offset {string.offset} lies outside the structure.")
     behind = bytes(structure[string.offset :])
-    if string.length == MQVS_NULL_TERMINATED:
+    if string.length == mq.MQVS_NULL_TERMINATED:
         for end in range(0, min(bytes_max, len(behind) - width) + 1, width):
             if not any(behind[end : end + width]):
                 return behind[:end]
@@ -83,14 +77,14 @@ def _data(
 
 def application_ccsid(ccsid: int) -> int:
     """Return the code page of a CCSID. MQCCSI_APPL and MQCCSI_DEFAULT are UTF-8."""
-    return UTF_8 if ccsid in (MQCCSI_APPL, MQCCSI_DEFAULT) else ccsid
+    return UTF_8 if ccsid in (mq.MQCCSI_APPL, mq.MQCCSI_DEFAULT) else ccsid
 
 
 def decode_text(data: bytes, ccsid: int, encoding: int, malformed_reason: int) -> str:
     try:
         return code_pages.decode(data, application_ccsid(ccsid), encoding)
     except UnknownCodePageError as error:
-        raise MQError(MQRC_SOURCE_CCSID_ERROR, f"The coded character set {error.ccsid} is not supported.") from None
+        raise MQError(mq.MQRC_SOURCE_CCSID_ERROR, f"The coded character set {error.ccsid} is not supported.") from None
     except MalformedTextError as error:
         raise MQError(malformed_reason, str(error)) from None
 

@@ -45,22 +45,8 @@ from ostler.engine.queue.get_request import BROWSE_OPTIONS, GetRequest
 from ostler.engine.queue.undo_get import undo_get
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQCC_WARNING,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQPROP_V6COMPAT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HCONN_ERROR,
-    MQRC_HOBJ_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_PMO_ERROR,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.queue_manager import QueueManager
@@ -71,7 +57,7 @@ T = TypeVar("T")
 
 _ROOM_TRIES: Final = 3
 _ROOM_BYTES: Final = 16 * 1024
-_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 class LocalQueue(OpenQueue):
@@ -117,7 +103,7 @@ class LocalQueue(OpenQueue):
     async def depth(self) -> int:
         queue = self.handle.queue
         if queue is None:
-            raise MQError(MQRC_HOBJ_ERROR)
+            raise MQError(mq.MQRC_HOBJ_ERROR)
         return queue.depth
 
     async def inquire(self, name: str) -> Value | None:
@@ -127,7 +113,7 @@ class LocalQueue(OpenQueue):
             if queue is not None and not self.handle.definitions_on_path:
                 definition = queue.definition
             if definition is None:
-                raise MQError(MQRC_HOBJ_ERROR)
+                raise MQError(mq.MQRC_HOBJ_ERROR)
             return administration.attribute_value(engine, definition, name)
 
     async def backout_rules(self) -> BackoutRules | None:
@@ -215,16 +201,16 @@ class LocalSession(Session, EndListener):
 
     def check(self) -> None:
         if self.closed:
-            raise MQError(MQRC_HCONN_ERROR, "The connection is closed.")
+            raise MQError(mq.MQRC_HCONN_ERROR, "The connection is closed.")
         if self.connection.broken:
             raise MQError(self.connection.broken)
         if not self._manager.running:
-            raise MQError(MQRC_CONNECTION_BROKEN, f"Queue manager {self._manager.name} has ended.")
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, f"Queue manager {self._manager.name} has ended.")
 
     def check_handle(self, handle: Handle) -> None:
         """Raise MQRC_HOBJ_ERROR if a handle is closed. Under the engine's lock."""
         if handle.number not in self.connection.handles:
-            raise MQError(MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
+            raise MQError(mq.MQRC_HOBJ_ERROR, f"{handle.name} is closed.")
 
     @contextmanager
     def locked_engine(self, is_checked: bool = True) -> Iterator[Engine]:
@@ -250,7 +236,7 @@ class LocalSession(Session, EndListener):
                 try:
                     return verb(engine)
                 except MQError as error:
-                    if not engine.journal_full or error.reason != MQRC_RESOURCE_PROBLEM or tries == _ROOM_TRIES:
+                    if not engine.journal_full or error.reason != mq.MQRC_RESOURCE_PROBLEM or tries == _ROOM_TRIES:
                         raise
             tries += 1
             await self.runtime.make_room(self.bound)
@@ -322,7 +308,7 @@ class LocalSession(Session, EndListener):
         """MQCLOSE. Returns 0 or the reason of a warning. Does nothing for a closed handle."""
         with self.locked_engine(is_checked=False) as engine:
             if handle.number not in self.connection.handles or not self._manager.running:
-                return MQRC_NONE
+                return mq.MQRC_NONE
             warning = close_object(engine, self.connection, handle, options)
             lsn = engine.journal.end_lsn() if options else 0
             if handle.subscription is not None:
@@ -375,7 +361,7 @@ class LocalSession(Session, EndListener):
 
     def _put_result(self, reason: int) -> tuple[Put, int]:
         """Return the result of a put and the LSN after its record. Under the engine's lock."""
-        if reason != MQRC_NONE and reason not in WARNINGS:
+        if reason != mq.MQRC_NONE and reason not in WARNINGS:
             raise MQError(reason)
         return Put(self.connection.put_md, reason), self.connection.after_lsn
 
@@ -410,14 +396,14 @@ class LocalSession(Session, EndListener):
             with self.locked_engine() as engine:
                 self.check_handle(request.handle)
                 # The message as it was put: properties are presented to the program outside the lock.
-                request.handle.property_control = MQPROP_V6COMPAT
+                request.handle.property_control = mq.MQPROP_V6COMPAT
                 request.has_message_handle = True
                 request.wants_stored = True
                 request.wants_token = True
                 request.may_pause = True
                 is_answered = getting.get(engine, request)
                 if not is_answered and self._interrupted:
-                    getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+                    getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
                 elif not is_answered:
                     event = self.runtime.new_event()
                     request.waker = event.wake
@@ -426,15 +412,15 @@ class LocalSession(Session, EndListener):
                         substitute = self._use_substitute(engine, request)
             if event is not None:
                 # A get without MQGMO_WAIT is answered when the search of the queue has ended.
-                waits = request.options & MQGMO_WAIT and request.wait_ms != 0
+                waits = request.options & mq.MQGMO_WAIT and request.wait_ms != 0
                 await self._wait(request, event, wait_seconds(asked) if waits else None)
             if substitute is None or self._commit_substitute(request, substitute):
                 break
-        if request.reason == MQRC_NO_MSG_AVAILABLE:
+        if request.reason == mq.MQRC_NO_MSG_AVAILABLE:
             return None
-        if request.reason == MQRC_TRUNCATED_MSG_FAILED:
-            raise MQError(request.reason, f"The message has {request.data_bytes} bytes.", MQCC_WARNING)
-        if request.reason != MQRC_NONE and not request.md:
+        if request.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
+            raise MQError(request.reason, f"The message has {request.data_bytes} bytes.", mq.MQCC_WARNING)
+        if request.reason != mq.MQRC_NONE and not request.md:
             raise MQError(request.reason)
         await self._wait_until_removed(request)
         stored = request.properties
@@ -450,7 +436,7 @@ class LocalSession(Session, EndListener):
             substitute = Connection(own.number, own.user, own.application, own.application_type)
             substitute.counters = own.counters
         request.connection = substitute
-        request.options = request.options | MQGMO_SYNCPOINT
+        request.options = request.options | mq.MQGMO_SYNCPOINT
         return substitute
 
     async def _wait(self, request: GetRequest, event: WakeEvent, wait: float | None) -> None:
@@ -462,13 +448,13 @@ class LocalSession(Session, EndListener):
             raise
         with self.locked_engine(is_checked=False) as engine:
             self._waiting.discard(request)
-            getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+            getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
 
     def _cancel_get(self, request: GetRequest) -> None:
         """Cancel a request whose wait was interrupted. If it was satisfied meanwhile, the message goes back."""
         with self.locked_engine(is_checked=False) as engine:
             self._waiting.discard(request)
-            getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+            getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
             if not self._manager.running:
                 return
             unit = request.connection.unit_of_work
@@ -477,7 +463,7 @@ class LocalSession(Session, EndListener):
                 self._substitutes.append(request.connection)
                 if unit is not None and not unit.backed_out_by_system:
                     back_out_unit(engine, unit)
-            elif request.md and request.reason != MQRC_TRUNCATED_MSG_FAILED and not request.options & BROWSE_OPTIONS:
+            elif request.md and request.reason != mq.MQRC_TRUNCATED_MSG_FAILED and not request.options & BROWSE_OPTIONS:
                 self._back_out_unseen(engine, unit)
 
     def _back_out_unseen(self, engine: Engine, unit: UnitOfWork | None) -> None:
@@ -552,7 +538,7 @@ class LocalSession(Session, EndListener):
             self._interrupted = True
             for request in list(self._waiting):
                 if not request.done:
-                    getting.cancel(engine, request, MQRC_NO_MSG_AVAILABLE)
+                    getting.cancel(engine, request, mq.MQRC_NO_MSG_AVAILABLE)
                     _wake(request)
 
     # -- units of work -------------------------------------------------------------------------------------------------
@@ -564,7 +550,7 @@ class LocalSession(Session, EndListener):
         with self.locked_engine() as engine:
             reason = syncpoint.commit(engine, self.connection)
             lsn = self.connection.after_lsn
-        if reason != MQRC_NONE:
+        if reason != mq.MQRC_NONE:
             raise MQError(reason)
         await self.runtime.wait_durable(self.bound, lsn)
 
@@ -595,10 +581,10 @@ class LocalSession(Session, EndListener):
         """Fail waiting gets: the queue manager has ended, perhaps without notice."""
         with self.bound.lock:
             if not self.connection.broken:
-                self.connection.broken = MQRC_CONNECTION_BROKEN
+                self.connection.broken = mq.MQRC_CONNECTION_BROKEN
             for request in self._waiting:
                 if not request.done:
-                    request.reason = MQRC_CONNECTION_BROKEN
+                    request.reason = mq.MQRC_CONNECTION_BROKEN
                     request.done = True
                     _wake(request)
         self.runtime.on_manager_ended()
@@ -606,7 +592,7 @@ class LocalSession(Session, EndListener):
 
 def check_level(level: int) -> None:
     if not 0 <= level <= LEVEL_HIGHEST:
-        raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
+        raise MQError(mq.MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
 
 
 def _wake(request: GetRequest) -> None:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ostler.client.mqi.put_get import Bound
 from ostler.client.session.runtime import Runtime, WakeEvent
-from ostler.model.constants import MQRC_CONNECTION_BROKEN, MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 if TYPE_CHECKING:
@@ -176,8 +176,8 @@ class LoopRuntime(Runtime):
             self._pending.discard(future)
         if lsn > writer.log.durable_lsn():
             if writer.failure:
-                raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, writer.failure)
-            raise MQError(MQRC_CONNECTION_BROKEN, "The queue manager ended before this was safe on disk.")
+                raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, writer.failure)
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, "The queue manager ended before this was safe on disk.")
         if writer.log.needs_checkpoint():
             await self._help(bound)
 

@@ -20,24 +20,7 @@ from ostler.client.link.waiters import LinkBroken, PayloadStream
 from ostler.client.mqi.put_get import check_structure
 from ostler.client.mqi.remote.connections import Got, ReadAhead, RemoteConnection, RemoteHandle
 from ostler.client.mqi.remote.put_get import decode_get_reply, get_now, request_payload
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_WARNING,
-    MQGMO_ACCEPT_TRUNCATED_MSG,
-    MQGMO_CONVERT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQPER_NOT_PERSISTENT,
-    MQRC_GMO_ERROR,
-    MQRC_MD_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_OPTIONS_CHANGED,
-    MQRC_TRUNCATED_MSG_ACCEPTED,
-    MQRC_TRUNCATED_MSG_FAILED,
-    MQRC_WAIT_INTERVAL_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.gmo import GMO_OPTIONS, GMO_WAIT_INTERVAL
 from ostler.model.structures.md import MD_PERSISTENCE
@@ -50,8 +33,14 @@ WINDOW: Final = 32  # the most messages in flight or buffered here
 WINDOW_BYTES: Final = 4 * 1024 * 1024  # and about their size, if they are as long as the one before
 _GMO_ID: Final = 0x204F4D47
 # Gets with any other option go to the queue manager each time.
-_PLAIN: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_NO_SYNCPOINT | MQGMO_CONVERT | MQGMO_ACCEPT_TRUNCATED_MSG
-_MAY_CHANGE: Final = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | MQGMO_ACCEPT_TRUNCATED_MSG
+_PLAIN: Final = (
+    mq.MQGMO_WAIT
+    | mq.MQGMO_FAIL_IF_QUIESCING
+    | mq.MQGMO_NO_SYNCPOINT
+    | mq.MQGMO_CONVERT
+    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+)
+_MAY_CHANGE: Final = mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _OPTIONS_BYTES: Final = 4
 _UNDECIDED: Final = 0
 _ON: Final = 1
@@ -80,18 +69,18 @@ class MessagesAhead(ReadAhead):
         return int(stream.count()) if stream is not None else 0
 
     def get(self, remote: RemoteConnection, md: bytes, gmo: bytes, length: int) -> Got:
-        version = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+        version = check_structure(gmo, _GMO_ID, mq.MQRC_GMO_ERROR)
         options = int(read_i32_le(gmo, GMO_OPTIONS))
         if self._state == _UNDECIDED:
             self._state = _ON if self._is_plain(options, version, gmo) else _OFF
         if self._state == _OFF and not self.count():
             return get_now(remote, self._handle, md, gmo, length)
         if len(md) < 324:
-            raise MQError(MQRC_MD_ERROR)
+            raise MQError(mq.MQRC_MD_ERROR)
         self._check_unchanged(remote, md, gmo, options)
-        wait_ms = int(read_i32_le(gmo, GMO_WAIT_INTERVAL)) if options & MQGMO_WAIT else 0
+        wait_ms = int(read_i32_le(gmo, GMO_WAIT_INTERVAL)) if options & mq.MQGMO_WAIT else 0
         if wait_ms < -1:
-            raise MQError(MQRC_WAIT_INTERVAL_ERROR)
+            raise MQError(mq.MQRC_WAIT_INTERVAL_ERROR)
         deadline = time.monotonic() + wait_ms / 1000 if wait_ms >= 0 else -1.0
         while True:
             generation = remote.generation
@@ -99,7 +88,7 @@ class MessagesAhead(ReadAhead):
                 stream = self._wait_for_message(remote, options, deadline, wait_ms == 0)
                 if stream is not None:
                     return self._deliver(remote, stream, gmo, options, length)
-                return b"", None, gmo, 0, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE
+                return b"", None, gmo, 0, mq.MQCC_FAILED, mq.MQRC_NO_MSG_AVAILABLE
             except LinkBroken as broken:
                 self._stream = None
                 remote.handle_broken_link(generation, broken)
@@ -109,16 +98,16 @@ class MessagesAhead(ReadAhead):
         return (
             not options & ~_PLAIN
             and not has_message_handle
-            and self._handle.default_persistence == MQPER_NOT_PERSISTENT
+            and self._handle.default_persistence == mq.MQPER_NOT_PERSISTENT
         )
 
     def _check_unchanged(self, remote: RemoteConnection, md: bytes, gmo: bytes, options: int) -> None:
         """Raise MQRC_OPTIONS_CHANGED when a get differs from the one that began the stream."""
         asked = request_payload(remote, self._handle, md, gmo, _WHOLE, options & ~_MAY_CHANGE, 0)
         if options & ~_PLAIN:
-            raise MQError(MQRC_OPTIONS_CHANGED, "The handle reads ahead; its gets cannot use other options now.")
+            raise MQError(mq.MQRC_OPTIONS_CHANGED, "The handle reads ahead; its gets cannot use other options now.")
         if self._get_payload and asked[GET_OPTIONS:] != self._get_payload[GET_OPTIONS:]:
-            raise MQError(MQRC_OPTIONS_CHANGED, "The handle reads ahead; match options cannot change.")
+            raise MQError(mq.MQRC_OPTIONS_CHANGED, "The handle reads ahead; match options cannot change.")
         self._get_payload = asked
 
     # -- for callbacks ------------------------------------------------------------------------------------------------
@@ -131,7 +120,7 @@ class MessagesAhead(ReadAhead):
         if self._state == _ON and self._accepted[0] is md and self._accepted[1] is gmo:
             return True
         if self._state == _UNDECIDED:
-            version = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+            version = check_structure(gmo, _GMO_ID, mq.MQRC_GMO_ERROR)
             self._state = _ON if self._is_plain(options, version, gmo) else _OFF
         if self._state == _OFF and not self.has_begun():
             return False
@@ -202,12 +191,12 @@ class MessagesAhead(ReadAhead):
         self, remote: RemoteConnection, options: int, deadline: float, at_once: bool, is_interrupted: Callable[[], bool]
     ) -> PayloadStream | None:
         """Return the stream when it has a message; None when the time is up or the wait was interrupted."""
-        if self._is_ending or options & MQGMO_FAIL_IF_QUIESCING != self._fails_if_quiescing:
+        if self._is_ending or options & mq.MQGMO_FAIL_IF_QUIESCING != self._fails_if_quiescing:
             # The queue manager has to know whether its quiescing ends the wait.
             self.pause(remote)
         stream = self._stream
         if stream is None or self._generation != remote.generation:
-            stream = self._begin(remote, options & MQGMO_FAIL_IF_QUIESCING)
+            stream = self._begin(remote, options & mq.MQGMO_FAIL_IF_QUIESCING)
         if stream.count():
             return stream
         if at_once:
@@ -245,28 +234,28 @@ class MessagesAhead(ReadAhead):
         payload = stream.first()
         if len(payload) < REPLY_FIXED_BYTES:
             raise remote.protocol_error("a message that is none")
-        if int(read_i32_le(payload, 0)) == MQCC_FAILED:
+        if int(read_i32_le(payload, 0)) == mq.MQCC_FAILED:
             # The error ends the stream: a later get begins another one.
             remote.conversation.link.close_stream(stream)
             self._stream = None
             self._is_sending = False
             self._is_ending = False
-            return b"", None, gmo, 0, MQCC_FAILED, int(read_i32_le(payload, 4))
+            return b"", None, gmo, 0, mq.MQCC_FAILED, int(read_i32_le(payload, 4))
         body, md, filled, data_bytes, code, reason = decode_get_reply(
             remote, self._handle, gmo, payload, 0, len(payload)
         )
-        if len(body) > length and reason == MQRC_NONE:
-            code, reason = MQCC_WARNING, MQRC_TRUNCATED_MSG_ACCEPTED
+        if len(body) > length and reason == mq.MQRC_NONE:
+            code, reason = mq.MQCC_WARNING, mq.MQRC_TRUNCATED_MSG_ACCEPTED
             body = body[:length]
-            if not options & MQGMO_ACCEPT_TRUNCATED_MSG:
-                return body, md, filled, data_bytes, code, MQRC_TRUNCATED_MSG_FAILED
+            if not options & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
+                return body, md, filled, data_bytes, code, mq.MQRC_TRUNCATED_MSG_FAILED
         stream.take()
         self._grant_credit(remote, stream, md, len(payload))
         return body, md, filled, data_bytes, code, reason
 
     def _grant_credit(self, remote: RemoteConnection, stream: PayloadStream, md: bytes | None, length: int) -> None:
         """Grant credit for further messages after one was delivered, or end the stream at a persistent message."""
-        if md is not None and int(read_i32_le(md, MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT:
+        if md is not None and int(read_i32_le(md, MD_PERSISTENCE)) != mq.MQPER_NOT_PERSISTENT:
             self._state = _OFF
             # The message is delivered even if the link breaks.
             with suppress(LinkBroken):
@@ -287,7 +276,7 @@ class MessagesAhead(ReadAhead):
         payload = stream.last()
         if len(payload) < GOT_FIXED_BYTES:
             return True  # the stream has failed
-        return int(read_i32_le(payload, GOT_MD + MD_PERSISTENCE)) != MQPER_NOT_PERSISTENT
+        return int(read_i32_le(payload, GOT_MD + MD_PERSISTENCE)) != mq.MQPER_NOT_PERSISTENT
 
     def discard(self, remote: RemoteConnection) -> None:
         """End the stream and drop buffered messages: the handle is closed."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from ostler.client.link.backoff import Backoff
 from ostler.client.mqi.remote.connect import FINAL_REASONS
 from ostler.client.session.runtime import Runtime, WakeEvent
-from ostler.model.constants import MQRC_CONNECTION_BROKEN, MQRC_RECONNECT_FAILED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 
@@ -66,10 +66,10 @@ class SessionReconnector:
                 return
             delay = backoff.next_delay(time.monotonic() - began)
             if delay is None or cause.reason in FINAL_REASONS:
-                raise MQError(MQRC_RECONNECT_FAILED, f"{cause}")
+                raise MQError(mq.MQRC_RECONNECT_FAILED, f"{cause}")
             self._sleeper = self._runtime.new_event()
             await self._sleeper.wait(0 if self._is_stopped else delay)
-        raise MQError(MQRC_CONNECTION_BROKEN, f"{cause}")
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, f"{cause}")
 
     def stop(self) -> None:
         """End the attempts: the connection is being closed."""

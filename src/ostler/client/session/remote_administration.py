@@ -12,15 +12,8 @@ from typing import Final
 from ostler.command.admin.objects import Given, values
 from ostler.command.mqsc.display.layout import COLUMN_WIDTH, GAP_WIDTH
 from ostler.command.mqsc.grammar import OBJECT_NOUNS
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, attributes_of, find, from_text, to_text
-from ostler.model.constants import (
-    MQRC_OBJECT_ALREADY_EXISTS,
-    MQRC_OBJECT_IN_USE,
-    MQRC_Q_NOT_EMPTY,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_COMMAND_FAILED,
-    MQRCCF_PARM_SYNTAX_ERROR,
-)
 from ostler.model.errors import MQError
 
 _FAILURE: Final = re.compile(r"(AMQ\d{4}[ES]): (.*)", re.DOTALL)
@@ -30,11 +23,11 @@ _SYNTAX: Final = "AMQ8405I"
 _MARGIN: Final = 3
 _UNKNOWN: Final = "AMQ8147E"
 _REASONS: Final = {
-    _UNKNOWN: MQRC_UNKNOWN_OBJECT_NAME,
-    "AMQ8150E": MQRC_OBJECT_ALREADY_EXISTS,
-    "AMQ8143E": MQRC_Q_NOT_EMPTY,
-    "AMQ8148E": MQRC_OBJECT_IN_USE,
-    **{noun.exists: MQRC_OBJECT_ALREADY_EXISTS for noun in OBJECT_NOUNS.values() if noun.exists},
+    _UNKNOWN: mq.MQRC_UNKNOWN_OBJECT_NAME,
+    "AMQ8150E": mq.MQRC_OBJECT_ALREADY_EXISTS,
+    "AMQ8143E": mq.MQRC_Q_NOT_EMPTY,
+    "AMQ8148E": mq.MQRC_OBJECT_IN_USE,
+    **{noun.exists: mq.MQRC_OBJECT_ALREADY_EXISTS for noun in OBJECT_NOUNS.values() if noun.exists},
 }
 _ANY_QUEUE: Final = "QUEUE"
 # Keywords without a value, such as SHARE and NOSHARE.
@@ -53,7 +46,7 @@ def check_answer(lines: list[str]) -> None:
 
 def _check_line(line: str, lines: list[str]) -> None:
     if line.startswith(_SYNTAX):
-        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, " ".join(lines))
+        raise MQError(mq.MQRCCF_PARM_SYNTAX_ERROR, " ".join(lines))
     failure = _FAILURE.match(line)
     if failure is None:
         return
@@ -61,7 +54,7 @@ def _check_line(line: str, lines: list[str]) -> None:
     reason = _REASON.search(text)
     if reason is not None:
         raise MQError(int(reason[1]), reason[2])
-    raise MQError(_REASONS.get(number, MQRCCF_COMMAND_FAILED), text)
+    raise MQError(_REASONS.get(number, mq.MQRCCF_COMMAND_FAILED), text)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -95,7 +88,7 @@ def display(word: str, pattern: str, names: Sequence[str]) -> str:
 def _check_attribute(word: str, name: str) -> str:
     kinds = _QUEUES if word == _ANY_QUEUE else (ObjectType(word),)
     if all(find(kind, name.upper()) is None for kind in kinds):
-        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, f"{word} has no attribute {name!r}.")
+        raise MQError(mq.MQRCCF_PARM_SYNTAX_ERROR, f"{word} has no attribute {name!r}.")
     return name.upper()
 
 
@@ -121,7 +114,7 @@ def _format_attribute(kind: ObjectType, name: str, value: Value) -> str:
 
 def _quote(text: str) -> str:
     if "\n" in text or "\r" in text:
-        raise MQError(MQRCCF_PARM_SYNTAX_ERROR, "Text in a command must not contain line breaks.")
+        raise MQError(mq.MQRCCF_PARM_SYNTAX_ERROR, "Text in a command must not contain line breaks.")
     doubled = text.replace("'", "''")
     return f"'{doubled}'"
 

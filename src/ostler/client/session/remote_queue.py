@@ -13,35 +13,8 @@ from ostler.client.session.session import BackoutRules, GetOptions, OpenQueue, P
 from ostler.engine.message.message import MESSAGE_ID_AT, PERSISTENCE_AT
 from ostler.engine.open import OpenRequest
 from ostler.engine.queue.get_request import BROWSE_OPTIONS
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, require, to_text
-from ostler.model.constants import (
-    MQCA_BACKOUT_REQ_Q_NAME,
-    MQCC_FAILED,
-    MQCC_WARNING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQIA_BACKOUT_THRESHOLD,
-    MQIA_CURRENT_Q_DEPTH,
-    MQIA_LAST,
-    MQIA_Q_TYPE,
-    MQOO_INQUIRE,
-    MQPER_PERSISTENT,
-    MQPMO_SYNCPOINT,
-    MQQT_ALIAS,
-    MQQT_LOCAL,
-    MQQT_MODEL,
-    MQQT_REMOTE,
-    MQRC_BACKED_OUT,
-    MQRC_CALL_INTERRUPTED,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HOBJ_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_OBJECT_CHANGED,
-    MQRC_SELECTION_STRING_ERROR,
-    MQRC_TRUNCATED_MSG_FAILED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.errors import MQError
 from ostler.wire.frames import CANCEL, CLOSE, GET, INQUIRE, OPEN, PUBLISH, PUT, SETTLE, MalformedFrame
 from ostler.wire.object_frames import (
@@ -75,14 +48,14 @@ from ostler.wire.put_get_frames import (
 from ostler.wire.replies import REPLY_FIXED_BYTES
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST
 
-_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 _STORED: Final = WANTS_PROPERTIES | WANTS_TOKEN | AS_STORED
 _BYTES_MAX: Final = 0x7FFFFFFF
 _TYPES: Final = {
-    MQQT_LOCAL: ObjectType.QLOCAL,
-    MQQT_ALIAS: ObjectType.QALIAS,
-    MQQT_REMOTE: ObjectType.QREMOTE,
-    MQQT_MODEL: ObjectType.QMODEL,
+    mq.MQQT_LOCAL: ObjectType.QLOCAL,
+    mq.MQQT_ALIAS: ObjectType.QALIAS,
+    mq.MQQT_REMOTE: ObjectType.QREMOTE,
+    mq.MQQT_MODEL: ObjectType.QMODEL,
 }
 
 
@@ -90,9 +63,9 @@ def open_arguments(request: OpenRequest) -> OpenArguments:
     """Convert an open request to the arguments of OPEN. Names that are too long are refused, not truncated."""
     for name in (request.name, request.manager_name, request.dynamic_name):
         if len(name.encode("utf-8", "replace")) > NAME_BYTES:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"{name[:60]!r} is too long to be a name.")
     if len(request.selection.encode("utf-8", "replace")) > SELECTOR_BYTES_MAX:
-        raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
+        raise MQError(mq.MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
     arguments = OpenArguments(request.object_type, request.name, request.options)
     arguments.manager_name = request.manager_name
     arguments.dynamic_name = request.dynamic_name
@@ -105,8 +78,8 @@ def open_arguments(request: OpenRequest) -> OpenArguments:
 def _is_persistent(reply: bytes) -> bool:
     """Return whether a reply to GET has removed a persistent message."""
     at = GOT_MD + PERSISTENCE_AT
-    is_off = int.from_bytes(reply[4:8], "little") != MQRC_TRUNCATED_MSG_FAILED
-    return is_off and int.from_bytes(reply[at : at + 4], "little") == MQPER_PERSISTENT
+    is_off = int.from_bytes(reply[4:8], "little") != mq.MQRC_TRUNCATED_MSG_FAILED
+    return is_off and int.from_bytes(reply[at : at + 4], "little") == mq.MQPER_PERSISTENT
 
 
 def decode_put_reply(payload: bytes) -> Put:
@@ -156,7 +129,7 @@ class RemoteQueue(OpenQueue):
     def _check(self) -> None:
         if not self._is_open:
             self._session.check()
-            raise MQError(MQRC_HOBJ_ERROR, f"{self.name} is closed.")
+            raise MQError(mq.MQRC_HOBJ_ERROR, f"{self.name} is closed.")
         if self._lost is not None:
             raise MQError(self._lost.reason, self._lost.detail)
 
@@ -171,13 +144,13 @@ class RemoteQueue(OpenQueue):
         except MalformedFrame as error:
             raise protocol_error(error) from None
         except MQError as error:
-            self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting {self.name} cannot be opened: {error}")
+            self._lost = MQError(mq.MQRC_OBJECT_CHANGED, f"After reconnecting {self.name} cannot be opened: {error}")
 
     # -- putting -------------------------------------------------------------------------------------------------------
 
     async def put(self, md: bytes, options: int, property_block: bytes, body: bytes, level: int = LEVEL_HIGHEST) -> Put:
         session = self._session
-        in_unit = bool(options & MQPMO_SYNCPOINT)
+        in_unit = bool(options & mq.MQPMO_SYNCPOINT)
         if in_unit:
             await session.resolve_abandoned_gets(True)
         session.check_length(body)
@@ -205,7 +178,7 @@ class RemoteQueue(OpenQueue):
             held = HELD if session.runtime.may_be_cancelled() else HELD_IF_PERSISTENT
         selector = (asked.get("selector") or "").encode("utf-8", "replace")
         if len(selector) > SELECTOR_BYTES_MAX:
-            raise MQError(MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
+            raise MQError(mq.MQRC_SELECTION_STRING_ERROR, f"A selector has at most {SELECTOR_BYTES_MAX} bytes.")
         limit = min(length_limit(asked), _BYTES_MAX)
         deadline = time.monotonic() + parameters.wait_ms / 1000
         wait_ms = parameters.wait_ms
@@ -234,7 +207,7 @@ class RemoteQueue(OpenQueue):
 
     def _payload(self, parameters: GetParameters, wait_ms: int, limit: int, held: int, selector: bytes) -> bytes:
         # A held message is in a unit of work, though not in the program's.
-        options = parameters.options & ~MQGMO_NO_SYNCPOINT if held else parameters.options
+        options = parameters.options & ~mq.MQGMO_NO_SYNCPOINT if held else parameters.options
         return get_payload(
             self._opened.hobj,
             options,
@@ -266,7 +239,7 @@ class RemoteQueue(OpenQueue):
             if session.is_interrupted:
                 link.send(conversation, CANCEL, numbers_payload([request.number]))
             reply = await request.reply()
-            if int.from_bytes(reply[:4], "little") == MQCC_FAILED:
+            if int.from_bytes(reply[:4], "little") == mq.MQCC_FAILED:
                 return reply, None
             session.unit_size += in_unit
             if held and _is_persistent(reply):
@@ -303,9 +276,9 @@ class RemoteQueue(OpenQueue):
                 await session.reconnect(error, generation)
             except MQError as gone:
                 raise MQError(gone.reason, f"{gone.detail} {doubt}".strip()) from error
-            raise MQError(MQRC_CALL_INTERRUPTED, doubt) from error
+            raise MQError(mq.MQRC_CALL_INTERRUPTED, doubt) from error
         reason = int.from_bytes(reply[4:8], "little")
-        if reason == MQRC_BACKED_OUT:
+        if reason == mq.MQRC_BACKED_OUT:
             return False  # backed out to make room in the log
         ending = session.ending_error(reply)
         if ending is not None:
@@ -317,19 +290,19 @@ class RemoteQueue(OpenQueue):
     def _decode_message(self, payload: bytes) -> StoredMessage | None:
         completion = int.from_bytes(payload[:4], "little")
         reason = int.from_bytes(payload[4:8], "little")
-        if completion == MQCC_FAILED:
+        if completion == mq.MQCC_FAILED:
             if self._session.closed:
-                raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
-            if reason == MQRC_NO_MSG_AVAILABLE:
+                raise MQError(mq.MQRC_CONNECTION_BROKEN, "The connection was closed.")
+            if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
             raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
         if len(payload) < GOT_FIXED_BYTES:
             if reason == 0:
                 raise protocol_error(MalformedFrame("a reply to a get without a message"))
             raise MQError(reason, completion=completion)
-        if reason == MQRC_TRUNCATED_MSG_FAILED:
+        if reason == mq.MQRC_TRUNCATED_MSG_FAILED:
             length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
-            raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
+            raise MQError(reason, f"The message has {length} bytes.", mq.MQCC_WARNING)
         block_bytes = int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
         body_at = GOT_FIXED_BYTES + block_bytes
         if body_at > len(payload):
@@ -363,9 +336,9 @@ class RemoteQueue(OpenQueue):
 
     async def inquire_numbers(self, selectors: list[int]) -> tuple[list[int], list[str]]:
         """MQINQ. Returns integers and texts in the order of their selectors."""
-        if not self._arguments.options & MQOO_INQUIRE:
+        if not self._arguments.options & mq.MQOO_INQUIRE:
             name = self._opened.name if self._opened.flags & CREATED else self._arguments.name
-            own = await self._session.open(OpenRequest(self._arguments.object_type, name, MQOO_INQUIRE))
+            own = await self._session.open(OpenRequest(self._arguments.object_type, name, mq.MQOO_INQUIRE))
             assert isinstance(own, RemoteQueue)
             try:
                 return await own.inquire_numbers(selectors)
@@ -387,19 +360,19 @@ class RemoteQueue(OpenQueue):
         if self._arguments.name != self._opened.name and not self._opened.flags & CREATED:
             # Opened through an alias, which has no depth of its own.
             session = self._session
-            own = await session.open(OpenRequest(self._arguments.object_type, self._opened.name, MQOO_INQUIRE))
+            own = await session.open(OpenRequest(self._arguments.object_type, self._opened.name, mq.MQOO_INQUIRE))
             try:
                 return await own.depth()
             finally:
                 await own.close()
-        integers, _ = await self.inquire_numbers([MQIA_CURRENT_Q_DEPTH])
+        integers, _ = await self.inquire_numbers([mq.MQIA_CURRENT_Q_DEPTH])
         return integers[0]
 
     async def inquire(self, name: str) -> Value | None:
-        (kind,), _ = await self.inquire_numbers([MQIA_Q_TYPE])
+        (kind,), _ = await self.inquire_numbers([mq.MQIA_Q_TYPE])
         attribute = require(_TYPES.get(kind, ObjectType.QLOCAL), name)
         integers, texts = await self.inquire_numbers([attribute.pcf])
-        if attribute.pcf > MQIA_LAST or not integers:
+        if attribute.pcf > mq.MQIA_LAST or not integers:
             return texts[0]
         text = to_text(attribute, integers[0])
         return integers[0] if text == str(integers[0]) else text
@@ -409,7 +382,7 @@ class RemoteQueue(OpenQueue):
         if opened.flags & REMOTE:
             return None
         try:
-            (threshold,), (name,) = await self.inquire_numbers([MQIA_BACKOUT_THRESHOLD, MQCA_BACKOUT_REQ_Q_NAME])
+            (threshold,), (name,) = await self.inquire_numbers([mq.MQIA_BACKOUT_THRESHOLD, mq.MQCA_BACKOUT_REQ_Q_NAME])
         except MQError:
             threshold, name = opened.backout_threshold, opened.backout_queue
         if self._arguments.name != opened.name and not opened.flags & CREATED:

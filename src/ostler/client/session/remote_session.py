@@ -35,29 +35,8 @@ from ostler.client.session.runtime import Runtime
 from ostler.client.session.session import OpenQueue, OpenSubscription, Put, Session
 from ostler.command.admin.objects import Given
 from ostler.engine.open import OpenRequest
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQCA_DEAD_LETTER_Q_NAME,
-    MQCC_FAILED,
-    MQOO_INQUIRE,
-    MQOT_Q_MGR,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_CALL_INTERRUPTED,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_CONNECTION_STOPPING,
-    MQRC_ENVIRONMENT_ERROR,
-    MQRC_HCONN_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_PMO_ERROR,
-    MQRC_Q_MGR_QUIESCING,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_RECONNECT_FAILED,
-    MQRC_RECONNECT_Q_MGR_REQD,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.errors import MQError
 from ostler.server.queue_manager import QueueManager
 from ostler.wire.connect_frames import ConnectReply
@@ -77,8 +56,8 @@ from ostler.wire.object_frames import OpenArguments, OpenReply, Put1Arguments, d
 from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.subscribe_frames import LEVEL_HIGHEST, SubscribeArguments
 
-_GONE: Final = (MQRC_CONNECTION_BROKEN, MQRC_CONNECTION_STOPPING, MQRC_Q_MGR_STOPPING)
-_QUIESCING: Final = (MQRC_CONNECTION_QUIESCING, MQRC_Q_MGR_QUIESCING)
+_GONE: Final = (mq.MQRC_CONNECTION_BROKEN, mq.MQRC_CONNECTION_STOPPING, mq.MQRC_Q_MGR_STOPPING)
+_QUIESCING: Final = (mq.MQRC_CONNECTION_QUIESCING, mq.MQRC_Q_MGR_QUIESCING)
 
 
 async def connect_session(route: Route) -> RemoteSession:
@@ -123,11 +102,11 @@ class RemoteSession(LinkSession, LinkListener):
 
     @property
     def manager(self) -> QueueManager:
-        raise MQError(MQRC_ENVIRONMENT_ERROR, f"Queue manager {self.name} runs in another process.")
+        raise MQError(mq.MQRC_ENVIRONMENT_ERROR, f"Queue manager {self.name} runs in another process.")
 
     @property
     def hconn(self) -> int:
-        raise MQError(MQRC_ENVIRONMENT_ERROR, "A connection to another process has no handle; MQCONNX makes one.")
+        raise MQError(mq.MQRC_ENVIRONMENT_ERROR, "A connection to another process has no handle; MQCONNX makes one.")
 
     @property
     def application(self) -> str:
@@ -139,7 +118,7 @@ class RemoteSession(LinkSession, LinkListener):
 
     def check(self) -> None:
         if self.closed:
-            raise MQError(MQRC_HCONN_ERROR, "The connection is closed.")
+            raise MQError(mq.MQRC_HCONN_ERROR, "The connection is closed.")
         if self._broken is not None:
             raise MQError(self._broken.reason, self._broken.detail)
 
@@ -165,7 +144,7 @@ class RemoteSession(LinkSession, LinkListener):
             generation = self.generation
             payload = build()
             if len(payload) > self.link.negotiated.message_bytes_max + PAYLOAD_OVERHEAD_BYTES:
-                raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+                raise MQError(mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL)
             if must_not_repeat and self._reconnects():
                 # Find out now if the link is broken: a request that was not sent is not in doubt.
                 self.link.poll()
@@ -179,7 +158,7 @@ class RemoteSession(LinkSession, LinkListener):
             except MQError as error:
                 await self.reconnect(error, generation)
                 if must_not_repeat:
-                    raise MQError(MQRC_CALL_INTERRUPTED) from error
+                    raise MQError(mq.MQRC_CALL_INTERRUPTED) from error
                 continue
             except BaseException:
                 # The request has been sent and will be executed.
@@ -192,7 +171,7 @@ class RemoteSession(LinkSession, LinkListener):
             await self.reconnect(ending, generation)
 
     def ending_error(self, reply: bytes) -> MQError | None:
-        if int.from_bytes(reply[:4], "little") != MQCC_FAILED or not self._reconnects():
+        if int.from_bytes(reply[:4], "little") != mq.MQCC_FAILED or not self._reconnects():
             return None
         reason = int.from_bytes(reply[4:8], "little")
         # A quiescing queue manager lets units of work finish.
@@ -204,19 +183,19 @@ class RemoteSession(LinkSession, LinkListener):
         self.runtime.raise_deferred_interrupt()
         self.check()
         if self._has_no_link:
-            await self.reconnect(MQError(MQRC_CONNECTION_BROKEN), self.generation)
+            await self.reconnect(MQError(mq.MQRC_CONNECTION_BROKEN), self.generation)
             self.check()
 
     async def reconnect(self, error: MQError, generation: int) -> None:
         if self.closed:
-            raise MQError(MQRC_CONNECTION_BROKEN, "The connection was closed.")
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, "The connection was closed.")
         if not self._reconnects():
             self._broken = error
             raise error
         try:
             await self._reconnector.reconnect(error, generation, self._connect_again)
         except MQError as hopeless:
-            if hopeless.reason == MQRC_RECONNECT_FAILED:
+            if hopeless.reason == mq.MQRC_RECONNECT_FAILED:
                 self._broken = hopeless
             self.check()
             raise
@@ -227,7 +206,7 @@ class RemoteSession(LinkSession, LinkListener):
         joined = await self._route.connect(self)
         try:
             if self._route.reconnect == "qmgr" and joined.connected.queue_manager != name:
-                raise MQError(MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
+                raise MQError(mq.MQRC_RECONNECT_Q_MGR_REQD, f"{joined.connected.queue_manager} answers, not {name}.")
             for queue in list(self._queues):
                 await queue.reopen(joined)
             for subscription in list(self._subscriptions):
@@ -296,7 +275,7 @@ class RemoteSession(LinkSession, LinkListener):
         level: int = LEVEL_HIGHEST,
     ) -> Put:
         target = open_arguments(request)
-        in_unit = bool(options & MQPMO_SYNCPOINT)
+        in_unit = bool(options & mq.MQPMO_SYNCPOINT)
 
         def build() -> bytes:
             context = source.number if source is not None else 0
@@ -316,20 +295,20 @@ class RemoteSession(LinkSession, LinkListener):
     def check_level(self, level: int) -> None:
         remote_subscription.check_version(self.link)
         if not 0 <= level <= LEVEL_HIGHEST:
-            raise MQError(MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
+            raise MQError(mq.MQRC_PMO_ERROR, f"A publication level is 0 to {LEVEL_HIGHEST}.")
 
     def check_length(self, body: bytes) -> None:
         limit = self.link.negotiated.message_bytes_max
         if len(body) > limit:
             raise MQError(
-                MQRC_MSG_TOO_BIG_FOR_CHANNEL, f"The message has {len(body)} bytes; the channel takes {limit}."
+                mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL, f"The message has {len(body)} bytes; the channel takes {limit}."
             )
 
     async def dead_letter_queue(self) -> str:
-        arguments = OpenArguments(MQOT_Q_MGR, "", MQOO_INQUIRE)
+        arguments = OpenArguments(mq.MQOT_Q_MGR, "", mq.MQOO_INQUIRE)
         manager = RemoteQueue(self, arguments, await self._open(arguments))
         try:
-            _, (name,) = await manager.inquire_numbers([MQCA_DEAD_LETTER_Q_NAME])
+            _, (name,) = await manager.inquire_numbers([mq.MQCA_DEAD_LETTER_Q_NAME])
             return name
         finally:
             await manager.close()
@@ -347,7 +326,7 @@ class RemoteSession(LinkSession, LinkListener):
 
     def check_unit(self) -> None:
         if self._is_backed_out:
-            raise MQError(MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
+            raise MQError(mq.MQRC_BACKED_OUT, "The unit of work was backed out. Back out, and do it again.")
 
     async def resolve_abandoned_gets(self, in_unit: bool) -> None:
         if not in_unit or not self.abandoned_gets:
@@ -355,7 +334,7 @@ class RemoteSession(LinkSession, LinkListener):
         took = 0
         for orphan in list(self.abandoned_gets):
             try:
-                took += int.from_bytes((await orphan.reply())[:4], "little") != MQCC_FAILED
+                took += int.from_bytes((await orphan.reply())[:4], "little") != mq.MQCC_FAILED
             except MQError:
                 # The link is broken, so the message is back on its queue.
                 return
@@ -406,7 +385,7 @@ class RemoteSession(LinkSession, LinkListener):
                 if commit and has_unit:
                     raise
         if was_backed_out:
-            raise MQError(MQRC_BACKED_OUT)
+            raise MQError(mq.MQRC_BACKED_OUT)
 
     # -- administration ------------------------------------------------------------------------------------------------
 
@@ -419,7 +398,7 @@ class RemoteSession(LinkSession, LinkListener):
                 await self.alter(kind, name, given)
                 return
             except MQError as error:
-                if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
+                if error.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:
                     raise
         await self._mqsc(remote_administration.define(kind, name, given, like, replace))
 
@@ -436,7 +415,7 @@ class RemoteSession(LinkSession, LinkListener):
         try:
             lines = await self._mqsc(remote_administration.display(word, pattern, names))
         except MQError as error:
-            if error.reason == MQRC_UNKNOWN_OBJECT_NAME and "*" in pattern:
+            if error.reason == mq.MQRC_UNKNOWN_OBJECT_NAME and "*" in pattern:
                 return []
             raise
         return remote_administration.parse_display(word, names, lines)
@@ -454,7 +433,7 @@ class RemoteSession(LinkSession, LinkListener):
         try:
             check_reply(await request.reply())
         except MQError as error:
-            if error.reason == MQRC_NOT_AUTHORIZED:
+            if error.reason == mq.MQRC_NOT_AUTHORIZED:
                 detail = f"Objects are defined and displayed over the queue manager's own socket only. {error.detail}"
                 raise MQError(error.reason, detail) from None
             raise

@@ -8,14 +8,7 @@ from ostler.client.mqi.remote.topics import managed_arguments, resubscribe_optio
 from ostler.client.session.link_session import LinkSession
 from ostler.client.session.remote_queue import RemoteQueue
 from ostler.client.session.session import OpenQueue, OpenSubscription
-from ostler.model.constants import (
-    MQRC_FUNCTION_NOT_SUPPORTED,
-    MQRC_HOBJ_ERROR,
-    MQRC_OBJECT_CHANGED,
-    MQRC_SUB_ALREADY_EXISTS,
-    MQRC_SUBSCRIPTION_IN_USE,
-    MQSO_DURABLE,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.frames import CLOSE, SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
 from ostler.wire.payload_codec import numbers_payload
@@ -33,7 +26,7 @@ def check_version(link: Link) -> None:
     """Raise MQError when the queue manager's protocol version has no subscriptions and publication levels."""
     if link.negotiated.version < SUBSCRIPTIONS_VERSION:
         raise MQError(
-            MQRC_FUNCTION_NOT_SUPPORTED, f"The queue manager has version {link.negotiated.version} of the protocol."
+            mq.MQRC_FUNCTION_NOT_SUPPORTED, f"The queue manager has version {link.negotiated.version} of the protocol."
         )
 
 
@@ -105,7 +98,7 @@ class RemoteSubscription(OpenSubscription):
         """Subscribe again over a new link: resume a durable subscription, create another one."""
         asked = self._asked
         options = asked.options
-        asked.options = resubscribe_options(asked, bool(self._described.options & MQSO_DURABLE))
+        asked.options = resubscribe_options(asked, bool(self._described.options & mq.MQSO_DURABLE))
         try:
             check_version(joined.link)
             asked.destination = self._provided.number if self._provided is not None else 0
@@ -114,10 +107,10 @@ class RemoteSubscription(OpenSubscription):
         except MalformedFrame as error:
             raise protocol_error(error) from None
         except MQError as error:
-            if error.reason in (MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
+            if error.reason in (mq.MQRC_SUBSCRIPTION_IN_USE, mq.MQRC_SUB_ALREADY_EXISTS):
                 # The queue manager may not have noticed yet that the old link is broken.
                 raise
-            self._lost = MQError(MQRC_OBJECT_CHANGED, f"After reconnecting there is no subscription: {error}")
+            self._lost = MQError(mq.MQRC_OBJECT_CHANGED, f"After reconnecting there is no subscription: {error}")
             if self._destination is not None:
                 self._destination.mark_lost(self._lost)
             return
@@ -130,7 +123,7 @@ class RemoteSubscription(OpenSubscription):
     def _check(self) -> None:
         if not self._is_open:
             self._session.check()
-            raise MQError(MQRC_HOBJ_ERROR, "The subscription is closed.")
+            raise MQError(mq.MQRC_HOBJ_ERROR, "The subscription is closed.")
         if self._lost is not None:
             raise MQError(self._lost.reason, self._lost.detail)
 

@@ -13,20 +13,9 @@ from typing import Final
 from ostler.command.admin.context import CommandContext
 from ostler.engine import objects
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.authorities import CHG, CRT, DSP, words_of
-from ostler.model.constants import (
-    MQ_ENTITY_NAME_LENGTH,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQOT_REMOTE_Q_MGR_NAME,
-    MQRC_OBJECT_TYPE_ERROR,
-    MQRC_UNKNOWN_ENTITY,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_AUTH_VALUE_ERROR,
-    MQRCCF_ENTITY_NAME_MISSING,
-    MQRCCF_PROFILE_NAME_MISSING,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.security.authorities import (
@@ -76,9 +65,9 @@ def check_entity(entity: Entity) -> None:
     """Raises MQError for an invalid name of a user or group. The entity need not exist."""
     name = entity.name
     if not name.strip():
-        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "The name of a user or a group is missing.")
-    if name != name.strip() or not name.isprintable() or len(name.encode("utf-8")) > MQ_ENTITY_NAME_LENGTH:
-        raise MQError(MQRC_UNKNOWN_ENTITY, f"{name[:64]!r} cannot be the name of a user or a group.")
+        raise MQError(mq.MQRCCF_ENTITY_NAME_MISSING, "The name of a user or a group is missing.")
+    if name != name.strip() or not name.isprintable() or len(name.encode("utf-8")) > mq.MQ_ENTITY_NAME_LENGTH:
+        raise MQError(mq.MQRC_UNKNOWN_ENTITY, f"{name[:64]!r} cannot be the name of a user or a group.")
 
 
 def check_entity_exists(context: CommandContext, entity: Entity) -> None:
@@ -87,7 +76,7 @@ def check_entity_exists(context: CommandContext, entity: Entity) -> None:
     if not context.entity_exists(entity.name, entity.is_group):
         kind = "group" if entity.is_group else "user"
         raise MQError(
-            MQRC_UNKNOWN_ENTITY,
+            mq.MQRC_UNKNOWN_ENTITY,
             f"There is no {kind} {entity.name} here. ostler users add makes a user, with --groups also its groups; "
             f"SecurityPolicy=UserExternal in qm.ini allows any name.",
         )
@@ -97,7 +86,7 @@ def object_type_of(objtype: str) -> int:
     """Returns the MQOT number of a value of OBJTYPE."""
     found = OBJECT_TYPES.get(objtype)
     if found is None:
-        raise MQError(MQRC_OBJECT_TYPE_ERROR, f"There are no authorities on objects of type {objtype!r}.")
+        raise MQError(mq.MQRC_OBJECT_TYPE_ERROR, f"There are no authorities on objects of type {objtype!r}.")
     return found
 
 
@@ -118,16 +107,16 @@ def set_records(
 
     `add` and `remove` must not overlap (SET AUTHREC), unless all authorities are removed: removal comes first.
     """
-    context.authorize(MQOT_Q_MGR, "", CHG)
+    context.authorize(mq.MQOT_Q_MGR, "", CHG)
     object_type = object_type_of(objtype)
     for mask in (add, remove):
         unknown = invalid_authorities(object_type, mask)
         if unknown:
             words = ",".join(words_of(unknown))
-            raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{words} does not apply to objects of type {objtype}.")
+            raise MQError(mq.MQRCCF_AUTH_VALUE_ERROR, f"{words} does not apply to objects of type {objtype}.")
     _check_overlap(object_type, add, remove)
     if not entities:
-        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "No user or group is named whose authorities are to be changed.")
+        raise MQError(mq.MQRCCF_ENTITY_NAME_MISSING, "No user or group is named whose authorities are to be changed.")
     for entity in entities:
         if add or not remove:
             check_entity_exists(context, entity)
@@ -141,7 +130,7 @@ def _check_overlap(object_type: int, add: int, remove: int) -> None:
     if both and VALID_AUTHORITIES[object_type] & ~remove:
         words = ",".join(words_of(both))
         raise MQError(
-            MQRCCF_AUTH_VALUE_ERROR,
+            mq.MQRCCF_AUTH_VALUE_ERROR,
             f"{words} cannot be both given and taken away. Give two commands: the first gives, the second takes away.",
         )
 
@@ -150,7 +139,7 @@ def _set(objtype: str, profile: str, entities: tuple[Entity, ...], add: int, rem
     object_type = object_type_of(objtype)
     profile = resolve_profile(engine, objtype, profile)
     if profile == CLASS_PROFILE and (add | remove) & ~CRT:
-        raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{CLASS_PROFILE} is for CRT alone.")
+        raise MQError(mq.MQRCCF_AUTH_VALUE_ERROR, f"{CLASS_PROFILE} is for CRT alone.")
     lsn = 0
     for entity in entities:
         # CRT is kept with the type of object, as the object does not exist yet.
@@ -175,19 +164,19 @@ def resolve_profile(engine: Engine, objtype: str, profile: str) -> str:
     if objtype == "QMGR" and profile in ("", MANAGER_PROFILE, engine.name):
         return MANAGER_PROFILE
     if not profile:
-        raise MQError(MQRCCF_PROFILE_NAME_MISSING, "The profile is missing: it selects the objects.")
+        raise MQError(mq.MQRCCF_PROFILE_NAME_MISSING, "The profile is missing: it selects the objects.")
     if profile.lower() == CLASS_PROFILE:
         return CLASS_PROFILE
     check_profile(profile)
     if not is_generic(profile) and not _exists(engine, objtype, profile):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {objtype} called {profile}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no {objtype} called {profile}.")
     return profile
 
 
 def _exists(engine: Engine, objtype: str, name: str) -> bool:
-    if OBJECT_TYPES[objtype] == MQOT_REMOTE_Q_MGR_NAME:
+    if OBJECT_TYPES[objtype] == mq.MQOT_REMOTE_Q_MGR_NAME:
         return True  # names of other queue managers cannot be checked here
-    if OBJECT_TYPES[objtype] == MQOT_Q and name in engine.queues:
+    if OBJECT_TYPES[objtype] == mq.MQOT_Q and name in engine.queues:
         return True
     return any(name in engine.of_type(kind) for kind in _KINDS.get(objtype, ()))
 
@@ -203,10 +192,10 @@ def delete_records(
     context: CommandContext, objtype: str, profile: str, entities: Sequence[Entity], ignores_missing: bool = False
 ) -> None:
     """Deletes the records of several entities."""
-    context.authorize(MQOT_Q_MGR, "", CHG)
+    context.authorize(mq.MQOT_Q_MGR, "", CHG)
     object_type_of(objtype)
     if not entities:
-        raise MQError(MQRCCF_ENTITY_NAME_MISSING, "No user or group is named whose records are to be deleted.")
+        raise MQError(mq.MQRCCF_ENTITY_NAME_MISSING, "No user or group is named whose records are to be deleted.")
     for entity in entities:
         check_entity(entity)
     context.change(partial(_delete, objtype, profile, tuple(entities), ignores_missing))
@@ -221,7 +210,7 @@ def _delete(objtype: str, profile: str, entities: tuple[Entity, ...], ignores_mi
     keys = [record(OBJECT_TYPES[objtype], profile, each.name, each.is_group, 0).name for each in entities]
     missing = [key for key in keys if key not in kept]
     if missing and not ignores_missing:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no authority record {missing[0]}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no authority record {missing[0]}.")
     lsn = 0
     for key in keys:
         if key in kept:
@@ -248,7 +237,7 @@ class RecordQuery:
 
 def records(context: CommandContext, selection: RecordQuery) -> list[Row]:
     """Returns the selected records, sorted by profile, type of object and entity."""
-    context.authorize(MQOT_Q_MGR, "", DSP)
+    context.authorize(mq.MQOT_Q_MGR, "", DSP)
     entity = selection.entity
     groups: tuple[str, ...] = ()
     if entity is not None:
@@ -288,7 +277,7 @@ def _applies_to(definition: Definition, entity: Entity, groups: tuple[str, ...])
 def _profile_matches(definition: Definition, selection: RecordQuery, manager_name: str) -> bool:
     wanted = selection.profile or ""
     profile = str(definition.attributes["PROFILE"])
-    is_manager = definition.attributes.get("OBJTYPE") == MQOT_Q_MGR
+    is_manager = definition.attributes.get("OBJTYPE") == mq.MQOT_Q_MGR
     if profile == wanted or (is_manager and profile == MANAGER_PROFILE and wanted == manager_name):
         return True
     return selection.match != "EXACT" and not is_generic(wanted) and is_generic(profile) and matches(profile, wanted)
@@ -313,7 +302,7 @@ def _contributing(found: list[Definition], name: str) -> list[Definition]:
 
 def entity_authority(context: CommandContext, entity: str, is_group: bool, objtype: str, name: str) -> int:
     """Returns the authorities of a user, with all its groups, or of a group on an object or on a generic profile."""
-    context.authorize(MQOT_Q_MGR, "", DSP)
+    context.authorize(mq.MQOT_Q_MGR, "", DSP)
     who = Entity(entity, is_group)
     check_entity_exists(context, who)
     object_type = object_type_of(objtype)

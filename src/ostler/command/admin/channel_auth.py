@@ -14,29 +14,9 @@ from ostler.command.admin.context import CommandContext
 from ostler.command.admin.objects import date_and_time
 from ostler.engine import objects
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, check, find, has, require
 from ostler.model.authorities import CHG, DSP
-from ostler.model.constants import (
-    MQCAUT_BLOCKADDR,
-    MQCAUT_BLOCKUSER,
-    MQCAUT_QMGRMAP,
-    MQCHK_AS_Q_MGR,
-    MQOT_Q_MGR,
-    MQRCCF_CHLAUTH_ACTION_ERROR,
-    MQRCCF_CHLAUTH_ALREADY_EXISTS,
-    MQRCCF_CHLAUTH_NOT_FOUND,
-    MQRCCF_CHLAUTH_RUNCHECK_ERROR,
-    MQRCCF_CHLAUTH_TYPE_ERROR,
-    MQRCCF_IPADDR_RANGE_CONFLICT,
-    MQRCCF_PARM_MISSING,
-    MQRCCF_SSL_PEER_NAME_ERROR,
-    MQRCCF_WRONG_CHLAUTH_ACTION,
-    MQRCCF_WRONG_CHLAUTH_MATCH,
-    MQRCCF_WRONG_CHLAUTH_TYPE,
-    MQUSRC_CHANNEL,
-    MQUSRC_MAP,
-    MQUSRC_NOACCESS,
-)
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.distinguished_names import DistinguishedName, parse_name
 from ostler.model.errors import MQError
@@ -65,7 +45,7 @@ Row = dict[str, Value]
 """A rule by the names of its attributes, without those that have no meaning in it."""
 
 _KIND: Final = ObjectType.CHLAUTH
-_LISTS: Final = {MQCAUT_BLOCKADDR: "ADDRLIST", MQCAUT_BLOCKUSER: "USERLIST"}
+_LISTS: Final = {mq.MQCAUT_BLOCKADDR: "ADDRLIST", mq.MQCAUT_BLOCKUSER: "USERLIST"}
 _HEADS: Final = ("CHLAUTH", "TYPE")
 # The attributes beside profile and type that identify a rule; ACTION(REMOVE) takes only these.
 _IDENTIFYING: Final = frozenset(("ADDRESS", "ADDRLIST", "CLNTUSER", "QMNAME", "SSLCERTI", "SSLPEER", "USERLIST"))
@@ -77,11 +57,11 @@ _TYPE_ORDER: Final = ("SSLPEERMAP", "USERMAP", "QMGRMAP", "ADDRESSMAP", "BLOCKAD
 
 def set_rule(context: CommandContext, attributes: Mapping[str, Value], action: str = "ADD") -> None:
     """Sets a rule (SET CHLAUTH) by MQSC names, with CHLAUTH (the profile) and TYPE. Raises MQError for a wrong one."""
-    context.authorize(MQOT_Q_MGR, "", CHG)
+    context.authorize(mq.MQOT_Q_MGR, "", CHG)
     given = _check_attributes(attributes)
     kind = number_of(given, "TYPE", -1)
     if kind not in TYPE_WORDS:
-        raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
+        raise MQError(mq.MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {', '.join(TYPE_WORDS.values())}.")
     check_channel_profile(text_of(given, "CHLAUTH"))
     _check_action(given, action)
     change = _change_map if kind not in BLOCKING else _change_list
@@ -96,20 +76,20 @@ def _check_attributes(attributes: Mapping[str, Value]) -> dict[str, Value]:
     word = TYPE_WORDS.get(number_of(given, "TYPE", -1), "")
     for name, value in given.items():
         attribute = require(_KIND, name)
-        if not has(attribute, word) or (name == "CHCKCLNT" and word == "QMGRMAP" and value != MQCHK_AS_Q_MGR):
-            raise MQError(MQRCCF_WRONG_CHLAUTH_TYPE, f"{name} does not go with TYPE({word}).")
+        if not has(attribute, word) or (name == "CHCKCLNT" and word == "QMGRMAP" and value != mq.MQCHK_AS_Q_MGR):
+            raise MQError(mq.MQRCCF_WRONG_CHLAUTH_TYPE, f"{name} does not go with TYPE({word}).")
     return given
 
 
 def _check_action(given: Mapping[str, Value], action: str) -> None:
     if action not in ACTIONS:
-        raise MQError(MQRCCF_CHLAUTH_ACTION_ERROR, f"ACTION is one of {', '.join(ACTIONS)}.")
+        raise MQError(mq.MQRCCF_CHLAUTH_ACTION_ERROR, f"ACTION is one of {', '.join(ACTIONS)}.")
     if action in ("ADD", "REPLACE"):
         return
     allowed = _IDENTIFYING if action == "REMOVE" else frozenset[str]()
     for name in given:
         if name not in allowed and name not in _HEADS:
-            raise MQError(MQRCCF_WRONG_CHLAUTH_ACTION, f"{name} does not go with ACTION({action}).")
+            raise MQError(mq.MQRCCF_WRONG_CHLAUTH_ACTION, f"{name} does not go with ACTION({action}).")
 
 
 def _change_map(given: dict[str, Value], kind: int, action: str, engine: Engine) -> int:
@@ -123,7 +103,7 @@ def _change_map(given: dict[str, Value], kind: int, action: str, engine: Engine)
         return objects.delete(engine, _KIND, key)
     definition = _new_rule(engine, given)
     if definition.name in kept and action == "ADD":
-        raise MQError(MQRCCF_CHLAUTH_ALREADY_EXISTS, f"There is a rule {definition.name}. Use ACTION(REPLACE).")
+        raise MQError(mq.MQRCCF_CHLAUTH_ALREADY_EXISTS, f"There is a rule {definition.name}. Use ACTION(REPLACE).")
     _check_ranges(kept, definition)
     return objects.define(engine, definition, True)
 
@@ -146,7 +126,9 @@ def _check_ranges(kept: Mapping[str, Definition], definition: Definition) -> Non
         if name != definition.name and "-" in name and _family(name) == family:
             theirs = AddressPattern(text_of(other.attributes, "ADDRESS"))
             if pattern.overlaps(theirs):
-                raise MQError(MQRCCF_IPADDR_RANGE_CONFLICT, f"The range of {address} overlaps that of the rule {name}.")
+                raise MQError(
+                    mq.MQRCCF_IPADDR_RANGE_CONFLICT, f"The range of {address} overlaps that of the rule {name}."
+                )
 
 
 def _family(name: str) -> str:
@@ -162,7 +144,7 @@ def _change_list(given: dict[str, Value], kind: int, action: str, engine: Engine
     values = texts_of(given, list_name)
     before = texts_of(existing.attributes, list_name) if existing is not None else ()
     if not values and action != "REPLACE":
-        raise MQError(MQRCCF_PARM_MISSING, f"ACTION({action}) needs {list_name}.")
+        raise MQError(mq.MQRCCF_PARM_MISSING, f"ACTION({action}) needs {list_name}.")
     check_rule(given)
     if action == "REMOVE":
         missing = [value for value in values if value not in before]
@@ -195,7 +177,7 @@ def _remove_all(given: dict[str, Value], kind: int, action: str, engine: Engine)
 
 
 def _not_found(what: str) -> MQError:
-    return MQError(MQRCCF_CHLAUTH_NOT_FOUND, f"There is no channel authentication rule {what}.")
+    return MQError(mq.MQRCCF_CHLAUTH_NOT_FOUND, f"There is no channel authentication rule {what}.")
 
 
 # -- queries -----------------------------------------------------------------------------------------------------------
@@ -233,17 +215,17 @@ def rules(context: CommandContext, selection: RuleQuery) -> list[Row]:
 
 
 def find_rules(context: CommandContext, selection: RuleQuery) -> RuleMatches:
-    context.authorize(MQOT_Q_MGR, "", DSP)
+    context.authorize(mq.MQOT_Q_MGR, "", DSP)
     if selection.match not in MATCHES:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, f"MATCH is one of {', '.join(MATCHES)}.")
+        raise MQError(mq.MQRCCF_WRONG_CHLAUTH_MATCH, f"MATCH is one of {', '.join(MATCHES)}.")
     if selection.type_word != ALL_TYPES and selection.type_word not in TYPE_WORDS.values():
-        raise MQError(MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {ALL_TYPES}, {', '.join(TYPE_WORDS.values())}.")
+        raise MQError(mq.MQRCCF_CHLAUTH_TYPE_ERROR, f"TYPE is one of {ALL_TYPES}, {', '.join(TYPE_WORDS.values())}.")
     # Copied under the lock, filtered without it.
     kept = context.query(lambda engine: list(engine.of_type(_KIND).values()))
     if selection.match == "RUNCHECK":
         return _run_check(context, selection, kept)
     if selection.describes_connection:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "A connection is described with MATCH(RUNCHECK) only.")
+        raise MQError(mq.MQRCCF_WRONG_CHLAUTH_MATCH, "A connection is described with MATCH(RUNCHECK) only.")
     return RuleMatches(tuple(sorted(_select(selection, kept), key=_display_order)))
 
 
@@ -278,12 +260,12 @@ def row_of(definition: Definition) -> Row:
     kind = number_of(row, "TYPE", -1)
     if kind not in IDENTITIES:
         return row
-    source = number_of(row, "USERSRC", MQUSRC_MAP)
-    if source != MQUSRC_MAP:
+    source = number_of(row, "USERSRC", mq.MQUSRC_MAP)
+    if source != mq.MQUSRC_MAP:
         row.pop("MCAUSER", None)
-    if source != MQUSRC_NOACCESS:
+    if source != mq.MQUSRC_NOACCESS:
         row.pop("WARN", None)
-    if source == MQUSRC_NOACCESS or kind == MQCAUT_QMGRMAP:
+    if source == mq.MQUSRC_NOACCESS or kind == mq.MQCAUT_QMGRMAP:
         row.pop("CHCKCLNT", None)
     return row
 
@@ -310,7 +292,7 @@ def _run_check(context: CommandContext, selection: RuleQuery, kept: list[Definit
     user = decision.user or _channel_user(context, selection.channel) or selection.client_user
     if selection.manager:
         # BLOCKUSER rules are about clients. A partner queue manager without a mapped user runs as nobody.
-        return RuleMatches(tuple(met), user or ("" if decision.source == MQUSRC_CHANNEL else EVERYBODY))
+        return RuleMatches(tuple(met), user or ("" if decision.source == mq.MQUSRC_CHANNEL else EVERYBODY))
     barred = table.find_blocked_user(selection.channel, user, context.is_administrator(user))
     if barred is not None and barred.rule is not None:
         return RuleMatches((barred.rule,) if barred.is_refused else (*met, barred.rule), user)
@@ -319,7 +301,7 @@ def _run_check(context: CommandContext, selection: RuleQuery, kept: list[Definit
 
 def _check_connection_described(selection: RuleQuery) -> None:
     if selection.type_word != ALL_TYPES:
-        raise MQError(MQRCCF_WRONG_CHLAUTH_MATCH, "MATCH(RUNCHECK) goes with TYPE(ALL) only.")
+        raise MQError(mq.MQRCCF_WRONG_CHLAUTH_MATCH, "MATCH(RUNCHECK) goes with TYPE(ALL) only.")
     if not read_address(selection.address):
         raise _not_described("ADDRESS with one IP address")
     if bool(selection.client_user) == bool(selection.manager):
@@ -327,12 +309,12 @@ def _check_connection_described(selection: RuleQuery) -> None:
     for value in (selection.channel, selection.client_user, selection.manager):
         if "*" in value:
             raise MQError(
-                MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"{value!r} is generic; MATCH(RUNCHECK) takes no generic values."
+                mq.MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"{value!r} is generic; MATCH(RUNCHECK) takes no generic values."
             )
 
 
 def _not_described(what: str) -> MQError:
-    return MQError(MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"MATCH(RUNCHECK) needs {what} to describe the connection.")
+    return MQError(mq.MQRCCF_CHLAUTH_RUNCHECK_ERROR, f"MATCH(RUNCHECK) needs {what} to describe the connection.")
 
 
 def _parse_dn(keyword: str, text: str) -> DistinguishedName | None:
@@ -341,7 +323,7 @@ def _parse_dn(keyword: str, text: str) -> DistinguishedName | None:
     try:
         return parse_name(text)
     except ValueError as error:
-        raise MQError(MQRCCF_SSL_PEER_NAME_ERROR, f"{keyword} is not a distinguished name: {error}.") from None
+        raise MQError(mq.MQRCCF_SSL_PEER_NAME_ERROR, f"{keyword} is not a distinguished name: {error}.") from None
 
 
 def _channel_user(context: CommandContext, channel: str) -> str:

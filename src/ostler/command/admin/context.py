@@ -13,9 +13,9 @@ from typing import Final, TypeVar
 
 from ostler.command.status.channel_status import ChannelStatus as ChannelStatus
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import words_of
-from ostler.model.constants import MQOT_Q_MGR
 from ostler.model.pcf import Parameter
 
 Answer = TypeVar("Answer")
@@ -235,7 +235,7 @@ class CommandContext(ABC):
     def authorize(self, object_type: int, name: str, authorities: int) -> None:
         """Raises CommandRefused if the user lacks authorities on an object."""
         if not self.is_authorized(object_type, name, authorities):
-            what = "this queue manager" if object_type == MQOT_Q_MGR else name
+            what = "this queue manager" if object_type == mq.MQOT_Q_MGR else name
             raise CommandRefused(
                 NOT_AUTHORIZED,
                 f"User {self.user} is not authorized: {','.join(words_of(authorities))} on {what} is needed.",

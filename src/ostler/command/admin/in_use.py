@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import MQRC_OBJECT_IN_USE
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -32,7 +32,7 @@ def check_not_in_use(engine: Engine, existing: Definition, changes: dict[str, Va
 
 
 def _in_use(name: str, why: str) -> MQError:
-    return MQError(MQRC_OBJECT_IN_USE, f"The queue {name} {why}. Close it first, or use FORCE.")
+    return MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {name} {why}. Close it first, or use FORCE.")
 
 
 def _is_on_open_path(engine: Engine, definition: Definition) -> bool:
@@ -50,4 +50,4 @@ def check_not_open(engine: Engine, topic_object: str) -> None:
     for connection in engine.connections.values():
         for handle in connection.handles.values():
             if handle.topic is not None and handle.object_name == topic_object:
-                raise MQError(MQRC_OBJECT_IN_USE, f"The topic object {topic_object} is open. Close it first.")
+                raise MQError(mq.MQRC_OBJECT_IN_USE, f"The topic object {topic_object} is open. Close it first.")

@@ -18,6 +18,7 @@ from ostler.engine.inquire import identifier
 from ostler.engine.open import update_open_handles
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.engine.syncpoint import serve_all
+from ostler.model import constants as mq
 from ostler.model.attributes import (
     Attribute,
     ObjectType,
@@ -30,14 +31,6 @@ from ostler.model.attributes import (
     require,
     subtype_of,
     to_text,
-)
-from ostler.model.constants import (
-    MQCHT_CLNTCONN,
-    MQRC_OBJECT_TYPE_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_ATTR_VALUE_FIXED,
-    MQRCCF_LIKE_OBJECT_WRONG_TYPE,
-    MQRCCF_TOPICSTR_ALREADY_EXISTS,
 )
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
@@ -111,7 +104,7 @@ def object_type(word: str) -> ObjectType:
     try:
         return ObjectType(word.upper())
     except ValueError:
-        raise MQError(MQRC_OBJECT_TYPE_ERROR, f"There are no objects of type {word!r}.") from None
+        raise MQError(mq.MQRC_OBJECT_TYPE_ERROR, f"There are no objects of type {word!r}.") from None
 
 
 def values(kind: ObjectType, given: Mapping[str, Given]) -> dict[str, Value]:
@@ -185,7 +178,7 @@ def define_object(
     if existing is not None:
         if subtype_of(kind, existing.attributes) != subtype_of(kind, definition.attributes):
             raise MQError(
-                MQRCCF_ATTR_VALUE_FIXED, f"{name} is a {subtype_of(kind, existing.attributes)}, and stays one."
+                mq.MQRCCF_ATTR_VALUE_FIXED, f"{name} is a {subtype_of(kind, existing.attributes)}, and stays one."
             )
         merged = dict(definition.attributes)
         for key in _MADE + (("DEFTYPE",) if kind == ObjectType.QLOCAL else ()):
@@ -217,7 +210,7 @@ def _check_topic_string_unused(engine: Engine, definition: Definition) -> None:
     wanted = definition.attributes.get("TOPICSTR")
     for other in engine.of_type(ObjectType.TOPIC).values():
         if wanted and other.attributes.get("TOPICSTR") == wanted and other.name != definition.name:
-            raise MQError(MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{other.name} has the topic string {wanted} already.")
+            raise MQError(mq.MQRCCF_TOPICSTR_ALREADY_EXISTS, f"{other.name} has the topic string {wanted} already.")
 
 
 def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like: str | None) -> Definition | None:
@@ -226,7 +219,7 @@ def _model(engine: Engine, kind: ObjectType, attributes: dict[str, Value], like:
         return _default(engine, kind, subtype)
     found = existing_object(engine, storage_type(kind, attributes), like)
     if subtype and subtype != subtype_of(kind, found.attributes):
-        raise MQError(MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
+        raise MQError(mq.MQRCCF_LIKE_OBJECT_WRONG_TYPE, f"{like} is not of type {subtype}.")
     return found
 
 
@@ -249,7 +242,7 @@ def existing_object(engine: Engine, kind: ObjectType, name: str) -> Definition:
     """Returns the definition of an object. Raises MQError if it does not exist."""
     found = objects.find(engine, kind, name)
     if found is None:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {kind.value} called {name}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no {kind.value} called {name}.")
     return found
 
 
@@ -276,7 +269,7 @@ def alter(engine: Engine, kind: ObjectType, name: str, given: Mapping[str, Given
 
 def storage_type(kind: ObjectType, changes: dict[str, Value]) -> ObjectType:
     """Returns the type whose table holds an object: client channels have their own, and may share names with others."""
-    is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == MQCHT_CLNTCONN
+    is_client = kind == ObjectType.CHANNEL and changes.get("CHLTYPE") == mq.MQCHT_CLNTCONN
     return ObjectType.CLNTCONN if is_client else kind
 
 
@@ -291,7 +284,7 @@ def display(engine: Engine, word: str, pattern: str, names: Sequence[str]) -> li
         found = [definition for definition in objects.all_of_type(engine, kind) if matches(definition.name, pattern)]
         shown += [_shown(engine, definition, names, len(kinds) > 1) for definition in found]
     if not shown and "*" not in pattern:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no {word.upper()} called {pattern}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no {word.upper()} called {pattern}.")
     return sorted(shown, key=lambda row: str(row["NAME"]))
 
 

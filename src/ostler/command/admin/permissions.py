@@ -11,41 +11,29 @@ from typing import Final
 from ostler.command.admin.context import NOT_AUTHORIZED, CommandContext, CommandRefused
 from ostler.engine.core import Engine
 from ostler.engine.pubsub.topic_tree import BASE_TOPIC, TopicNode
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CHG, CLR, CRT, CTRL, CTRLX, DLT, DSP, GET, words_of
-from ostler.model.constants import (
-    MQOT_AUTH_INFO,
-    MQOT_CHANNEL,
-    MQOT_CLNTCONN_CHANNEL,
-    MQOT_COMM_INFO,
-    MQOT_LISTENER,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQOT_SERVICE,
-    MQOT_TOPIC,
-)
 
 _TYPES: Final = {
-    ObjectType.QLOCAL: MQOT_Q,
-    ObjectType.QALIAS: MQOT_Q,
-    ObjectType.QREMOTE: MQOT_Q,
-    ObjectType.QMODEL: MQOT_Q,
-    ObjectType.QSTATUS: MQOT_Q,
-    ObjectType.CHANNEL: MQOT_CHANNEL,
-    ObjectType.CHSTATUS: MQOT_CHANNEL,
-    ObjectType.CLNTCONN: MQOT_CLNTCONN_CHANNEL,
-    ObjectType.LISTENER: MQOT_LISTENER,
-    ObjectType.LSSTATUS: MQOT_LISTENER,
-    ObjectType.SERVICE: MQOT_SERVICE,
-    ObjectType.SVSTATUS: MQOT_SERVICE,
-    ObjectType.PROCESS: MQOT_PROCESS,
-    ObjectType.NAMELIST: MQOT_NAMELIST,
-    ObjectType.TOPIC: MQOT_TOPIC,
-    ObjectType.TPSTATUS: MQOT_TOPIC,
-    ObjectType.AUTHINFO: MQOT_AUTH_INFO,
-    ObjectType.COMMINFO: MQOT_COMM_INFO,
+    ObjectType.QLOCAL: mq.MQOT_Q,
+    ObjectType.QALIAS: mq.MQOT_Q,
+    ObjectType.QREMOTE: mq.MQOT_Q,
+    ObjectType.QMODEL: mq.MQOT_Q,
+    ObjectType.QSTATUS: mq.MQOT_Q,
+    ObjectType.CHANNEL: mq.MQOT_CHANNEL,
+    ObjectType.CHSTATUS: mq.MQOT_CHANNEL,
+    ObjectType.CLNTCONN: mq.MQOT_CLNTCONN_CHANNEL,
+    ObjectType.LISTENER: mq.MQOT_LISTENER,
+    ObjectType.LSSTATUS: mq.MQOT_LISTENER,
+    ObjectType.SERVICE: mq.MQOT_SERVICE,
+    ObjectType.SVSTATUS: mq.MQOT_SERVICE,
+    ObjectType.PROCESS: mq.MQOT_PROCESS,
+    ObjectType.NAMELIST: mq.MQOT_NAMELIST,
+    ObjectType.TOPIC: mq.MQOT_TOPIC,
+    ObjectType.TPSTATUS: mq.MQOT_TOPIC,
+    ObjectType.AUTHINFO: mq.MQOT_AUTH_INFO,
+    ObjectType.COMMINFO: mq.MQOT_COMM_INFO,
 }
 # The authority a verb needs on the object it names. REPLACE is DEFINE of an existing object.
 _OBJECT: Final = {
@@ -69,7 +57,7 @@ _RESET_STATISTICS: Final = DSP | CHG
 
 def mqot(kind: ObjectType) -> int:
     """Returns the MQOT number of the type whose authorities apply to a kind of object."""
-    return _TYPES.get(kind, MQOT_Q_MGR)
+    return _TYPES.get(kind, mq.MQOT_Q_MGR)
 
 
 def needed_authorities(verb: str, kind: ObjectType) -> int:
@@ -78,9 +66,9 @@ def needed_authorities(verb: str, kind: ObjectType) -> int:
     DEFINE is for a new object, REPLACE for an existing one.
     """
     object_type = mqot(kind)
-    if object_type == MQOT_Q_MGR:
+    if object_type == mq.MQOT_Q_MGR:
         return _MANAGER.get(verb, CHG)
-    if verb == "RESET" and object_type == MQOT_Q:
+    if verb == "RESET" and object_type == mq.MQOT_Q:
         return _RESET_STATISTICS
     return _OBJECT.get(verb, CHG)
 
@@ -95,7 +83,7 @@ def authorize(context: CommandContext, verb: str, kind: ObjectType, name: str) -
 def authorize_define(context: CommandContext, kind: ObjectType, name: str, exists: bool, like: str) -> None:
     """Raises CommandRefused if the user lacks the authorities of DEFINE, with DSP on the LIKE or default object."""
     authorize(context, "REPLACE" if exists else "DEFINE", kind, name)
-    if like and mqot(kind) != MQOT_Q_MGR:
+    if like and mqot(kind) != mq.MQOT_Q_MGR:
         context.authorize(mqot(kind), like, DSP)
 
 
@@ -107,7 +95,7 @@ def may_see(context: CommandContext, kind: ObjectType, name: str) -> bool:
 def authorize_topic(context: CommandContext, topic: str, mask: int) -> None:
     """Raises CommandRefused unless a topic object at or above a topic gives the user all of the authorities."""
     names = context.query(partial(_topic_objects_above, topic))
-    if not any(context.is_authorized(MQOT_TOPIC, name, mask) for name in names):
+    if not any(context.is_authorized(mq.MQOT_TOPIC, name, mask) for name in names):
         raise CommandRefused(
             NOT_AUTHORIZED,
             f"User {context.user} is not authorized: {','.join(words_of(mask))} on topic {topic[:256]} is needed, from "

@@ -25,29 +25,9 @@ from ostler.engine.pubsub.topic_strings import CharacterPattern, join_topic_stri
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.engine.queue.queue import Queue
 from ostler.engine.selectors.selector import compile_selector
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, defaults
 from ostler.model.authorities import PUT, SUB
-from ostler.model.constants import (
-    MQDC_MANAGED,
-    MQOT_Q,
-    MQRC_DURABILITY_NOT_ALLOWED,
-    MQRC_NO_SUBSCRIPTION,
-    MQRC_OBJECT_ALREADY_EXISTS,
-    MQRC_SUB_INHIBITED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_ATTR_VALUE_ERROR,
-    MQRCCF_ATTR_VALUE_FIXED,
-    MQRCCF_PUBSUB_INHIBITED,
-    MQRU_PUBLISH_ON_REQUEST,
-    MQSELTYPE_NONE,
-    MQSELTYPE_STANDARD,
-    MQSUB_DURABLE_NO,
-    MQSUB_DURABLE_YES,
-    MQSUBTYPE_ADMIN,
-    MQSUBTYPE_API,
-    MQSUBTYPE_PROXY,
-    MQWS_CHAR,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -56,16 +36,16 @@ _SLICE: Final = 200
 _SORTED_MAX: Final = 10_000
 NO_IDENTIFIER: Final = "0" * 48
 SUBTYPES: Final[dict[str, tuple[int, ...]]] = {
-    "USER": (MQSUBTYPE_ADMIN, MQSUBTYPE_API),
-    "ALL": (MQSUBTYPE_ADMIN, MQSUBTYPE_API, MQSUBTYPE_PROXY),
-    "ADMIN": (MQSUBTYPE_ADMIN,),
-    "API": (MQSUBTYPE_API,),
-    "PROXY": (MQSUBTYPE_PROXY,),
+    "USER": (mq.MQSUBTYPE_ADMIN, mq.MQSUBTYPE_API),
+    "ALL": (mq.MQSUBTYPE_ADMIN, mq.MQSUBTYPE_API, mq.MQSUBTYPE_PROXY),
+    "ADMIN": (mq.MQSUBTYPE_ADMIN,),
+    "API": (mq.MQSUBTYPE_API,),
+    "PROXY": (mq.MQSUBTYPE_PROXY,),
 }
 DURABLE: Final[dict[str, tuple[int, ...]]] = {
-    "ALL": (MQSUB_DURABLE_YES, MQSUB_DURABLE_NO),
-    "YES": (MQSUB_DURABLE_YES,),
-    "NO": (MQSUB_DURABLE_NO,),
+    "ALL": (mq.MQSUB_DURABLE_YES, mq.MQSUB_DURABLE_NO),
+    "YES": (mq.MQSUB_DURABLE_YES,),
+    "NO": (mq.MQSUB_DURABLE_NO,),
 }
 
 
@@ -81,8 +61,8 @@ class SubscriptionFilter:
     def accepts(self, definition: Definition) -> bool:
         attributes = definition.attributes
         return (
-            attributes.get("SUBTYPE", MQSUBTYPE_ADMIN) in SUBTYPES[self.types]
-            and attributes.get("DURABLE", MQSUB_DURABLE_YES) in DURABLE[self.durable]
+            attributes.get("SUBTYPE", mq.MQSUBTYPE_ADMIN) in SUBTYPES[self.types]
+            and attributes.get("DURABLE", mq.MQSUB_DURABLE_YES) in DURABLE[self.durable]
             and (not self.identifier or attributes.get("SUBID", NO_IDENTIFIER) == self.identifier)
             and matches(definition.name, self.pattern)
         )
@@ -97,7 +77,7 @@ def find_subscription(engine: Engine, name: str, identifier: str) -> SelectedSub
     live = engine.topics.by_name.get(name) if name else _by_identifier(engine, identifier)
     definition = live.definition if live is not None else engine.of_type(ObjectType.SUB).get(name)
     if definition is None or (identifier and definition.attributes.get("SUBID") != identifier):
-        raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {name or identifier}.")
+        raise MQError(mq.MQRC_NO_SUBSCRIPTION, f"There is no subscription {name or identifier}.")
     return definition, live
 
 
@@ -182,7 +162,7 @@ def subscription_row(engine: Engine, selected: SelectedSubscription) -> dict[str
             row.setdefault(changed, row[made])
     if row.get("DEST") and not row.get("DESTQMGR"):
         row["DESTQMGR"] = engine.name
-    row["SELTYPE"] = MQSELTYPE_STANDARD if row.get("SELECTOR") else MQSELTYPE_NONE
+    row["SELTYPE"] = mq.MQSELTYPE_STANDARD if row.get("SELECTOR") else mq.MQSELTYPE_NONE
     return row
 
 
@@ -209,7 +189,7 @@ def define_subscription(
     if topic:
         authorize_topic(context, topic, SUB)
     if queue:
-        context.authorize(MQOT_Q, queue, PUT)
+        context.authorize(mq.MQOT_Q, queue, PUT)
     context.change(partial(_create, name, given, like, replace, context.user))
 
 
@@ -222,7 +202,7 @@ def _topic_and_queue(name: str, given: dict[str, Value], like: str | None, engin
         attributes = _with_model(engine, given, like)
     above = engine.of_type(ObjectType.TOPIC).get(str(attributes.get("TOPICOBJ", "")))
     of_object = str(above.attributes.get("TOPICSTR", "")) if above is not None else ""
-    is_managed = attributes.get("DESTCLAS") == MQDC_MANAGED
+    is_managed = attributes.get("DESTCLAS") == mq.MQDC_MANAGED
     return join_topic_strings(of_object, str(attributes.get("TOPICSTR", ""))), _local_destination(
         engine, attributes, is_managed
     )
@@ -238,11 +218,11 @@ def _create(name: str, given: dict[str, Value], like: str | None, replace: bool,
     known = engine.topics.by_name.get(name)
     existing = engine.of_type(ObjectType.SUB).get(name)
     if known is not None and not known.is_durable:
-        raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"A program has a subscription {name} that is not durable.")
+        raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"A program has a subscription {name} that is not durable.")
     if existing is not None and not replace:
-        raise MQError(MQRC_OBJECT_ALREADY_EXISTS, f"{name} exists already.")
-    if given.get("DURABLE") == MQSUB_DURABLE_NO:
-        raise MQError(MQRCCF_ATTR_VALUE_ERROR, "DURABLE: a subscription made by a command is durable.")
+        raise MQError(mq.MQRC_OBJECT_ALREADY_EXISTS, f"{name} exists already.")
+    if given.get("DURABLE") == mq.MQSUB_DURABLE_NO:
+        raise MQError(mq.MQRCCF_ATTR_VALUE_ERROR, "DURABLE: a subscription made by a command is durable.")
     attributes = _with_model(engine, given, like)
     attributes.setdefault("SUBUSER", user[:_USER_LENGTH])
     if name == DEFAULT_SUBSCRIPTION:
@@ -262,7 +242,7 @@ def _with_model(engine: Engine, given: dict[str, Value], like: str | None) -> di
     attributes = {key: value for key, value in model.attributes.items() if key not in _ENGINE_VALUES}
     for date_and_time in ("CRDATE", "CRTIME", "ALTDATE", "ALTTIME", "ENDS", "DURABLE", "SUBUSER"):
         attributes.pop(date_and_time, None)
-    if attributes.get("DESTCLAS") == MQDC_MANAGED:
+    if attributes.get("DESTCLAS") == mq.MQDC_MANAGED:
         attributes.pop("DEST", None)
         attributes.pop("DESTQMGR", None)
     attributes.update(given)
@@ -270,16 +250,16 @@ def _with_model(engine: Engine, given: dict[str, Value], like: str | None) -> di
 
 
 def _create_new(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
-    attributes["SUBTYPE"] = MQSUBTYPE_ADMIN
+    attributes["SUBTYPE"] = mq.MQSUBTYPE_ADMIN
     # A script that restores a queue manager may give the former identifier.
     attributes.setdefault("SUBID", engine.new_id().hex().upper())
     _check_identifier(engine, attributes["SUBID"])
     wanted = admin_objects.merged_attributes(engine, ObjectType.SUB, name, attributes)
     topic = _check_topic(engine, wanted)
     managed: Queue | None = None
-    if wanted.get("DESTCLAS") == MQDC_MANAGED:
+    if wanted.get("DESTCLAS") == mq.MQDC_MANAGED:
         if wanted.get("DEST"):
-            raise MQError(MQRCCF_ATTR_VALUE_ERROR, "DEST: with DESTCLAS(MANAGED) the queue manager makes the queue.")
+            raise MQError(mq.MQRCCF_ATTR_VALUE_ERROR, "DEST: with DESTCLAS(MANAGED) the queue manager makes the queue.")
         managed = _managed_queue(engine, topic)
         attributes["DEST"] = managed.name
         attributes["DESTQMGR"] = engine.name
@@ -297,7 +277,7 @@ def _create_new(engine: Engine, name: str, attributes: dict[str, Value]) -> int:
 def _send_retained(engine: Engine, name: str) -> int:
     """Sends retained publications to a new subscription, which stays if its queue rejects them; returns the LSN."""
     subscription = engine.topics.by_name[name]
-    if subscription.definition.attributes.get("REQONLY") == MQRU_PUBLISH_ON_REQUEST:
+    if subscription.definition.attributes.get("REQONLY") == mq.MQRU_PUBLISH_ON_REQUEST:
         return 0
     try:
         return send_retained(engine, subscription)[1]
@@ -309,7 +289,7 @@ def _send_retained(engine: Engine, name: str) -> int:
 def _check_identifier(engine: Engine, identifier: Value) -> None:
     other = engine.topics.subscriptions.get(bytes.fromhex(str(identifier)))
     if other is not None:
-        raise MQError(MQRCCF_ATTR_VALUE_ERROR, f"SUBID({identifier}) is the subscription {other.name}.")
+        raise MQError(mq.MQRCCF_ATTR_VALUE_ERROR, f"SUBID({identifier}) is the subscription {other.name}.")
 
 
 def _keep_fixed(existing: Definition, given: dict[str, Value], attributes: dict[str, Value]) -> None:
@@ -319,9 +299,9 @@ def _keep_fixed(existing: Definition, given: dict[str, Value], attributes: dict[
         if value is None:
             continue
         if given.get(key, value) != value:
-            raise MQError(MQRCCF_ATTR_VALUE_FIXED, f"{key} of {existing.name} cannot be changed after creation.")
+            raise MQError(mq.MQRCCF_ATTR_VALUE_FIXED, f"{key} of {existing.name} cannot be changed after creation.")
         attributes[key] = value
-    if existing.attributes.get("DESTCLAS") == MQDC_MANAGED:
+    if existing.attributes.get("DESTCLAS") == mq.MQDC_MANAGED:
         _check_no_destination(given)
         for key in ("DEST", "DESTQMGR"):
             attributes[key] = existing.attributes.get(key, "")
@@ -329,24 +309,24 @@ def _keep_fixed(existing: Definition, given: dict[str, Value], attributes: dict[
 
 def _check_no_destination(given: dict[str, Value]) -> None:
     if given.get("DEST") or given.get("DESTQMGR"):
-        raise MQError(MQRCCF_ATTR_VALUE_FIXED, "DEST: the queue of a managed subscription is the queue manager's.")
+        raise MQError(mq.MQRCCF_ATTR_VALUE_FIXED, "DEST: the queue of a managed subscription is the queue manager's.")
 
 
 def _check_topic(engine: Engine, attributes: dict[str, Value]) -> str:
     """Returns the full topic string of a new subscription. Raises MQError if subscribing to it is not allowed."""
     if engine.publishing_is_off:
-        raise MQError(MQRCCF_PUBSUB_INHIBITED, "Publish/subscribe is disabled (PSMODE).")
+        raise MQError(mq.MQRCCF_PUBSUB_INHIBITED, "Publish/subscribe is disabled (PSMODE).")
     selector = str(attributes.get("SELECTOR", ""))
     if selector:
         compile_selector(selector)
     topic = named_topic(engine, str(attributes.get("TOPICOBJ", "")), str(attributes.get("TOPICSTR", "")))
-    if attributes.get("WSCHEMA") == MQWS_CHAR:
+    if attributes.get("WSCHEMA") == mq.MQWS_CHAR:
         CharacterPattern(topic)
     settings = engine.topics.settings_of(topic)
     if not settings.may_subscribe:
-        raise MQError(MQRC_SUB_INHIBITED, f"Subscribing to {topic[:256]} is inhibited.")
+        raise MQError(mq.MQRC_SUB_INHIBITED, f"Subscribing to {topic[:256]} is inhibited.")
     if not settings.may_be_durable:
-        raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
+        raise MQError(mq.MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
     return topic
 
 
@@ -354,15 +334,15 @@ def _managed_queue(engine: Engine, topic: str) -> Queue:
     name = engine.topics.settings_of(topic).durable_model
     model = engine.of_type(ObjectType.QMODEL).get(name)
     if model is None:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"The model queue {name} for managed queues does not exist.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"The model queue {name} for managed queues does not exist.")
     return objects.create_dynamic(engine, model, f"{MANAGED_DURABLE}*")
 
 
 def check_destination(engine: Engine, attributes: dict[str, Value]) -> None:
     """Raises MQError if the destination of a subscription is local and does not exist."""
-    queue = _local_destination(engine, attributes, attributes.get("DESTCLAS") == MQDC_MANAGED)
+    queue = _local_destination(engine, attributes, attributes.get("DESTCLAS") == mq.MQDC_MANAGED)
     if queue and objects.queue_definition(engine, queue) is None:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {queue}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no queue {queue}.")
 
 
 def alter_subscription(context: CommandContext, name: str, identifier: str, given: dict[str, Value]) -> None:
@@ -370,14 +350,14 @@ def alter_subscription(context: CommandContext, name: str, identifier: str, give
     authorize(context, "ALTER", ObjectType.SUB, name)
     queue = given.get("DEST")
     if isinstance(queue, str) and queue:
-        context.authorize(MQOT_Q, queue, PUT)
+        context.authorize(mq.MQOT_Q, queue, PUT)
     context.change(partial(_alter, name, identifier, given))
 
 
 def _alter(name: str, identifier: str, given: dict[str, Value], engine: Engine) -> int:
     """Returns the LSN of the record, 0 for a subscription that is not durable."""
     definition, live = find_subscription(engine, name, identifier)
-    if definition.attributes.get("DESTCLAS") == MQDC_MANAGED:
+    if definition.attributes.get("DESTCLAS") == mq.MQDC_MANAGED:
         _check_no_destination(given)
     changed = definition.with_changes(given, *admin_objects.date_and_time(engine.wall_ms()))
     check_destination(engine, changed.attributes)

@@ -9,8 +9,8 @@ from ostler.command.admin.permissions import authorize_topic
 from ostler.engine.core import Engine
 from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.topic_strings import MANY, ONE, check_topic, levels_of
+from ostler.model import constants as mq
 from ostler.model.authorities import CLR
-from ostler.model.constants import MQRC_TOPIC_STRING_ERROR
 from ostler.model.errors import MQError
 
 
@@ -24,5 +24,5 @@ def _clear(topic: str, engine: Engine) -> int:
     """Removes the retained publication of exactly this topic, if any, and returns the LSN."""
     check_topic(topic)
     if MANY in levels_of(topic) or ONE in levels_of(topic):
-        raise MQError(MQRC_TOPIC_STRING_ERROR, "CLEAR TOPICSTR takes one topic: wildcards are not allowed.")
+        raise MQError(mq.MQRC_TOPIC_STRING_ERROR, "CLEAR TOPICSTR takes one topic: wildcards are not allowed.")
     return engine.journal.end_lsn() if retained.clear(engine, topic) else 0

@@ -13,8 +13,8 @@ from ostler.command.dump.text import ScriptCommand, quoted
 from ostler.engine.pubsub.subscription_definitions import FULL_TOPIC
 from ostler.engine.pubsub.topic_strings import join_topic_strings
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION, DEFAULT_TOPIC
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQPSM_DISABLED, MQPSM_ENABLED, MQSUB_DURABLE_INHIBITED, MQTA_SUB_INHIBITED
 from ostler.model.definitions import Definition
 
 
@@ -29,7 +29,7 @@ class ClosedTopics:
         """Returns the queue manager as it must be while subscriptions are defined."""
         if not self.is_pubsub_disabled:
             return manager
-        return Definition(manager.object_type, manager.name, {**manager.attributes, "PSMODE": MQPSM_ENABLED})
+        return Definition(manager.object_type, manager.name, {**manager.attributes, "PSMODE": mq.MQPSM_ENABLED})
 
     def commands_to_open(self) -> Iterator[ScriptCommand]:
         for topic in self.topics:
@@ -50,7 +50,7 @@ def find_closed_topics(kept: Iterable[Definition], chosen: list[Definition]) -> 
         return ClosedTopics()
     closed = [each for each in objects.values() if _is_closed(each) and _is_above(each, wanted)]
     managers = [each for each in chosen if each.object_type == ObjectType.QMGR]
-    is_pubsub_disabled = any(each.attributes.get("PSMODE") == MQPSM_DISABLED for each in managers)
+    is_pubsub_disabled = any(each.attributes.get("PSMODE") == mq.MQPSM_DISABLED for each in managers)
     return ClosedTopics(sorted(closed, key=lambda each: each.name), is_pubsub_disabled)
 
 
@@ -69,7 +69,7 @@ def _is_closed(topic: Definition) -> bool:
     attributes = topic.attributes
     if topic.name == DEFAULT_TOPIC:
         return False
-    return attributes.get("SUB") == MQTA_SUB_INHIBITED or attributes.get("DURSUB") == MQSUB_DURABLE_INHIBITED
+    return attributes.get("SUB") == mq.MQTA_SUB_INHIBITED or attributes.get("DURSUB") == mq.MQSUB_DURABLE_INHIBITED
 
 
 def _is_above(topic: Definition, wanted: set[str]) -> bool:
@@ -79,8 +79,8 @@ def _is_above(topic: Definition, wanted: set[str]) -> bool:
 
 def _alter_command(topic: Definition, subscribing: str, durability: str) -> ScriptCommand:
     command = ScriptCommand(f"ALTER TOPIC({quoted(topic.name)})")
-    if topic.attributes.get("SUB") == MQTA_SUB_INHIBITED:
+    if topic.attributes.get("SUB") == mq.MQTA_SUB_INHIBITED:
         command.items.append(subscribing)
-    if topic.attributes.get("DURSUB") == MQSUB_DURABLE_INHIBITED:
+    if topic.attributes.get("DURSUB") == mq.MQSUB_DURABLE_INHIBITED:
         command.items.append(durability)
     return command

@@ -26,8 +26,8 @@ from ostler.command.dump.records import (
 from ostler.command.dump.text import ScriptCommand, attribute_items, command_lines, quoted
 from ostler.engine.pubsub.end_subscription import MANAGED_DURABLE
 from ostler.engine.pubsub.subscription_definitions import FULL_TOPIC
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, attributes_of, defaults, find, has, subtype_of
-from ostler.model.constants import MQDC_MANAGED
 from ostler.model.definitions import Definition
 from ostler.model.system_objects import system_definitions
 
@@ -200,7 +200,7 @@ def _with_defaults(definition: Definition, topics: set[str]) -> Definition:
     if definition.object_type != ObjectType.SUB:
         return definition
     attributes = {**_default_values(ObjectType.SUB, ""), **definition.attributes}
-    if attributes.get("DESTCLAS") == MQDC_MANAGED:
+    if attributes.get("DESTCLAS") == mq.MQDC_MANAGED:
         attributes["DEST"] = attributes["DESTQMGR"] = ""
     if attributes.get("DESTCORL") == attributes.get("SUBID"):
         attributes["DESTCORL"] = ""  # the default

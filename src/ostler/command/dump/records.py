@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from ostler.command.dump.text import ScriptCommand, attribute_items, quoted
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, attributes_of, defaults, find, has, subtype_of, to_text
-from ostler.model.constants import MQUSRC_NOACCESS
 from ostler.model.definitions import Definition
 
 # The attributes that identify a rule; the others are its effect.
@@ -69,7 +69,7 @@ def rule_removal_commands(definition: Definition) -> list[ScriptCommand]:
     """Returns commands that remove a rule that may not exist: it is first set, with NOACCESS, then removed."""
     values = dict(definition.attributes)
     if "USERSRC" in values:
-        values["USERSRC"] = MQUSRC_NOACCESS
+        values["USERSRC"] = mq.MQUSRC_NOACCESS
         values["MCAUSER"] = ""
     closed = Definition(definition.object_type, definition.name, values)
     return [rule_command(closed, False), rule_command(closed, False, "REMOVE")]

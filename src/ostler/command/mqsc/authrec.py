@@ -24,9 +24,9 @@ from ostler.command.mqsc.display.layout import bracketed, columns
 from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError, Token
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, find, to_text
 from ostler.model.authorities import AUTHORITY_NUMBERS, DSP, words_of
-from ostler.model.constants import MQOT_Q_MGR
 from ostler.model.errors import MQError
 from ostler.security.authorities import COMPOSITES, OBJECT_TYPES, expand, invalid_authorities
 from ostler.security.profiles import CLASS_PROFILE, MANAGER_PROFILE, check_profile
@@ -265,7 +265,7 @@ def _display_service(statement: Statement) -> Action:
 
 
 def _do_display_service(shown: tuple[str, ...], context: CommandContext) -> Iterator[str]:
-    context.authorize(MQOT_Q_MGR, "", DSP)
+    context.authorize(mq.MQOT_Q_MGR, "", DSP)
     values = {"IFVER": str(INTERFACE_VERSION), "UIDSUPP": "YES"}
     yield message("AMQ8865I", "Authority service details.")
     yield from columns([bracketed(name, values[name]) for name in shown])

@@ -27,19 +27,8 @@ from ostler.command.mqsc.grammar import PRODUCT, message
 from ostler.command.mqsc.statements import Argument, Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, find, to_text
-from ostler.model.constants import (
-    MQCHLA_DISABLED,
-    MQRCCF_CHLAUTH_ACTION_ERROR,
-    MQRCCF_CHLAUTH_ALREADY_EXISTS,
-    MQRCCF_CHLAUTH_NOT_FOUND,
-    MQRCCF_CHLAUTH_TYPE_ERROR,
-    MQRCCF_CHLAUTH_USERSRC_ERROR,
-    MQRCCF_WRONG_CHLAUTH_ACTION,
-    MQRCCF_WRONG_CHLAUTH_TYPE,
-    MQRCCF_WRONG_CHLAUTH_USERSRC,
-    MQWARN_YES,
-)
 from ostler.model.errors import MQError
 from ostler.security.channel_rule import TYPE_WORDS, check_channel_profile
 
@@ -47,14 +36,14 @@ _KIND: Final = ObjectType.CHLAUTH
 _NOT_FOUND: Final = "AMQ8884E"
 # The message numbers of reasons for which a rule is rejected; other reasons have the general number.
 _NUMBERS: Final = {
-    MQRCCF_CHLAUTH_TYPE_ERROR: "AMQ8879E",
-    MQRCCF_CHLAUTH_ACTION_ERROR: "AMQ8880E",
-    MQRCCF_CHLAUTH_USERSRC_ERROR: "AMQ8881E",
-    MQRCCF_WRONG_CHLAUTH_TYPE: "AMQ8882E",
-    MQRCCF_CHLAUTH_ALREADY_EXISTS: "AMQ8883E",
-    MQRCCF_CHLAUTH_NOT_FOUND: _NOT_FOUND,
-    MQRCCF_WRONG_CHLAUTH_ACTION: "AMQ8885E",
-    MQRCCF_WRONG_CHLAUTH_USERSRC: "AMQ8886E",
+    mq.MQRCCF_CHLAUTH_TYPE_ERROR: "AMQ8879E",
+    mq.MQRCCF_CHLAUTH_ACTION_ERROR: "AMQ8880E",
+    mq.MQRCCF_CHLAUTH_USERSRC_ERROR: "AMQ8881E",
+    mq.MQRCCF_WRONG_CHLAUTH_TYPE: "AMQ8882E",
+    mq.MQRCCF_CHLAUTH_ALREADY_EXISTS: "AMQ8883E",
+    mq.MQRCCF_CHLAUTH_NOT_FOUND: _NOT_FOUND,
+    mq.MQRCCF_WRONG_CHLAUTH_ACTION: "AMQ8885E",
+    mq.MQRCCF_WRONG_CHLAUTH_USERSRC: "AMQ8886E",
 }
 # The order in which the attributes of a rule are shown.
 _ORDER: Final = (
@@ -208,7 +197,7 @@ def _do_display(request: _DisplayRequest, context: CommandContext) -> Iterator[s
 
 
 def _rules_are_disabled(engine: Engine) -> bool:
-    return engine.manager.attributes.get("CHLAUTH") == MQCHLA_DISABLED
+    return engine.manager.attributes.get("CHLAUTH") == mq.MQCHLA_DISABLED
 
 
 def _title(is_disabled: bool) -> str:
@@ -242,7 +231,7 @@ def _is_shown(request: _DisplayRequest, name: str, value: Value) -> bool:
         return True
     if name in _UNLESS_BLANK:
         return value != ""
-    return name in _ALWAYS or (name == "WARN" and value == MQWARN_YES)
+    return name in _ALWAYS or (name == "WARN" and value == mq.MQWARN_YES)
 
 
 def _item(name: str, value: Value) -> str:

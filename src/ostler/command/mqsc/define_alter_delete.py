@@ -17,22 +17,8 @@ from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.command.status.channel_status import CURRENT
 from ostler.engine import objects
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, has_subtypes, subtype_of
-from ostler.model.constants import (
-    MQOT_AUTH_INFO,
-    MQOT_CHANNEL,
-    MQOT_CLNTCONN_CHANNEL,
-    MQOT_COMM_INFO,
-    MQOT_LISTENER,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_SERVICE,
-    MQOT_TOPIC,
-    MQRC_OBJECT_ALREADY_EXISTS,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_CHANNEL_INDOUBT,
-)
 from ostler.model.errors import MQError
 
 Action: TypeAlias = Callable[[CommandContext], Iterator[str]]
@@ -42,19 +28,19 @@ Action: TypeAlias = Callable[[CommandContext], Iterator[str]]
 _FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
 # The object type in authority records, for types that have such records.
 _RECORD_TYPES: Final = {
-    ObjectType.QLOCAL: MQOT_Q,
-    ObjectType.QALIAS: MQOT_Q,
-    ObjectType.QREMOTE: MQOT_Q,
-    ObjectType.QMODEL: MQOT_Q,
-    ObjectType.CHANNEL: MQOT_CHANNEL,
-    ObjectType.CLNTCONN: MQOT_CLNTCONN_CHANNEL,
-    ObjectType.LISTENER: MQOT_LISTENER,
-    ObjectType.SERVICE: MQOT_SERVICE,
-    ObjectType.PROCESS: MQOT_PROCESS,
-    ObjectType.NAMELIST: MQOT_NAMELIST,
-    ObjectType.TOPIC: MQOT_TOPIC,
-    ObjectType.AUTHINFO: MQOT_AUTH_INFO,
-    ObjectType.COMMINFO: MQOT_COMM_INFO,
+    ObjectType.QLOCAL: mq.MQOT_Q,
+    ObjectType.QALIAS: mq.MQOT_Q,
+    ObjectType.QREMOTE: mq.MQOT_Q,
+    ObjectType.QMODEL: mq.MQOT_Q,
+    ObjectType.CHANNEL: mq.MQOT_CHANNEL,
+    ObjectType.CLNTCONN: mq.MQOT_CLNTCONN_CHANNEL,
+    ObjectType.LISTENER: mq.MQOT_LISTENER,
+    ObjectType.SERVICE: mq.MQOT_SERVICE,
+    ObjectType.PROCESS: mq.MQOT_PROCESS,
+    ObjectType.NAMELIST: mq.MQOT_NAMELIST,
+    ObjectType.TOPIC: mq.MQOT_TOPIC,
+    ObjectType.AUTHINFO: mq.MQOT_AUTH_INFO,
+    ObjectType.COMMINFO: mq.MQOT_COMM_INFO,
 }
 # The states in which a channel can be deleted.
 _NOT_RUNNING: Final = ("INACTIVE", "STOPPED")
@@ -108,7 +94,7 @@ def _define(
     try:
         context.change(change)
     except MQError as error:
-        if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
+        if error.reason == mq.MQRC_OBJECT_ALREADY_EXISTS:
             what = f"{PRODUCT} {noun.label} {name} exists already. Use ALTER, or DEFINE with REPLACE."
             raise CommandRefused(noun.exists, what) from None
         raise unknown_object(error, like or name) from None
@@ -183,7 +169,7 @@ def _delete(
     try:
         context.change(partial(remove, kind, name, purge, deletes_records))
     except MQError as error:
-        if not ignores or error.reason != MQRC_UNKNOWN_OBJECT_NAME:
+        if not ignores or error.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:
             raise unknown_object(error, name) from None
     yield message(noun.deleted, f"{PRODUCT} {noun.label} deleted.")
 
@@ -193,7 +179,7 @@ def remove(kind: ObjectType, name: str, purge: bool, deletes_records: bool, engi
     if kind == ObjectType.CHANNEL and name not in engine.of_type(kind):
         if name in engine.of_type(ObjectType.CLNTCONN):
             raise CommandRefused("AMQ8147E", f"{name} is a client channel: delete it with CHLTABLE(CLNTTBL).")
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel called {name}.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no channel called {name}.")
     if kind == ObjectType.TOPIC:
         check_not_open(engine, name)
     lsn = objects.delete(engine, kind, name, purge)
@@ -225,7 +211,8 @@ def check_not_in_doubt(kind: ObjectType, name: str, context: CommandContext) -> 
     """Raises MQError for a channel with an in-doubt batch, which could not be resolved without its definition."""
     if kind == ObjectType.CHANNEL and any(each.name == name and each.in_doubt for each in context.channel_status()):
         raise MQError(
-            MQRCCF_CHANNEL_INDOUBT, f"Channel {name} is in doubt about a batch. Start it, or use RESOLVE CHANNEL first."
+            mq.MQRCCF_CHANNEL_INDOUBT,
+            f"Channel {name} is in doubt about a batch. Start it, or use RESOLVE CHANNEL first.",
         )
 
 
@@ -254,4 +241,4 @@ def not_found(name: str) -> CommandRefused:
 
 def unknown_object(error: MQError, name: str) -> Exception:
     """Returns the error; for an unknown object with the message number of commands."""
-    return not_found(name) if error.reason == MQRC_UNKNOWN_OBJECT_NAME else error
+    return not_found(name) if error.reason == mq.MQRC_UNKNOWN_OBJECT_NAME else error

@@ -30,16 +30,8 @@ from ostler.command.mqsc.qsg_scope import apply_scope, split_scope
 from ostler.command.mqsc.statements import Statement, parse
 from ostler.command.mqsc.tokens import MqscSyntaxError, Token
 from ostler.command.mqsc.unsupported import UNSUPPORTED_COMMANDS
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQRC_OBJECT_ALREADY_EXISTS,
-    MQRC_OBJECT_IN_USE,
-    MQRC_Q_NOT_EMPTY,
-    MQRC_SUBSCRIPTION_IN_USE,
-    MQRC_UNKNOWN_ENTITY,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_MISSING_CONN_NAME,
-)
 from ostler.model.errors import MQError
 from ostler.model.reasons import describe
 
@@ -99,13 +91,13 @@ _SPECIAL: Final[dict[tuple[str, str], Callable[[Statement], Action]]] = {
 _SHORT: Final = {"QC": "QCLUSTER", "SEC": "SECURITY"}
 # The message numbers of reasons for which a valid command fails.
 _NUMBERS: Final = {
-    MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
-    MQRC_UNKNOWN_ENTITY: "AMQ8871E",
-    MQRC_OBJECT_ALREADY_EXISTS: "AMQ8150E",
-    MQRC_Q_NOT_EMPTY: "AMQ8143E",
-    MQRC_OBJECT_IN_USE: "AMQ8148E",
-    MQRC_SUBSCRIPTION_IN_USE: "AMQ8148E",
-    MQRCCF_MISSING_CONN_NAME: "AMQ8214E",
+    mq.MQRC_UNKNOWN_OBJECT_NAME: "AMQ8147E",
+    mq.MQRC_UNKNOWN_ENTITY: "AMQ8871E",
+    mq.MQRC_OBJECT_ALREADY_EXISTS: "AMQ8150E",
+    mq.MQRC_Q_NOT_EMPTY: "AMQ8143E",
+    mq.MQRC_OBJECT_IN_USE: "AMQ8148E",
+    mq.MQRC_SUBSCRIPTION_IN_USE: "AMQ8148E",
+    mq.MQRCCF_MISSING_CONN_NAME: "AMQ8214E",
     **CHANNEL_NUMBERS,
 }
 _OTHER_ERROR: Final = "AMQ8101E"

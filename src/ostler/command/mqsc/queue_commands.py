@@ -18,9 +18,9 @@ from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import move_messages
 from ostler.engine.statistics import QueueResetStatistics, queue_statistics
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import PUT
-from ostler.model.constants import MQOT_Q, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.definition_rules import check_name
 from ostler.model.errors import MQError
 
@@ -46,12 +46,12 @@ def move(statement: Statement) -> Action:
 
 def _move(source: str, destination: str, must_be_empty: bool, context: CommandContext) -> Iterator[str]:
     authorize(context, "MOVE", ObjectType.QLOCAL, source)
-    context.authorize(MQOT_Q, destination, PUT)
+    context.authorize(mq.MQOT_Q, destination, PUT)
 
     def change(engine: Engine) -> int:
         for name in (source, destination):
             if name not in engine.queues:
-                raise MQError(MQRC_UNKNOWN_OBJECT_NAME, name)
+                raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, name)
         if source == destination:
             raise CommandRefused("AMQ8101E", "The source and the destination are the same queue.")
         return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)

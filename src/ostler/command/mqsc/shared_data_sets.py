@@ -21,8 +21,8 @@ from ostler.command.mqsc.statements import Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError, Token, TokenKind
 from ostler.engine import objects
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, check, require, valid_name
-from ostler.model.constants import MQCFOFFLD_SMDS
 from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
 
@@ -81,7 +81,7 @@ def _change(structure: str, manager: str, given: dict[str, Value], engine: Engin
     found = engine.of_type(ObjectType.CFSTRUCT).get(structure)
     if found is None:
         raise not_found(structure)
-    if found.attributes.get("OFFLOAD") != MQCFOFFLD_SMDS:
+    if found.attributes.get("OFFLOAD") != mq.MQCFOFFLD_SMDS:
         raise CommandRefused("AMQ8101E", f"{structure} has no shared message data sets: it is not OFFLOAD(SMDS).")
     managers = [engine.name, *_managers(engine, structure)] if manager == "*" else [manager]
     lsn = 0
@@ -124,7 +124,7 @@ def _display(request: DisplayRequest, manager: str, structure: str, context: Com
 def _rows(manager: str, structure: str, engine: Engine) -> list[Row]:
     rows: list[Row] = []
     for name, each in sorted(engine.of_type(ObjectType.CFSTRUCT).items()):
-        if not matches(name, structure) or each.attributes.get("OFFLOAD") != MQCFOFFLD_SMDS:
+        if not matches(name, structure) or each.attributes.get("OFFLOAD") != mq.MQCFOFFLD_SMDS:
             continue
         managers = [one for one in sorted({engine.name, *_managers(engine, name)}) if manager in ("*", one)]
         rows += [_row(engine.of_type(_KIND).get(_key(name, one)), name, one) for one in managers]

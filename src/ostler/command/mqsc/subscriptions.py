@@ -25,8 +25,8 @@ from ostler.command.mqsc.display.display import DisplayRequest, display_lines, i
 from ostler.command.mqsc.grammar import PRODUCT, SUBSCRIPTION, message
 from ostler.command.mqsc.statements import Statement
 from ostler.command.mqsc.tokens import MqscSyntaxError, Token, TokenKind
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import MQRC_NO_SUBSCRIPTION, MQRC_OBJECT_ALREADY_EXISTS, MQSUBTYPE_ADMIN
 from ostler.model.errors import MQError
 
 _IDENTIFIER_BYTES: Final = 24
@@ -64,7 +64,7 @@ def define(statement: Statement) -> Action:
     like = options.text("LIKE")
     given = given_attributes(ObjectType.SUB, options.rest, "", ("REPLACE", "NOREPLACE", "LIKE"))
     subtype = statement.argument("SUBTYPE")
-    if subtype is not None and given["SUBTYPE"] != MQSUBTYPE_ADMIN:
+    if subtype is not None and given["SUBTYPE"] != mq.MQSUBTYPE_ADMIN:
         raise MqscSyntaxError(subtype.end, "a subscription that is defined by command is SUBTYPE(ADMIN)")
     return partial(_define, name, given, like or None, replace)
 
@@ -75,7 +75,7 @@ def _define(
     try:
         define_subscription(context, name, given, like, replace)
     except MQError as error:
-        if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
+        if error.reason == mq.MQRC_OBJECT_ALREADY_EXISTS:
             instead = error.detail if replace else "Use ALTER, or DEFINE with REPLACE."
             what = f"{PRODUCT} subscription {name} exists already. {instead}"
             raise CommandRefused("AMQ8150E", what) from None
@@ -100,7 +100,7 @@ def _alter(name: str, identifier: str, given: dict[str, Value], context: Command
 
 def _unknown(error: MQError, name: str) -> Exception:
     """Returns the error; for an unknown subscription with the message number of commands."""
-    return not_found(name) if error.reason == MQRC_NO_SUBSCRIPTION else error
+    return not_found(name) if error.reason == mq.MQRC_NO_SUBSCRIPTION else error
 
 
 def delete(statement: Statement) -> Action:
@@ -115,7 +115,7 @@ def _delete(name: str, identifier: str, ignores: bool, context: CommandContext) 
     try:
         delete_subscription(context, name, identifier)
     except MQError as error:
-        if not ignores or error.reason != MQRC_NO_SUBSCRIPTION:
+        if not ignores or error.reason != mq.MQRC_NO_SUBSCRIPTION:
             raise _unknown(error, name or identifier) from None
     yield message(SUBSCRIPTION.deleted, f"{PRODUCT} subscription deleted.")
 

@@ -19,43 +19,22 @@ from ostler.command.pcf.command import (
 )
 from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.inquire import reply_row
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQACT_ADD,
-    MQACT_REMOVE,
-    MQACT_REMOVEALL,
-    MQACT_REPLACE,
-    MQCA_REMOTE_Q_MGR_NAME,
-    MQCA_SSL_CERT_ISSUER_NAME,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CLIENT_USER_ID,
-    MQCACH_CONNECTION_NAME,
-    MQCACH_SSL_PEER_NAME,
-    MQCAUT_ALL,
-    MQIACF_ACTION,
-    MQIACF_CHLAUTH_ATTRS,
-    MQIACF_CHLAUTH_TYPE,
-    MQIACH_MATCH,
-    MQMATCH_ALL,
-    MQMATCH_EXACT,
-    MQMATCH_GENERIC,
-    MQMATCH_RUNCHECK,
-    MQRCCF_CHLAUTH_NOT_FOUND,
-)
 from ostler.security.channel_rule import TYPE_WORDS
 
 _RULES: Final = (ObjectType.CHLAUTH,)
 _ACTIONS: Final = {
-    MQACT_ADD: "ADD",
-    MQACT_REPLACE: "REPLACE",
-    MQACT_REMOVE: "REMOVE",
-    MQACT_REMOVEALL: "REMOVEALL",
+    mq.MQACT_ADD: "ADD",
+    mq.MQACT_REPLACE: "REPLACE",
+    mq.MQACT_REMOVE: "REMOVE",
+    mq.MQACT_REMOVEALL: "REMOVEALL",
 }
 _MATCHES: Final = {
-    MQMATCH_GENERIC: "GENERIC",
-    MQMATCH_EXACT: "EXACT",
-    MQMATCH_ALL: "ALL",
-    MQMATCH_RUNCHECK: "RUNCHECK",
+    mq.MQMATCH_GENERIC: "GENERIC",
+    mq.MQMATCH_EXACT: "EXACT",
+    mq.MQMATCH_ALL: "ALL",
+    mq.MQMATCH_RUNCHECK: "RUNCHECK",
 }
 _TYPES: Final = (
     "MQCAUT_BLOCKUSER",
@@ -68,24 +47,24 @@ _TYPES: Final = (
 
 
 def _set(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    action = _ACTIONS[request.number(MQIACF_ACTION, MQACT_ADD)]
+    action = _ACTIONS[request.number(mq.MQIACF_ACTION, mq.MQACT_ADD)]
     set_rule(context, request.given(ObjectType.CHLAUTH, "", is_new=True), action)
     yield []
 
 
 def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    rule_type = request.number(MQIACF_CHLAUTH_TYPE, MQCAUT_ALL)
+    rule_type = request.number(mq.MQIACF_CHLAUTH_TYPE, mq.MQCAUT_ALL)
     query = RuleQuery(
-        request.text(MQCACH_CHANNEL_NAME),
-        ALL_TYPES if rule_type == MQCAUT_ALL else TYPE_WORDS[rule_type],
-        _MATCHES[request.number(MQIACH_MATCH, MQMATCH_GENERIC)],
-        request.text(MQCACH_CONNECTION_NAME),
-        request.text(MQCACH_CLIENT_USER_ID),
-        request.text(MQCA_REMOTE_Q_MGR_NAME),
-        request.text(MQCACH_SSL_PEER_NAME),
-        request.text(MQCA_SSL_CERT_ISSUER_NAME),
+        request.text(mq.MQCACH_CHANNEL_NAME),
+        ALL_TYPES if rule_type == mq.MQCAUT_ALL else TYPE_WORDS[rule_type],
+        _MATCHES[request.number(mq.MQIACH_MATCH, mq.MQMATCH_GENERIC)],
+        request.text(mq.MQCACH_CONNECTION_NAME),
+        request.text(mq.MQCACH_CLIENT_USER_ID),
+        request.text(mq.MQCA_REMOTE_Q_MGR_NAME),
+        request.text(mq.MQCACH_SSL_PEER_NAME),
+        request.text(mq.MQCA_SSL_CERT_ISSUER_NAME),
     )
-    selection = request.selected(MQIACF_CHLAUTH_ATTRS, _RULES)
+    selection = request.selected(mq.MQIACF_CHLAUTH_ATTRS, _RULES)
     matches = find_rules(context, query)
     found = False
     for definition in matches.rules:
@@ -96,7 +75,7 @@ def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
             found = True
             yield reply_row(ObjectType.CHLAUTH, row, selection, ("CHLAUTH", "TYPE"))
     if not found:
-        raise PcfRefused(MQRCCF_CHLAUTH_NOT_FOUND)
+        raise PcfRefused(mq.MQRCCF_CHLAUTH_NOT_FOUND)
 
 
 _PROFILE: Final = text("MQCACH_CHANNEL_NAME", CHANNEL_NAME_LENGTH, required=True)

@@ -12,50 +12,15 @@ from ostler.command.mqsc.channel_control import decode_luwid
 from ostler.command.pcf.command import CHANNEL_NAME_LENGTH, PcfCommand, PcfRequest, Reply, number, text
 from ostler.command.pcf.errors import PcfRefused, bad_parameter
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQCA_INITIATION_Q_NAME,
-    MQCA_Q_MGR_NAME,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CONNECTION_NAME,
-    MQCACH_LAST_LUWID,
-    MQCHS_INACTIVE,
-    MQCHS_STOPPED,
-    MQCHT_AMQP,
-    MQCHT_CLNTCONN,
-    MQCHT_CLUSRCVR,
-    MQCHT_CLUSSDR,
-    MQCHT_MQTT,
-    MQCHT_RECEIVER,
-    MQCHT_REQUESTER,
-    MQCHT_SENDER,
-    MQCHT_SERVER,
-    MQCHT_SVRCONN,
-    MQIACF_MODE,
-    MQIACH_CHANNEL_STATUS,
-    MQIACH_DATA_COUNT,
-    MQIACH_IN_DOUBT,
-    MQIACH_MSG_SEQUENCE_NUMBER,
-    MQIDO_COMMIT,
-    MQMODE_FORCE,
-    MQMODE_QUIESCE,
-    MQMODE_TERMINATE,
-    MQRCCF_CFST_STRING_LENGTH_ERR,
-    MQRCCF_CHANNEL_DISABLED,
-    MQRCCF_CHANNEL_NOT_ACTIVE,
-    MQRCCF_CHANNEL_NOT_FOUND,
-    MQRCCF_MSG_SEQ_NUMBER_ERROR,
-    MQRCCF_PARM_CONFLICT,
-    MQRCCF_PING_DATA_COUNT_ERROR,
-    MQRCCF_WRONG_CHANNEL_TYPE,
-)
 
-_MODES: Final = {MQMODE_QUIESCE: "QUIESCE", MQMODE_FORCE: "FORCE", MQMODE_TERMINATE: "TERMINATE"}
-_SENDING: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_CLUSSDR)
-_MESSAGES: Final = (*_SENDING, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_CLUSRCVR)
-_CONTROLLED: Final = (*_MESSAGES, MQCHT_SVRCONN, MQCHT_MQTT, MQCHT_AMQP)
+_MODES: Final = {mq.MQMODE_QUIESCE: "QUIESCE", mq.MQMODE_FORCE: "FORCE", mq.MQMODE_TERMINATE: "TERMINATE"}
+_SENDING: Final = (mq.MQCHT_SENDER, mq.MQCHT_SERVER, mq.MQCHT_CLUSSDR)
+_MESSAGES: Final = (*_SENDING, mq.MQCHT_RECEIVER, mq.MQCHT_REQUESTER, mq.MQCHT_CLUSRCVR)
+_CONTROLLED: Final = (*_MESSAGES, mq.MQCHT_SVRCONN, mq.MQCHT_MQTT, mq.MQCHT_AMQP)
 # The channel types that are supported here.
-_RUN: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER, MQCHT_SVRCONN)
+_RUN: Final = (mq.MQCHT_SENDER, mq.MQCHT_SERVER, mq.MQCHT_RECEIVER, mq.MQCHT_REQUESTER, mq.MQCHT_SVRCONN)
 _PING_BYTES: Final = 64
 _PING_BYTES_MIN: Final = 16
 _PING_BYTES_MAX: Final = 32_768
@@ -64,13 +29,13 @@ _SEQUENCE_NUMBER_MAX: Final = 999_999_999
 
 def _channel(context: CommandContext, request: PcfRequest, verb: str) -> tuple[str, Value]:
     """Returns the channel of a command and its type. Client channels are not controlled by the queue manager."""
-    name = request.text(MQCACH_CHANNEL_NAME)
+    name = request.text(mq.MQCACH_CHANNEL_NAME)
     authorize(context, verb, ObjectType.CHANNEL, name)
     found = context.query(partial(_channel_type, name))
     if found is None:
-        raise PcfRefused(MQRCCF_CHANNEL_NOT_FOUND)
-    if found == MQCHT_CLNTCONN:
-        raise PcfRefused(MQRCCF_WRONG_CHANNEL_TYPE)
+        raise PcfRefused(mq.MQRCCF_CHANNEL_NOT_FOUND)
+    if found == mq.MQCHT_CLNTCONN:
+        raise PcfRefused(mq.MQRCCF_WRONG_CHANNEL_TYPE)
     return name, found
 
 
@@ -86,9 +51,9 @@ def _supported_channel(context: CommandContext, request: PcfRequest, verb: str, 
     """Returns the channel of a command, if the command applies to its type and the type is supported here."""
     name, channel_type = _channel(context, request, verb)
     if channel_type not in types:
-        raise PcfRefused(MQRCCF_WRONG_CHANNEL_TYPE)
+        raise PcfRefused(mq.MQRCCF_WRONG_CHANNEL_TYPE)
     if channel_type not in _RUN:
-        raise PcfRefused(MQRCCF_CHANNEL_DISABLED)
+        raise PcfRefused(mq.MQRCCF_CHANNEL_DISABLED)
     return name
 
 
@@ -99,54 +64,54 @@ def _start_channel(context: CommandContext, request: PcfRequest) -> Iterator[Rep
 
 def _stop_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name, channel_type = _channel(context, request, "STOP")
-    mode = _MODES[request.number(MQIACF_MODE, MQMODE_QUIESCE)]
-    address = request.text(MQCACH_CONNECTION_NAME)
-    manager = request.text(MQCA_Q_MGR_NAME)
+    mode = _MODES[request.number(mq.MQIACF_MODE, mq.MQMODE_QUIESCE)]
+    address = request.text(mq.MQCACH_CONNECTION_NAME)
+    manager = request.text(mq.MQCA_Q_MGR_NAME)
     # With a connection name or queue manager name the channel stays usable for other partners.
     one = bool(address or manager)
-    status = request.number(MQIACH_CHANNEL_STATUS, MQCHS_INACTIVE if one else MQCHS_STOPPED)
-    if one and status == MQCHS_STOPPED:
-        raise bad_parameter(MQRCCF_PARM_CONFLICT, MQIACH_CHANNEL_STATUS)
+    status = request.number(mq.MQIACH_CHANNEL_STATUS, mq.MQCHS_INACTIVE if one else mq.MQCHS_STOPPED)
+    if one and status == mq.MQCHS_STOPPED:
+        raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQIACH_CHANNEL_STATUS)
     if channel_type not in _RUN:
-        raise PcfRefused(MQRCCF_CHANNEL_NOT_ACTIVE)
-    context.stop_channel(name, mode, "STOPPED" if status == MQCHS_STOPPED else "INACTIVE", address, manager)
+        raise PcfRefused(mq.MQRCCF_CHANNEL_NOT_ACTIVE)
+    context.stop_channel(name, mode, "STOPPED" if status == mq.MQCHS_STOPPED else "INACTIVE", address, manager)
     yield []
 
 
 def _ping_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = _supported_channel(context, request, "PING", _SENDING)
-    size = request.number(MQIACH_DATA_COUNT, _PING_BYTES)
+    size = request.number(mq.MQIACH_DATA_COUNT, _PING_BYTES)
     if not _PING_BYTES_MIN <= size <= _PING_BYTES_MAX:
-        raise bad_parameter(MQRCCF_PING_DATA_COUNT_ERROR, MQIACH_DATA_COUNT)
+        raise bad_parameter(mq.MQRCCF_PING_DATA_COUNT_ERROR, mq.MQIACH_DATA_COUNT)
     context.ping_channel(name, size)
     yield []
 
 
 def _reset_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = _supported_channel(context, request, "RESET", _MESSAGES)
-    sequence_number = request.number(MQIACH_MSG_SEQUENCE_NUMBER, 1)
+    sequence_number = request.number(mq.MQIACH_MSG_SEQUENCE_NUMBER, 1)
     if not 1 <= sequence_number <= _SEQUENCE_NUMBER_MAX:
-        raise bad_parameter(MQRCCF_MSG_SEQ_NUMBER_ERROR, MQIACH_MSG_SEQUENCE_NUMBER)
+        raise bad_parameter(mq.MQRCCF_MSG_SEQ_NUMBER_ERROR, mq.MQIACH_MSG_SEQUENCE_NUMBER)
     context.reset_channel(name, sequence_number)
     yield []
 
 
 def _resolve_channel(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     name = _supported_channel(context, request, "RESOLVE", _SENDING)
-    action = "COMMIT" if request.number(MQIACH_IN_DOUBT) == MQIDO_COMMIT else "BACKOUT"
-    digits = request.text(MQCACH_LAST_LUWID)
+    action = "COMMIT" if request.number(mq.MQIACH_IN_DOUBT) == mq.MQIDO_COMMIT else "BACKOUT"
+    digits = request.text(mq.MQCACH_LAST_LUWID)
     luwid = decode_luwid(digits) if digits else b""
     if luwid is None:
-        raise bad_parameter(MQRCCF_CFST_STRING_LENGTH_ERR, MQCACH_LAST_LUWID)
+        raise bad_parameter(mq.MQRCCF_CFST_STRING_LENGTH_ERR, mq.MQCACH_LAST_LUWID)
     if luwid and action != "COMMIT":
-        raise bad_parameter(MQRCCF_PARM_CONFLICT, MQCACH_LAST_LUWID)
+        raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQCACH_LAST_LUWID)
     context.resolve_channel(name, action, luwid)
     yield []
 
 
 def _start_initiator(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "START", ObjectType.QMGR, "")
-    context.start_channel_initiator(request.text(MQCA_INITIATION_Q_NAME))
+    context.start_channel_initiator(request.text(mq.MQCA_INITIATION_Q_NAME))
     yield []
 
 

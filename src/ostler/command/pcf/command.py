@@ -15,49 +15,8 @@ from ostler.command.pcf.errors import PcfRefused, bad_parameter, bad_selector
 from ostler.command.pcf.filters import PcfCondition, parse_condition
 from ostler.command.pcf.values import PARAMETER_REASONS, value_of
 from ostler.model import constants
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, ObjectType, Value, attributes_of, by_pcf, has
-from ostler.model.constants import (
-    MQIA_Q_TYPE,
-    MQIACF_ALL,
-    MQIACF_CHLAUTH_TYPE,
-    MQIACF_ESCAPE_TYPE,
-    MQIACF_FORCE,
-    MQIACF_MODE,
-    MQIACF_PURGE,
-    MQIACF_REPLACE,
-    MQIACH_CHANNEL_INSTANCE_TYPE,
-    MQIACH_CHANNEL_TABLE,
-    MQIACH_CHANNEL_TYPE,
-    MQIACH_IN_DOUBT,
-    MQIACH_XMIT_PROTOCOL_TYPE,
-    MQRCCF_CFBS_DUPLICATE_PARM,
-    MQRCCF_CFBS_STRING_LENGTH_ERR,
-    MQRCCF_CFGR_PARM_ID_ERROR,
-    MQRCCF_CFIL_COUNT_ERROR,
-    MQRCCF_CFIL_DUPLICATE_VALUE,
-    MQRCCF_CFIN_DUPLICATE_PARM,
-    MQRCCF_CFSL_DUPLICATE_PARM,
-    MQRCCF_CFSL_STRING_LENGTH_ERR,
-    MQRCCF_CFST_DUPLICATE_PARM,
-    MQRCCF_CFST_STRING_LENGTH_ERR,
-    MQRCCF_CHANNEL_TABLE_ERROR,
-    MQRCCF_CHANNEL_TYPE_ERROR,
-    MQRCCF_CHL_INST_TYPE_ERROR,
-    MQRCCF_CHLAUTH_TYPE_ERROR,
-    MQRCCF_ESCAPE_TYPE_ERROR,
-    MQRCCF_FORCE_VALUE_ERROR,
-    MQRCCF_INDOUBT_VALUE_ERROR,
-    MQRCCF_MODE_VALUE_ERROR,
-    MQRCCF_PARM_CONFLICT,
-    MQRCCF_PARM_COUNT_TOO_SMALL,
-    MQRCCF_PARM_MISSING,
-    MQRCCF_PARM_SEQUENCE_ERROR,
-    MQRCCF_PARM_VALUE_ERROR,
-    MQRCCF_PURGE_VALUE_ERROR,
-    MQRCCF_Q_TYPE_ERROR,
-    MQRCCF_REPLACE_VALUE_ERROR,
-    MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
-)
 from ostler.model.pcf import (
     ByteString,
     ByteStringFilter,
@@ -181,25 +140,25 @@ _KINDS: Final[dict[type[object], PcfStructure]] = {
     ByteString: PcfStructure.BYTES,
 }
 _DUPLICATES: Final[dict[type[object], int]] = {
-    String: MQRCCF_CFST_DUPLICATE_PARM,
-    StringList: MQRCCF_CFSL_DUPLICATE_PARM,
-    ByteString: MQRCCF_CFBS_DUPLICATE_PARM,
+    String: mq.MQRCCF_CFST_DUPLICATE_PARM,
+    StringList: mq.MQRCCF_CFSL_DUPLICATE_PARM,
+    ByteString: mq.MQRCCF_CFBS_DUPLICATE_PARM,
 }
 
 # Parameters with a reason of their own for an invalid value.
 _VALUE_ERRORS: Final = {
-    MQIA_Q_TYPE: MQRCCF_Q_TYPE_ERROR,
-    MQIACF_CHLAUTH_TYPE: MQRCCF_CHLAUTH_TYPE_ERROR,
-    MQIACF_ESCAPE_TYPE: MQRCCF_ESCAPE_TYPE_ERROR,
-    MQIACF_FORCE: MQRCCF_FORCE_VALUE_ERROR,
-    MQIACF_MODE: MQRCCF_MODE_VALUE_ERROR,
-    MQIACF_PURGE: MQRCCF_PURGE_VALUE_ERROR,
-    MQIACF_REPLACE: MQRCCF_REPLACE_VALUE_ERROR,
-    MQIACH_CHANNEL_INSTANCE_TYPE: MQRCCF_CHL_INST_TYPE_ERROR,
-    MQIACH_CHANNEL_TABLE: MQRCCF_CHANNEL_TABLE_ERROR,
-    MQIACH_CHANNEL_TYPE: MQRCCF_CHANNEL_TYPE_ERROR,
-    MQIACH_IN_DOUBT: MQRCCF_INDOUBT_VALUE_ERROR,
-    MQIACH_XMIT_PROTOCOL_TYPE: MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
+    mq.MQIA_Q_TYPE: mq.MQRCCF_Q_TYPE_ERROR,
+    mq.MQIACF_CHLAUTH_TYPE: mq.MQRCCF_CHLAUTH_TYPE_ERROR,
+    mq.MQIACF_ESCAPE_TYPE: mq.MQRCCF_ESCAPE_TYPE_ERROR,
+    mq.MQIACF_FORCE: mq.MQRCCF_FORCE_VALUE_ERROR,
+    mq.MQIACF_MODE: mq.MQRCCF_MODE_VALUE_ERROR,
+    mq.MQIACF_PURGE: mq.MQRCCF_PURGE_VALUE_ERROR,
+    mq.MQIACF_REPLACE: mq.MQRCCF_REPLACE_VALUE_ERROR,
+    mq.MQIACH_CHANNEL_INSTANCE_TYPE: mq.MQRCCF_CHL_INST_TYPE_ERROR,
+    mq.MQIACH_CHANNEL_TABLE: mq.MQRCCF_CHANNEL_TABLE_ERROR,
+    mq.MQIACH_CHANNEL_TYPE: mq.MQRCCF_CHANNEL_TYPE_ERROR,
+    mq.MQIACH_IN_DOUBT: mq.MQRCCF_INDOUBT_VALUE_ERROR,
+    mq.MQIACH_XMIT_PROTOCOL_TYPE: mq.MQRCCF_XMIT_PROTOCOL_TYPE_ERR,
 }
 
 
@@ -220,11 +179,11 @@ class PcfRequest:
     def _take(self, item: Parameter, field: PcfField | None) -> None:
         if isinstance(item, IntegerFilter | StringFilter | ByteStringFilter):
             if self.condition is not None:
-                raise bad_parameter(MQRCCF_PARM_CONFLICT, item.parameter)
+                raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, item.parameter)
             self.condition = parse_condition(self.command.filtered, item)
             return
         if isinstance(item, Group):
-            raise bad_parameter(MQRCCF_CFGR_PARM_ID_ERROR, item.parameter)
+            raise bad_parameter(mq.MQRCCF_CFGR_PARM_ID_ERROR, item.parameter)
         if field is not None:
             if field.is_selection and isinstance(item, Integer):
                 # Widely used monitoring programs send one attribute, or MQIACF_ALL, as MQCFIN.
@@ -235,22 +194,22 @@ class PcfRequest:
         elif not any(by_pcf(kind, item.parameter) is not None for kind in self.command.settable):
             raise bad_parameter(PARAMETER_REASONS[type(item)], item.parameter)
         if item.parameter in self._found:
-            raise bad_parameter(_DUPLICATES.get(type(item), MQRCCF_CFIN_DUPLICATE_PARM), item.parameter)
+            raise bad_parameter(_DUPLICATES.get(type(item), mq.MQRCCF_CFIN_DUPLICATE_PARM), item.parameter)
         self._found[item.parameter] = item
 
     def _check_required(self, message: PcfMessage) -> None:
         """Checks that required parameters come first, in the order of the description."""
         required = [field.number for field in self.command.fields if field.required]
         if len(message.parameters) < len(required):
-            raise PcfRefused(MQRCCF_PARM_COUNT_TOO_SMALL)
+            raise PcfRefused(mq.MQRCCF_PARM_COUNT_TOO_SMALL)
         for number in required:
             if number not in self._found:
-                raise bad_parameter(MQRCCF_PARM_MISSING, number)
+                raise bad_parameter(mq.MQRCCF_PARM_MISSING, number)
         if not self.command.ordered:
             return
         for number, item in zip(required, message.parameters, strict=False):
             if item.parameter != number:
-                raise bad_parameter(MQRCCF_PARM_SEQUENCE_ERROR, item.parameter)
+                raise bad_parameter(mq.MQRCCF_PARM_SEQUENCE_ERROR, item.parameter)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -301,20 +260,20 @@ class PcfRequest:
         if selectors is None:
             return Selection(None, filtered)
         if not selectors:
-            raise bad_parameter(MQRCCF_CFIL_COUNT_ERROR, parameter)
+            raise bad_parameter(mq.MQRCCF_CFIL_COUNT_ERROR, parameter)
         seen: set[int] = set()
         names: set[str] = filtered
         for selector in selectors:
             if selector in seen:
-                raise bad_selector(selector, MQRCCF_CFIL_DUPLICATE_VALUE)
+                raise bad_selector(selector, mq.MQRCCF_CFIL_DUPLICATE_VALUE)
             seen.add(selector)
             found = [each.name for kind in kinds for each in attributes_of(kind) if each.pcf == selector]
             if groups and selector in groups:
                 found = groups[selector].split()
-            if not found and selector != MQIACF_ALL:
+            if not found and selector != mq.MQIACF_ALL:
                 raise bad_selector(selector)
             names.update(found)
-        return Selection(None if MQIACF_ALL in seen else names, names)
+        return Selection(None if mq.MQIACF_ALL in seen else names, names)
 
 
 class Selection:
@@ -340,10 +299,10 @@ def _may_give(attribute: Attribute, subtype: str, is_new: bool) -> bool:
 
 def _check_field(field: PcfField, item: Parameter) -> None:
     if isinstance(item, String) and len(item.value.encode("utf-8")) > field.length_max:
-        raise bad_parameter(MQRCCF_CFST_STRING_LENGTH_ERR, item.parameter)
+        raise bad_parameter(mq.MQRCCF_CFST_STRING_LENGTH_ERR, item.parameter)
     if isinstance(item, ByteString) and len(item.value) > field.length_max:
-        raise bad_parameter(MQRCCF_CFBS_STRING_LENGTH_ERR, item.parameter)
+        raise bad_parameter(mq.MQRCCF_CFBS_STRING_LENGTH_ERR, item.parameter)
     if isinstance(item, StringList) and any(len(value.encode("utf-8")) > field.length_max for value in item.values):
-        raise bad_parameter(MQRCCF_CFSL_STRING_LENGTH_ERR, item.parameter)
+        raise bad_parameter(mq.MQRCCF_CFSL_STRING_LENGTH_ERR, item.parameter)
     if isinstance(item, Integer) and field.values and item.value not in field.numbers:
-        raise bad_parameter(_VALUE_ERRORS.get(item.parameter, MQRCCF_PARM_VALUE_ERROR), item.parameter)
+        raise bad_parameter(_VALUE_ERRORS.get(item.parameter, mq.MQRCCF_PARM_VALUE_ERROR), item.parameter)

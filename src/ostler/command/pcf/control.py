@@ -11,28 +11,15 @@ from ostler.command.admin.permissions import authorize
 from ostler.command.pcf.command import NAME_LENGTH, PcfCommand, PcfRequest, Reply, number, text
 from ostler.command.pcf.errors import PcfRefused
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQCA_SERVICE_NAME,
-    MQCACH_LISTENER_NAME,
-    MQIACF_SECURITY_TYPE,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_LISTENER_RUNNING,
-    MQRCCF_LISTENER_STOPPED,
-    MQRCCF_SERVICE_RUNNING,
-    MQRCCF_SERVICE_STOPPED,
-    MQSECTYPE_AUTHSERV,
-    MQSECTYPE_CLASSES,
-    MQSECTYPE_CONNAUTH,
-    MQSECTYPE_SSL,
-)
 
 _DEFAULT_LISTENER: Final = "SYSTEM.DEFAULT.LISTENER.TCP"
 _SECURITY: Final = {
-    MQSECTYPE_AUTHSERV: "AUTHSERV",
-    MQSECTYPE_CLASSES: "AUTHSERV",
-    MQSECTYPE_CONNAUTH: "CONNAUTH",
-    MQSECTYPE_SSL: "SSL",
+    mq.MQSECTYPE_AUTHSERV: "AUTHSERV",
+    mq.MQSECTYPE_CLASSES: "AUTHSERV",
+    mq.MQSECTYPE_CONNAUTH: "CONNAUTH",
+    mq.MQSECTYPE_SSL: "SSL",
 }
 
 
@@ -55,7 +42,7 @@ def _is_defined(kind: ObjectType, name: str, engine: Engine) -> bool:
 def _check_defined(context: CommandContext, verb: str, kind: ObjectType, name: str) -> None:
     authorize(context, verb, kind, name)
     if not context.query(partial(_is_defined, kind, name)):
-        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def _is_listening(context: CommandContext, name: str) -> bool:
@@ -63,19 +50,19 @@ def _is_listening(context: CommandContext, name: str) -> bool:
 
 
 def _start_listener(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = request.text(MQCACH_LISTENER_NAME) or _DEFAULT_LISTENER
+    name = request.text(mq.MQCACH_LISTENER_NAME) or _DEFAULT_LISTENER
     _check_defined(context, "START", ObjectType.LISTENER, name)
     if _is_listening(context, name):
-        raise PcfRefused(MQRCCF_LISTENER_RUNNING)
+        raise PcfRefused(mq.MQRCCF_LISTENER_RUNNING)
     context.start_listener(name)
     yield []
 
 
 def _stop_listener(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = request.text(MQCACH_LISTENER_NAME)
+    name = request.text(mq.MQCACH_LISTENER_NAME)
     _check_defined(context, "STOP", ObjectType.LISTENER, name)
     if not _is_listening(context, name):
-        raise PcfRefused(MQRCCF_LISTENER_STOPPED)
+        raise PcfRefused(mq.MQRCCF_LISTENER_STOPPED)
     context.stop_listener(name)
     yield []
 
@@ -85,19 +72,19 @@ def _is_service_running(context: CommandContext, name: str) -> bool:
 
 
 def _start_service(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = request.text(MQCA_SERVICE_NAME)
+    name = request.text(mq.MQCA_SERVICE_NAME)
     _check_defined(context, "START", ObjectType.SERVICE, name)
     if _is_service_running(context, name):
-        raise PcfRefused(MQRCCF_SERVICE_RUNNING)
+        raise PcfRefused(mq.MQRCCF_SERVICE_RUNNING)
     context.start_service(name)
     yield []
 
 
 def _stop_service(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = request.text(MQCA_SERVICE_NAME)
+    name = request.text(mq.MQCA_SERVICE_NAME)
     _check_defined(context, "STOP", ObjectType.SERVICE, name)
     if not _is_service_running(context, name):
-        raise PcfRefused(MQRCCF_SERVICE_STOPPED)
+        raise PcfRefused(mq.MQRCCF_SERVICE_STOPPED)
     context.stop_service(name)
     yield []
 
@@ -107,7 +94,7 @@ def _stop_service(context: CommandContext, request: PcfRequest) -> Iterator[Repl
 
 def _refresh_security(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "REFRESH", ObjectType.QMGR, "")
-    what = _SECURITY[request.number(MQIACF_SECURITY_TYPE, MQSECTYPE_AUTHSERV)]
+    what = _SECURITY[request.number(mq.MQIACF_SECURITY_TYPE, mq.MQSECTYPE_AUTHSERV)]
     if what == "SSL":
         context.refresh_tls()
     else:

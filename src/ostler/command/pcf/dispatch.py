@@ -28,27 +28,7 @@ from ostler.command.pcf import (
 from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal
 from ostler.engine.core import Engine
-from ostler.model.constants import (
-    MQCACF_ESCAPE_TEXT,
-    MQCC_FAILED,
-    MQCFC_LAST,
-    MQCFC_NOT_LAST,
-    MQCFH_STRUC_LENGTH,
-    MQCFH_VERSION_1,
-    MQCFT_COMMAND,
-    MQCFT_COMMAND_XR,
-    MQCFT_RESPONSE,
-    MQCMD_ESCAPE,
-    MQCMD_NONE,
-    MQIACF_ERROR_ID,
-    MQRC_UNEXPECTED_ERROR,
-    MQRCCF_CFH_COMMAND_ERROR,
-    MQRCCF_CFH_CONTROL_ERROR,
-    MQRCCF_CFH_MSG_SEQ_NUMBER_ERR,
-    MQRCCF_CFH_TYPE_ERROR,
-    MQRCCF_COMMAND_FAILED,
-    MQRCCF_MD_FORMAT_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8, Header, Integer, PcfError, PcfMessage, String, decode, encode
 from ostler.model.pcf_parameters import CODECS
@@ -93,11 +73,11 @@ def answer(
     # A reply is yielded when the next one is there, as MQCFH.Control marks the last one.
     for header, reply in _replies(context, message, ccsid, big_endian, format):
         if pending is not None:
-            yield _encode_reply(pending[0], pending[1], page, sequence, MQCFC_NOT_LAST)
+            yield _encode_reply(pending[0], pending[1], page, sequence, mq.MQCFC_NOT_LAST)
             sequence += 1
         pending = (header, reply)
     assert pending is not None
-    yield _encode_reply(pending[0], pending[1], page, sequence, MQCFC_LAST)
+    yield _encode_reply(pending[0], pending[1], page, sequence, mq.MQCFC_LAST)
 
 
 def _encode_reply(header: Header, reply: Reply, page: int, sequence: int, control: int) -> bytes:
@@ -112,7 +92,7 @@ def _replies(
     head = _header_of(message, big_endian)
     try:
         if format != _FORMAT:
-            raise PcfRefused(MQRCCF_MD_FORMAT_ERROR)
+            raise PcfRefused(mq.MQRCCF_MD_FORMAT_ERROR)
         decoded = decode(message, ccsid, big_endian)
         head = replace(head, command=_answered_command(decoded))
         found = False
@@ -129,49 +109,49 @@ def _replies(
         yield _failed(head, as_pcf_refusal(error).reason), []
     except Exception:
         # A bug in a handler must not end the command server.
-        detail = Integer(MQIACF_ERROR_ID, MQRCCF_COMMAND_FAILED)
-        yield _failed(head, MQRC_UNEXPECTED_ERROR), [detail]
+        detail = Integer(mq.MQIACF_ERROR_ID, mq.MQRCCF_COMMAND_FAILED)
+        yield _failed(head, mq.MQRC_UNEXPECTED_ERROR), [detail]
 
 
 def run(context: CommandContext, message: PcfMessage) -> Iterator[Reply]:
     """Runs a command; yields the parameters of its replies. Raises its refusal."""
     header = message.header
-    if header.type not in (MQCFT_COMMAND, MQCFT_COMMAND_XR):
-        raise PcfRefused(MQRCCF_CFH_TYPE_ERROR)
+    if header.type not in (mq.MQCFT_COMMAND, mq.MQCFT_COMMAND_XR):
+        raise PcfRefused(mq.MQRCCF_CFH_TYPE_ERROR)
     if header.sequence_number != 1:
-        raise PcfRefused(MQRCCF_CFH_MSG_SEQ_NUMBER_ERR)
-    if header.control != MQCFC_LAST:
-        raise PcfRefused(MQRCCF_CFH_CONTROL_ERROR)
+        raise PcfRefused(mq.MQRCCF_CFH_MSG_SEQ_NUMBER_ERR)
+    if header.control != mq.MQCFC_LAST:
+        raise PcfRefused(mq.MQRCCF_CFH_CONTROL_ERROR)
     command = COMMANDS.get(header.command)
     if command is None:
-        raise PcfRefused(MQRCCF_CFH_COMMAND_ERROR)
+        raise PcfRefused(mq.MQRCCF_CFH_COMMAND_ERROR)
     try:
         yield from command.run(context, PcfRequest(command, message))
     except CommandRefused as refusal:
         if refusal.number == NOT_AUTHORIZED:
             context.write_not_authorized_event(command.number)
         raise
-    if command.number != MQCMD_ESCAPE:  # the command inside writes its own event
+    if command.number != mq.MQCMD_ESCAPE:  # the command inside writes its own event
         context.write_command_event(command.number, command.is_inquiry, "", message.parameters)
 
 
 def _answered_command(message: PcfMessage) -> int:
     """Returns the MQCMD number in the replies: for Escape that of the MQSC command inside."""
-    if message.header.command == MQCMD_ESCAPE:
+    if message.header.command == mq.MQCMD_ESCAPE:
         for item in message.parameters:
-            if isinstance(item, String) and item.parameter == MQCACF_ESCAPE_TEXT:
+            if isinstance(item, String) and item.parameter == mq.MQCACF_ESCAPE_TEXT:
                 return escape.command_of(item.value)
     return message.header.command
 
 
 def _header_of(message: bytes, big_endian: bool) -> Header:
     """Returns the header of the replies, from as much of the command's header as can be read."""
-    command, version = MQCMD_NONE, MQCFH_VERSION_1
-    if len(message) >= MQCFH_STRUC_LENGTH:
+    command, version = mq.MQCMD_NONE, mq.MQCFH_VERSION_1
+    if len(message) >= mq.MQCFH_STRUC_LENGTH:
         _, _, given, command = struct.unpack_from(">4i" if big_endian else "<4i", message)
-        version = given if given in (1, 2, 3) else MQCFH_VERSION_1
-    return Header(MQCFT_RESPONSE, command, version=version)
+        version = given if given in (1, 2, 3) else mq.MQCFH_VERSION_1
+    return Header(mq.MQCFT_RESPONSE, command, version=version)
 
 
 def _failed(head: Header, reason: int) -> Header:
-    return replace(head, completion=MQCC_FAILED, reason=reason)
+    return replace(head, completion=mq.MQCC_FAILED, reason=reason)

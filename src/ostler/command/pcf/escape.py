@@ -13,13 +13,7 @@ from ostler.command.mqsc.statements import parse
 from ostler.command.mqsc.tokens import MqscSyntaxError
 from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply, number, text
 from ostler.command.pcf.errors import PcfRefused
-from ostler.model.constants import (
-    MQCACF_ESCAPE_TEXT,
-    MQCMD_ESCAPE,
-    MQET_MQSC,
-    MQIACF_ESCAPE_TYPE,
-    MQRCCF_COMMAND_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.pcf import Integer, String
 
 _LENGTH_MAX: Final = 4 * 1024 * 1024
@@ -28,14 +22,14 @@ _MESSAGE: Final = "AMQ"
 
 def _escape(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     """Yields a reply for each MQSC message. If the command fails, the last one has MQRCCF_COMMAND_FAILED."""
-    running = run_command(context, request.text(MQCACF_ESCAPE_TEXT))
+    running = run_command(context, request.text(mq.MQCACF_ESCAPE_TEXT))
     lines: list[str] = []
     while True:
         try:
             line = next(running)
         except StopIteration as end:
             if end.value is not CommandOutcome.DONE:
-                raise PcfRefused(MQRCCF_COMMAND_FAILED, *_reply(lines)) from None
+                raise PcfRefused(mq.MQRCCF_COMMAND_FAILED, *_reply(lines)) from None
             break
         if line.startswith(_MESSAGE) and lines:
             yield _reply(lines)
@@ -49,15 +43,15 @@ def command_of(text: str) -> int:
     try:
         statement = parse(text)
     except MqscSyntaxError:
-        return MQCMD_ESCAPE
+        return mq.MQCMD_ESCAPE
     word = statement.noun.text
     noun = OBJECT_NOUNS.get(word) or STATUS_NOUNS.get(word)
     verb = VERBS.get(statement.verb.text, statement.verb.text)
-    return command_number(verb, noun.word if noun is not None else word) or MQCMD_ESCAPE
+    return command_number(verb, noun.word if noun is not None else word) or mq.MQCMD_ESCAPE
 
 
 def _reply(lines: list[str]) -> Reply:
-    return [Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, "\n".join(lines))]
+    return [Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, "\n".join(lines))]
 
 
 COMMANDS: Final = (

@@ -9,31 +9,8 @@ from typing import Final
 from ostler.command.admin.objects import matches
 from ostler.command.pcf.errors import bad_parameter
 from ostler.command.pcf.values import parameter_of
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, ObjectType, Value, ValueKind, by_pcf, find
-from ostler.model.constants import (
-    MQCA_FIRST,
-    MQCA_LAST,
-    MQCFOP_CONTAINS,
-    MQCFOP_CONTAINS_GEN,
-    MQCFOP_EQUAL,
-    MQCFOP_EXCLUDES,
-    MQCFOP_EXCLUDES_GEN,
-    MQCFOP_GREATER,
-    MQCFOP_LESS,
-    MQCFOP_LIKE,
-    MQCFOP_NOT_EQUAL,
-    MQCFOP_NOT_GREATER,
-    MQCFOP_NOT_LESS,
-    MQCFOP_NOT_LIKE,
-    MQIA_FIRST,
-    MQIA_LAST,
-    MQRCCF_CFBF_OPERATOR_ERROR,
-    MQRCCF_CFBF_PARM_ID_ERROR,
-    MQRCCF_CFIF_OPERATOR_ERROR,
-    MQRCCF_CFIF_PARM_ID_ERROR,
-    MQRCCF_CFSF_OPERATOR_ERROR,
-    MQRCCF_CFSF_PARM_ID_ERROR,
-)
 from ostler.model.pcf import (
     ByteString,
     ByteStringFilter,
@@ -50,20 +27,20 @@ AnyFilter = IntegerFilter | StringFilter | ByteStringFilter
 
 _LISTS: Final = (ValueKind.STRINGS, ValueKind.NAMES, ValueKind.WORDS, ValueKind.INTEGERS)
 _COMPARING: Final[dict[int, Callable[[int], bool]]] = {
-    MQCFOP_LESS: lambda order: order < 0,
-    MQCFOP_EQUAL: lambda order: order == 0,
-    MQCFOP_GREATER: lambda order: order > 0,
-    MQCFOP_NOT_LESS: lambda order: order >= 0,
-    MQCFOP_NOT_EQUAL: lambda order: order != 0,
-    MQCFOP_NOT_GREATER: lambda order: order <= 0,
+    mq.MQCFOP_LESS: lambda order: order < 0,
+    mq.MQCFOP_EQUAL: lambda order: order == 0,
+    mq.MQCFOP_GREATER: lambda order: order > 0,
+    mq.MQCFOP_NOT_LESS: lambda order: order >= 0,
+    mq.MQCFOP_NOT_EQUAL: lambda order: order != 0,
+    mq.MQCFOP_NOT_GREATER: lambda order: order <= 0,
 }
-_LIKE: Final = (MQCFOP_LIKE, MQCFOP_NOT_LIKE)
-_MEMBERS: Final = (MQCFOP_CONTAINS, MQCFOP_EXCLUDES)
-_GENERIC_MEMBERS: Final = (MQCFOP_CONTAINS_GEN, MQCFOP_EXCLUDES_GEN)
+_LIKE: Final = (mq.MQCFOP_LIKE, mq.MQCFOP_NOT_LIKE)
+_MEMBERS: Final = (mq.MQCFOP_CONTAINS, mq.MQCFOP_EXCLUDES)
+_GENERIC_MEMBERS: Final = (mq.MQCFOP_CONTAINS_GEN, mq.MQCFOP_EXCLUDES_GEN)
 _ERRORS: Final[dict[type[object], tuple[int, int]]] = {
-    IntegerFilter: (MQRCCF_CFIF_PARM_ID_ERROR, MQRCCF_CFIF_OPERATOR_ERROR),
-    StringFilter: (MQRCCF_CFSF_PARM_ID_ERROR, MQRCCF_CFSF_OPERATOR_ERROR),
-    ByteStringFilter: (MQRCCF_CFBF_PARM_ID_ERROR, MQRCCF_CFBF_OPERATOR_ERROR),
+    IntegerFilter: (mq.MQRCCF_CFIF_PARM_ID_ERROR, mq.MQRCCF_CFIF_OPERATOR_ERROR),
+    StringFilter: (mq.MQRCCF_CFSF_PARM_ID_ERROR, mq.MQRCCF_CFSF_OPERATOR_ERROR),
+    ByteStringFilter: (mq.MQRCCF_CFBF_PARM_ID_ERROR, mq.MQRCCF_CFBF_OPERATOR_ERROR),
 }
 
 
@@ -99,10 +76,10 @@ def parse_condition(kinds: tuple[ObjectType, ...], given: AnyFilter) -> PcfCondi
 def _has_type_of(given: AnyFilter, attribute: Attribute) -> bool:
     number = attribute.pcf
     if isinstance(given, IntegerFilter):
-        return MQIA_FIRST <= number <= MQIA_LAST
+        return mq.MQIA_FIRST <= number <= mq.MQIA_LAST
     if isinstance(given, StringFilter):
-        return MQCA_FIRST <= number <= MQCA_LAST
-    return number > MQCA_LAST
+        return mq.MQCA_FIRST <= number <= mq.MQCA_LAST
+    return number > mq.MQCA_LAST
 
 
 def _operators(given: AnyFilter, attribute: Attribute) -> tuple[int, ...]:
@@ -117,16 +94,16 @@ def _accepts(given: AnyFilter, actual: Parameter) -> bool:
     operator = given.operator
     if isinstance(given, IntegerFilter):
         if isinstance(actual, IntegerList):
-            return (given.value in actual.values) == (operator == MQCFOP_CONTAINS)
+            return (given.value in actual.values) == (operator == mq.MQCFOP_CONTAINS)
         assert isinstance(actual, Integer)
         if operator in _MEMBERS:
-            return bool(actual.value & given.value) == (operator == MQCFOP_CONTAINS)
+            return bool(actual.value & given.value) == (operator == mq.MQCFOP_CONTAINS)
         return _COMPARING[operator]((actual.value > given.value) - (actual.value < given.value))
     if isinstance(given, StringFilter):
         return _accepts_text(operator, given.value, actual)
     assert isinstance(actual, ByteString)
     if operator in _LIKE:
-        return actual.value.startswith(given.value) == (operator == MQCFOP_LIKE)
+        return actual.value.startswith(given.value) == (operator == mq.MQCFOP_LIKE)
     mine = actual.value.ljust(len(given.value), b"\0")
     other = given.value.ljust(len(actual.value), b"\0")
     return _COMPARING[operator]((mine > other) - (mine < other))
@@ -136,10 +113,10 @@ def _accepts_text(operator: int, wanted: str, actual: Parameter) -> bool:
     if isinstance(actual, StringList):
         items = [item.rstrip(" ") for item in actual.values]
         if operator in _GENERIC_MEMBERS:
-            return any(matches(item, wanted) for item in items) == (operator == MQCFOP_CONTAINS_GEN)
-        return (wanted in items) == (operator == MQCFOP_CONTAINS)
+            return any(matches(item, wanted) for item in items) == (operator == mq.MQCFOP_CONTAINS_GEN)
+        return (wanted in items) == (operator == mq.MQCFOP_CONTAINS)
     assert isinstance(actual, String)
     text = actual.value.rstrip(" ")
     if operator in _LIKE:
-        return matches(text, wanted) == (operator == MQCFOP_LIKE)
+        return matches(text, wanted) == (operator == mq.MQCFOP_LIKE)
     return _COMPARING[operator]((text > wanted) - (text < wanted))

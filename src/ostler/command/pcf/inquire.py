@@ -26,6 +26,7 @@ from ostler.command.pcf.errors import PcfRefused
 from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
 from ostler.command.pcf.values import names_parameter, parameter_of
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import (
     Attribute,
     ObjectType,
@@ -37,22 +38,6 @@ from ostler.model.attributes import (
     has_subtypes,
     subtype_of,
 )
-from ostler.model.constants import (
-    MQCA_CLUSTER_NAME,
-    MQCA_CLUSTER_NAMELIST,
-    MQCHT_ALL,
-    MQCHT_CLNTCONN,
-    MQIACF_Q_MGR_ATTRS,
-    MQIACF_Q_MGR_CLUSTER,
-    MQIACF_Q_MGR_DQM,
-    MQIACF_Q_MGR_EVENT,
-    MQIACF_Q_MGR_PUBSUB,
-    MQIACF_Q_MGR_SYSTEM,
-    MQIACF_Q_MGR_VERSION,
-    MQQT_ALL,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_CHANNEL_NOT_FOUND,
-)
 from ostler.model.pcf import IntegerList
 
 Row = Mapping[str, Value]
@@ -61,12 +46,12 @@ _CHUNK_OBJECTS: Final = 100
 _ANY_TYPE: Final = {"MQIA_Q_TYPE": ("MQQT_ALL", "MQQT_CLUSTER"), "MQIACH_CHANNEL_TYPE": ("MQCHT_ALL",)}
 _MANAGER: Final = (ObjectType.QMGR,)
 _MANAGER_GROUPS: Final = {
-    MQIACF_Q_MGR_CLUSTER: " ".join(group(_MANAGER, "CLUSTER")),
-    MQIACF_Q_MGR_DQM: " ".join(group(_MANAGER, "CHINIT")),
-    MQIACF_Q_MGR_EVENT: " ".join(group(_MANAGER, "EVENT")),
-    MQIACF_Q_MGR_PUBSUB: " ".join(group(_MANAGER, "PUBSUB")),
-    MQIACF_Q_MGR_SYSTEM: " ".join(group(_MANAGER, "SYSTEM")),
-    MQIACF_Q_MGR_VERSION: "VERSION",
+    mq.MQIACF_Q_MGR_CLUSTER: " ".join(group(_MANAGER, "CLUSTER")),
+    mq.MQIACF_Q_MGR_DQM: " ".join(group(_MANAGER, "CHINIT")),
+    mq.MQIACF_Q_MGR_EVENT: " ".join(group(_MANAGER, "EVENT")),
+    mq.MQIACF_Q_MGR_PUBSUB: " ".join(group(_MANAGER, "PUBSUB")),
+    mq.MQIACF_Q_MGR_SYSTEM: " ".join(group(_MANAGER, "SYSTEM")),
+    mq.MQIACF_Q_MGR_VERSION: "VERSION",
 }
 _SELECTABLE: Final = (Shown.ALWAYS, Shown.MASKED)
 
@@ -111,10 +96,10 @@ def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> It
     subtype = None
     if about.subtype is not None and request.has(about.subtype.number):
         subtype = request.number(about.subtype.number)
-    if about is QUEUES and subtype not in (None, MQQT_ALL):
+    if about is QUEUES and subtype not in (None, mq.MQQT_ALL):
         kinds = tuple(kind for name, kind in QUEUE_TYPES.items() if constant(name) == subtype)
         subtype = None
-    elif subtype in (MQQT_ALL, MQCHT_ALL):
+    elif subtype in (mq.MQQT_ALL, mq.MQCHT_ALL):
         subtype = None
     selection = request.selected(constant(about.attributes), about.types)
     keys = context.query(partial(_keys, kinds, pattern))
@@ -134,17 +119,17 @@ def _inquire(about: PcfKind, context: CommandContext, request: PcfRequest) -> It
             found = True
             yield reply_row(kind, row, selection, about.heads)
     if not found:
-        raise PcfRefused(MQRCCF_CHANNEL_NOT_FOUND if about is CHANNELS else MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(mq.MQRCCF_CHANNEL_NOT_FOUND if about is CHANNELS else mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def _authority_type(kind: ObjectType, row: Row) -> ObjectType:
     """Returns the type whose authorities apply: client channels have their own."""
-    return ObjectType.CLNTCONN if kind == ObjectType.CHANNEL and row.get("CHLTYPE") == MQCHT_CLNTCONN else kind
+    return ObjectType.CLNTCONN if kind == ObjectType.CHANNEL and row.get("CHLTYPE") == mq.MQCHT_CLNTCONN else kind
 
 
 def _is_in_cluster(request: PcfRequest, row: Row) -> bool:
     """Returns whether a queue has the cluster and the cluster namelist of the request."""
-    for parameter, name in ((MQCA_CLUSTER_NAME, "CLUSTER"), (MQCA_CLUSTER_NAMELIST, "CLUSNL")):
+    for parameter, name in ((mq.MQCA_CLUSTER_NAME, "CLUSTER"), (mq.MQCA_CLUSTER_NAMELIST, "CLUSNL")):
         if request.has(parameter) and not matches(str(row.get(name, "")), request.text(parameter)):
             return False
     return True
@@ -187,7 +172,7 @@ def _rows(name_attribute: str, keys: list[tuple[str, ObjectType]], engine: Engin
 
 def _inquire_manager(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    selection = request.selected(MQIACF_Q_MGR_ATTRS, _MANAGER, _MANAGER_GROUPS)
+    selection = request.selected(mq.MQIACF_Q_MGR_ATTRS, _MANAGER, _MANAGER_GROUPS)
     row = context.query(_manager_row)
     yield reply_row(ObjectType.QMGR, row, selection, ("QMNAME",))
 
@@ -201,13 +186,13 @@ def _manager_row(engine: Engine) -> Row:
 
 def _inquire_names(about: PcfKind, context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = request.text(about.name_parameter)
-    subtype = request.number(about.subtype.number, MQQT_ALL) if about.subtype is not None else MQQT_ALL
+    subtype = request.number(about.subtype.number, mq.MQQT_ALL) if about.subtype is not None else mq.MQQT_ALL
     kinds = about.types
-    if about is QUEUES and subtype != MQQT_ALL:
+    if about is QUEUES and subtype != mq.MQQT_ALL:
         kinds = tuple(kind for name, kind in QUEUE_TYPES.items() if constant(name) == subtype)
     found = context.query(partial(_typed_names, about, kinds, pattern))
     visible = [(name, kind, number) for name, kind, number in found if may_see(context, kind, name)]
-    if about is not QUEUES and about.subtype is not None and subtype not in (MQQT_ALL, MQCHT_ALL):
+    if about is not QUEUES and about.subtype is not None and subtype not in (mq.MQQT_ALL, mq.MQCHT_ALL):
         visible = [each for each in visible if each[2] == subtype]
     reply: Reply = [names_parameter(constant(about.names), [name for name, _, _ in visible], about.name_length)]
     if about is QUEUES or about is CHANNELS:

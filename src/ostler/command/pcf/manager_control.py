@@ -22,127 +22,87 @@ from ostler.command.pcf.command import (
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.engine.core import Engine
 from ostler.engine.queue.move_queue import move_messages
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import PUT
-from ostler.model.constants import (
-    MQACT_ADVANCE_LOG,
-    MQACT_ARCHIVE_LOG,
-    MQACT_COLLECT_STATISTICS,
-    MQACT_REDUCE_LOG,
-    MQBACF_CONNECTION_ID,
-    MQCACF_ARCHIVE_LOG_EXTENT_NAME,
-    MQCACF_FROM_Q_NAME,
-    MQCACF_OBJECT_NAME,
-    MQCACF_TO_Q_NAME,
-    MQEVR_DISABLED,
-    MQIACF_ACTION,
-    MQIACF_LOG_REDUCTION,
-    MQIACF_MOVE_TYPE,
-    MQIACF_MOVE_TYPE_ADD,
-    MQIACF_MOVE_TYPE_MOVE,
-    MQIACF_OBJECT_TYPE,
-    MQIACF_REFRESH_INTERVAL,
-    MQIACF_REFRESH_TYPE,
-    MQLR_ONE,
-    MQOT_ALL,
-    MQOT_AUTH_INFO,
-    MQOT_AUTH_REC,
-    MQOT_CHANNEL,
-    MQOT_CHLAUTH,
-    MQOT_LISTENER,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQOT_SERVICE,
-    MQOT_TOPIC,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_COMMAND_INHIBITED,
-    MQRCCF_CONNECTION_ID_ERROR,
-    MQRCCF_PARM_CONFLICT,
-    MQRCCF_PARM_MISSING,
-    MQRCCF_UNKNOWN_Q_MGR,
-    MQRT_CONFIGURATION,
-    MQRT_EXPIRY,
-)
 from ostler.model.errors import MQError
 
 _IDENTITY_BYTES: Final = 24
 # The object types of Refresh Queue Manager (MQRT_CONFIGURATION).
 _REPORTED: Final = {
-    MQOT_AUTH_INFO: (ObjectType.AUTHINFO,),
-    MQOT_AUTH_REC: (ObjectType.AUTHREC,),
-    MQOT_CHANNEL: (ObjectType.CHANNEL,),
-    MQOT_CHLAUTH: (ObjectType.CHLAUTH,),
-    MQOT_LISTENER: (ObjectType.LISTENER,),
-    MQOT_NAMELIST: (ObjectType.NAMELIST,),
-    MQOT_PROCESS: (ObjectType.PROCESS,),
-    MQOT_Q: (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL),
-    MQOT_Q_MGR: (ObjectType.QMGR,),
-    MQOT_SERVICE: (ObjectType.SERVICE,),
-    MQOT_TOPIC: (ObjectType.TOPIC,),
+    mq.MQOT_AUTH_INFO: (ObjectType.AUTHINFO,),
+    mq.MQOT_AUTH_REC: (ObjectType.AUTHREC,),
+    mq.MQOT_CHANNEL: (ObjectType.CHANNEL,),
+    mq.MQOT_CHLAUTH: (ObjectType.CHLAUTH,),
+    mq.MQOT_LISTENER: (ObjectType.LISTENER,),
+    mq.MQOT_NAMELIST: (ObjectType.NAMELIST,),
+    mq.MQOT_PROCESS: (ObjectType.PROCESS,),
+    mq.MQOT_Q: (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE, ObjectType.QMODEL),
+    mq.MQOT_Q_MGR: (ObjectType.QMGR,),
+    mq.MQOT_SERVICE: (ObjectType.SERVICE,),
+    mq.MQOT_TOPIC: (ObjectType.TOPIC,),
 }
 
 
 def _reset(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "RESET", ObjectType.QMGR, "")
-    action = request.number(MQIACF_ACTION)
-    if action == MQACT_COLLECT_STATISTICS:
+    action = request.number(mq.MQIACF_ACTION)
+    if action == mq.MQACT_COLLECT_STATISTICS:
         context.write_statistics()
-    elif action == MQACT_ADVANCE_LOG:
+    elif action == mq.MQACT_ADVANCE_LOG:
         context.advance_log()
-    elif action == MQACT_ARCHIVE_LOG:
-        extent = request.text(MQCACF_ARCHIVE_LOG_EXTENT_NAME)
+    elif action == mq.MQACT_ARCHIVE_LOG:
+        extent = request.text(mq.MQCACF_ARCHIVE_LOG_EXTENT_NAME)
         if not extent:
-            raise bad_parameter(MQRCCF_PARM_MISSING, MQCACF_ARCHIVE_LOG_EXTENT_NAME)
+            raise bad_parameter(mq.MQRCCF_PARM_MISSING, mq.MQCACF_ARCHIVE_LOG_EXTENT_NAME)
         context.archive_log(extent)
-    elif action == MQACT_REDUCE_LOG:
-        wanted = request.number(MQIACF_LOG_REDUCTION)
-        context.reduce_log(max(wanted, 0) if wanted != MQLR_ONE else 1)
+    elif action == mq.MQACT_REDUCE_LOG:
+        wanted = request.number(mq.MQIACF_LOG_REDUCTION)
+        context.reduce_log(max(wanted, 0) if wanted != mq.MQLR_ONE else 1)
     else:
         # There is no publish/subscribe hierarchy, so no queue manager is a parent or a child.
-        raise PcfRefused(MQRCCF_UNKNOWN_Q_MGR)
+        raise PcfRefused(mq.MQRCCF_UNKNOWN_Q_MGR)
     yield []
 
 
 def _refresh(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "REFRESH", ObjectType.QMGR, "")
-    what = request.number(MQIACF_REFRESH_TYPE)
-    if what == MQRT_CONFIGURATION:
+    what = request.number(mq.MQIACF_REFRESH_TYPE)
+    if what == mq.MQRT_CONFIGURATION:
         if not context.query(_has_configuration_events):
-            raise PcfRefused(MQRCCF_COMMAND_INHIBITED)
-        wanted = request.number(MQIACF_OBJECT_TYPE, MQOT_ALL)
-        kinds = [kind for number, group in _REPORTED.items() if wanted in (MQOT_ALL, number) for kind in group]
-        minutes = max(request.number(MQIACF_REFRESH_INTERVAL), 0)
-        context.refresh_configuration(kinds, request.text(MQCACF_OBJECT_NAME) or "*", minutes)
-    elif what == MQRT_EXPIRY:
+            raise PcfRefused(mq.MQRCCF_COMMAND_INHIBITED)
+        wanted = request.number(mq.MQIACF_OBJECT_TYPE, mq.MQOT_ALL)
+        kinds = [kind for number, group in _REPORTED.items() if wanted in (mq.MQOT_ALL, number) for kind in group]
+        minutes = max(request.number(mq.MQIACF_REFRESH_INTERVAL), 0)
+        context.refresh_configuration(kinds, request.text(mq.MQCACF_OBJECT_NAME) or "*", minutes)
+    elif what == mq.MQRT_EXPIRY:
         context.expire_messages()
     # MQRT_PROXYSUB does nothing: there are no proxy subscriptions without a cluster or hierarchy.
     yield []
 
 
 def _has_configuration_events(engine: Engine) -> bool:
-    return engine.manager.attributes.get("CONFIGEV", MQEVR_DISABLED) != MQEVR_DISABLED
+    return engine.manager.attributes.get("CONFIGEV", mq.MQEVR_DISABLED) != mq.MQEVR_DISABLED
 
 
 def _no_cluster(verb: str, context: CommandContext, request: PcfRequest) -> NoReturn:
     """Rejects commands on clusters: their definitions are stored, but clusters are not joined."""
     authorize(context, verb, ObjectType.QMGR, "")
-    raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+    raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def _cluster_managers(context: CommandContext, request: PcfRequest) -> NoReturn:
     """Finds nothing, as this queue manager is in no cluster. Monitoring programs inquire anyway."""
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+    raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 def _stop_connection(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "STOP", ObjectType.CONN, "")
-    identity = request.octets(MQBACF_CONNECTION_ID) or b""
+    identity = request.octets(mq.MQBACF_CONNECTION_ID) or b""
     number = context.query(partial(_connection_number, identity))
     if number is None or not context.stop_connection(number):
-        raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR)
+        raise PcfRefused(mq.MQRCCF_CONNECTION_ID_ERROR)
     yield []
 
 
@@ -154,12 +114,12 @@ def _connection_number(identity: bytes, engine: Engine) -> int | None:
 
 
 def _move(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    source, destination = request.text(MQCACF_FROM_Q_NAME), request.text(MQCACF_TO_Q_NAME)
+    source, destination = request.text(mq.MQCACF_FROM_Q_NAME), request.text(mq.MQCACF_TO_Q_NAME)
     authorize(context, "MOVE", ObjectType.QLOCAL, source)
-    context.authorize(MQOT_Q, destination, PUT)
+    context.authorize(mq.MQOT_Q, destination, PUT)
     if source == destination:
-        raise bad_parameter(MQRCCF_PARM_CONFLICT, MQCACF_TO_Q_NAME)
-    must_be_empty = request.number(MQIACF_MOVE_TYPE, MQIACF_MOVE_TYPE_MOVE) != MQIACF_MOVE_TYPE_ADD
+        raise bad_parameter(mq.MQRCCF_PARM_CONFLICT, mq.MQCACF_TO_Q_NAME)
+    must_be_empty = request.number(mq.MQIACF_MOVE_TYPE, mq.MQIACF_MOVE_TYPE_MOVE) != mq.MQIACF_MOVE_TYPE_ADD
     try:
         context.change(partial(_move_messages, source, destination, must_be_empty))
     except (MQError, CommandRefused) as error:
@@ -170,7 +130,7 @@ def _move(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
 def _move_messages(source: str, destination: str, must_be_empty: bool, engine: Engine) -> int:
     for name in (source, destination):
         if name not in engine.queues:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name}.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name}.")
     return move_messages(engine, engine.queues[source], engine.queues[destination], must_be_empty)
 
 

@@ -15,39 +15,14 @@ from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.command.pcf.kinds import CHANNELS, KINDS, QUEUE_TYPES, QUEUES, PcfKind
 from ostler.engine import objects
 from ostler.engine.core import Engine
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, by_pcf, subtype_of, to_text, valid_name
-from ostler.model.constants import (
-    MQCA_Q_NAME,
-    MQCHT_CLNTCONN,
-    MQCHTAB_CLNTCONN,
-    MQFC_YES,
-    MQIA_Q_TYPE,
-    MQIACF_FORCE,
-    MQIACF_PURGE,
-    MQIACF_REMOVE_AUTHREC,
-    MQIACF_REPLACE,
-    MQIACH_CHANNEL_TABLE,
-    MQIACH_CHANNEL_TYPE,
-    MQOT_Q_MGR,
-    MQPO_YES,
-    MQRAR_YES,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_CHANNEL_IN_USE,
-    MQRCCF_CHANNEL_NAME_ERROR,
-    MQRCCF_LISTENER_STILL_ACTIVE,
-    MQRCCF_OBJECT_NAME_ERROR,
-    MQRCCF_OBJECT_OPEN,
-    MQRCCF_Q_TYPE_ERROR,
-    MQRCCF_Q_WRONG_TYPE,
-    MQRCCF_WRONG_CHANNEL_TYPE,
-    MQRP_YES,
-)
 from ostler.model.errors import MQError
 
 _FORCED: Final = (ObjectType.QLOCAL, ObjectType.QALIAS, ObjectType.QREMOTE)
 _RUNNING: Final = {
-    ObjectType.CHANNEL: MQRCCF_CHANNEL_IN_USE,
-    ObjectType.LISTENER: MQRCCF_LISTENER_STILL_ACTIVE,
+    ObjectType.CHANNEL: mq.MQRCCF_CHANNEL_IN_USE,
+    ObjectType.LISTENER: mq.MQRCCF_LISTENER_STILL_ACTIVE,
 }
 _REPLACE: Final = number("MQIACF_REPLACE", "MQRP_NO", "MQRP_YES")
 _FORCE: Final = number("MQIACF_FORCE", "MQFC_NO", "MQFC_YES")
@@ -62,7 +37,7 @@ def _kind_of(about: PcfKind, request: PcfRequest) -> tuple[ObjectType, str, dict
         for name, kind in QUEUE_TYPES.items():
             if constant(name) == given:
                 return kind, "", {}
-        raise bad_parameter(MQRCCF_Q_TYPE_ERROR, MQIA_Q_TYPE)
+        raise bad_parameter(mq.MQRCCF_Q_TYPE_ERROR, mq.MQIA_Q_TYPE)
     attribute = by_pcf(about.types[0], about.subtype.number)
     assert attribute is not None
     return about.types[0], to_text(attribute, given), {attribute.name: given}
@@ -72,13 +47,15 @@ def _name(about: PcfKind, request: PcfRequest, parameter: int) -> str:
     """Returns the name of the object to create or change."""
     name = request.text(parameter)
     if not valid_name(name, about.name_length):
-        raise bad_parameter(MQRCCF_CHANNEL_NAME_ERROR if about is CHANNELS else MQRCCF_OBJECT_NAME_ERROR, parameter)
+        raise bad_parameter(
+            mq.MQRCCF_CHANNEL_NAME_ERROR if about is CHANNELS else mq.MQRCCF_OBJECT_NAME_ERROR, parameter
+        )
     return name
 
 
 def _authority_type(kind: ObjectType, subtype: dict[str, Value]) -> ObjectType:
     """Returns the type whose authorities apply: client channels have their own."""
-    return ObjectType.CLNTCONN if subtype.get("CHLTYPE") == MQCHT_CLNTCONN else kind
+    return ObjectType.CLNTCONN if subtype.get("CHLTYPE") == mq.MQCHT_CLNTCONN else kind
 
 
 def _change_objects(about: PcfKind, context: CommandContext, change: partial[int]) -> None:
@@ -115,8 +92,8 @@ def _define(
     given: dict[str, Value],
     like: str | None,
 ) -> Iterator[Reply]:
-    replace = request.number(MQIACF_REPLACE) == MQRP_YES
-    force = kind not in _FORCED or request.number(MQIACF_FORCE, MQFC_YES) == MQFC_YES
+    replace = request.number(mq.MQIACF_REPLACE) == mq.MQRP_YES
+    force = kind not in _FORCED or request.number(mq.MQIACF_FORCE, mq.MQFC_YES) == mq.MQFC_YES
     checked = _authority_type(kind, given)
     exists = replace and context.query(partial(_exists, checked, name))
     model = like or admin_objects.default_object(kind, subtype_of(kind, given))
@@ -144,7 +121,7 @@ def _change(about: PcfKind, context: CommandContext, request: PcfRequest) -> Ite
     kind, word, subtype = _kind_of(about, request)
     name = request.text(about.name_parameter)
     given = {**request.given(kind, word, is_new=False), **subtype}
-    force = kind not in _FORCED or request.number(MQIACF_FORCE) == MQFC_YES
+    force = kind not in _FORCED or request.number(mq.MQIACF_FORCE) == mq.MQFC_YES
     authorize(context, "ALTER", _authority_type(kind, subtype), name)
     _change_objects(about, context, partial(_alter_object, about=about, kind=kind, name=name, given=given, force=force))
     _warn(context, kind, name, given)
@@ -164,11 +141,11 @@ def _alter_object(
     if about is QUEUES:
         found = objects.queue_definition(engine, name)
         if found is not None and found.object_type != kind:
-            raise MQError(MQRCCF_Q_WRONG_TYPE, f"{name} is a {found.object_type.value}.")
+            raise MQError(mq.MQRCCF_Q_WRONG_TYPE, f"{name} is a {found.object_type.value}.")
     elif about is CHANNELS:
         channel = engine.of_type(_authority_type(kind, given)).get(name)
         if channel is not None and channel.attributes.get("CHLTYPE") != given.get("CHLTYPE"):
-            raise MQError(MQRCCF_WRONG_CHANNEL_TYPE, f"{name} is of another type.")
+            raise MQError(mq.MQRCCF_WRONG_CHANNEL_TYPE, f"{name} is of another type.")
     return admin_objects.alter(engine, kind, name, given, force)
 
 
@@ -193,16 +170,18 @@ def _delete(about: PcfKind, context: CommandContext, request: PcfRequest) -> Ite
     if about is QUEUES:
         kind = _queue_to_delete(context, request, name)
     elif about is CHANNELS:
-        is_client = request.number(MQIACH_CHANNEL_TABLE) == MQCHTAB_CLNTCONN
-        is_client |= request.number(MQIACH_CHANNEL_TYPE) == MQCHT_CLNTCONN
+        is_client = request.number(mq.MQIACH_CHANNEL_TABLE) == mq.MQCHTAB_CLNTCONN
+        is_client |= request.number(mq.MQIACH_CHANNEL_TYPE) == mq.MQCHT_CLNTCONN
         kind = ObjectType.CLNTCONN if is_client else ObjectType.CHANNEL
     authorize(context, "DELETE", kind, name)
     if is_running(kind, name, context):
-        raise PcfRefused(_RUNNING.get(kind, MQRCCF_OBJECT_OPEN))
+        raise PcfRefused(_RUNNING.get(kind, mq.MQRCCF_OBJECT_OPEN))
     check_not_in_doubt(kind, name, context)
-    purge = request.number(MQIACF_PURGE) == MQPO_YES
+    purge = request.number(mq.MQIACF_PURGE) == mq.MQPO_YES
     # Only types with authorities of their own have records.
-    deletes_records = mqot(kind) != MQOT_Q_MGR and request.number(MQIACF_REMOVE_AUTHREC, MQRAR_YES) == MQRAR_YES
+    deletes_records = (
+        mqot(kind) != mq.MQOT_Q_MGR and request.number(mq.MQIACF_REMOVE_AUTHREC, mq.MQRAR_YES) == mq.MQRAR_YES
+    )
     _change_objects(about, context, partial(remove, kind, name, purge, deletes_records))
     yield []
 
@@ -211,10 +190,10 @@ def _queue_to_delete(context: CommandContext, request: PcfRequest, name: str) ->
     """Returns the type of the queue, which the command may omit."""
     found = context.query(partial(_queue_type, name))
     if found is None:
-        raise bad_parameter(MQRC_UNKNOWN_OBJECT_NAME, MQCA_Q_NAME)
-    given = request.number(MQIA_Q_TYPE, -1)
+        raise bad_parameter(mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQCA_Q_NAME)
+    given = request.number(mq.MQIA_Q_TYPE, -1)
     if given != -1 and given not in (constant(word) for word, kind in QUEUE_TYPES.items() if kind == found):
-        raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
+        raise PcfRefused(mq.MQRCCF_Q_WRONG_TYPE)
     return found
 
 
@@ -224,13 +203,13 @@ def _queue_type(name: str, engine: Engine) -> ObjectType | None:
 
 
 def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    name = request.text(MQCA_Q_NAME)
+    name = request.text(mq.MQCA_Q_NAME)
     kind = context.query(partial(_queue_type, name))
     authorize(context, "CLEAR", ObjectType.QLOCAL, name)
     if kind is None:
-        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
     if kind != ObjectType.QLOCAL:
-        raise PcfRefused(MQRCCF_Q_WRONG_TYPE)
+        raise PcfRefused(mq.MQRCCF_Q_WRONG_TYPE)
     _change_objects(QUEUES, context, partial(_clear_queue, name))
     yield []
 

@@ -42,58 +42,15 @@ from ostler.command.status.status_rows import (
 from ostler.engine import objects
 from ostler.engine.core import Engine
 from ostler.engine.statistics import QueueResetStatistics, queue_statistics
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQBACF_CONNECTION_ID,
-    MQBACF_GENERIC_CONNECTION_ID,
-    MQCA_Q_NAME,
-    MQCA_SERVICE_NAME,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CONNECTION_NAME,
-    MQCACH_LISTENER_NAME,
-    MQCACH_XMIT_Q_NAME,
-    MQIA_HIGH_Q_DEPTH,
-    MQIA_MSG_DEQ_COUNT,
-    MQIA_MSG_ENQ_COUNT,
-    MQIA_TIME_SINCE_RESET,
-    MQIACF_CONN_INFO_ALL,
-    MQIACF_CONN_INFO_CONN,
-    MQIACF_CONN_INFO_HANDLE,
-    MQIACF_CONN_INFO_TYPE,
-    MQIACF_CONNECTION_ATTRS,
-    MQIACF_LISTENER_STATUS_ATTRS,
-    MQIACF_OPEN_TYPE,
-    MQIACF_Q_HANDLE,
-    MQIACF_Q_MGR_STATUS_ATTRS,
-    MQIACF_Q_MGR_STATUS_INFO_TYPE,
-    MQIACF_Q_MGR_STATUS_LOG,
-    MQIACF_Q_STATUS,
-    MQIACF_Q_STATUS_ATTRS,
-    MQIACF_Q_STATUS_TYPE,
-    MQIACF_SERVICE_STATUS_ATTRS,
-    MQIACH_CHANNEL_INSTANCE_ATTRS,
-    MQIACH_CHANNEL_INSTANCE_TYPE,
-    MQOT_CURRENT_CHANNEL,
-    MQOT_Q,
-    MQOT_SAVED_CHANNEL,
-    MQOT_SHORT_CHANNEL,
-    MQQSOT_ALL,
-    MQQSOT_INPUT,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRCCF_CHL_STATUS_NOT_FOUND,
-    MQRCCF_CONNECTION_ID_ERROR,
-    MQRCCF_NONE_FOUND,
-    MQRCCF_PARM_MISSING,
-    MQRCCF_Q_STATUS_NOT_FOUND,
-    MQRCCF_Q_TYPE_ERROR,
-)
 from ostler.model.pcf import Integer
 
 Row = Mapping[str, Value]
 
 _CHUNK_QUEUES: Final = 100
 _IDENTITY_BYTES: Final = 24
-_INSTANCES: Final = {MQOT_CURRENT_CHANNEL: CURRENT, MQOT_SAVED_CHANNEL: SAVED, MQOT_SHORT_CHANNEL: SHORT}
+_INSTANCES: Final = {mq.MQOT_CURRENT_CHANNEL: CURRENT, mq.MQOT_SAVED_CHANNEL: SAVED, mq.MQOT_SHORT_CHANNEL: SHORT}
 _CHANNEL_HEADS: Final = (
     "CHANNEL",
     "CHLTYPE",
@@ -130,19 +87,19 @@ def _named_queues(context: CommandContext, pattern: str, verb: str) -> list[str]
     names = context.query(partial(_queue_names, pattern))
     if not names:
         is_other = context.query(partial(_is_other_queue, pattern))
-        raise PcfRefused(MQRCCF_Q_TYPE_ERROR if is_other else MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(mq.MQRCCF_Q_TYPE_ERROR if is_other else mq.MQRC_UNKNOWN_OBJECT_NAME)
     mask = needed_authorities(verb, ObjectType.QLOCAL)
-    allowed = [name for name in names if "*" not in pattern or context.is_authorized(MQOT_Q, name, mask)]
+    allowed = [name for name in names if "*" not in pattern or context.is_authorized(mq.MQOT_Q, name, mask)]
     if not allowed:
-        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
     return allowed
 
 
 def _queue_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    names = _named_queues(context, request.text(MQCA_Q_NAME), "DISPLAY")
-    selection = request.selected(MQIACF_Q_STATUS_ATTRS, (ObjectType.QSTATUS,))
-    use = request.number(MQIACF_OPEN_TYPE, MQQSOT_ALL)
-    is_handle = request.number(MQIACF_Q_STATUS_TYPE, MQIACF_Q_STATUS) == MQIACF_Q_HANDLE
+    names = _named_queues(context, request.text(mq.MQCA_Q_NAME), "DISPLAY")
+    selection = request.selected(mq.MQIACF_Q_STATUS_ATTRS, (ObjectType.QSTATUS,))
+    use = request.number(mq.MQIACF_OPEN_TYPE, mq.MQQSOT_ALL)
+    is_handle = request.number(mq.MQIACF_Q_STATUS_TYPE, mq.MQIACF_Q_STATUS) == mq.MQIACF_Q_HANDLE
     rows = _handles(context, set(names), use) if is_handle else _queues(context, names, use)
     found = False
     for row in rows:
@@ -150,13 +107,13 @@ def _queue_status(context: CommandContext, request: PcfRequest) -> Iterator[Repl
             found = True
             yield reply_row(ObjectType.QSTATUS, row, selection, ("QUEUE", "TYPE"))
     if not found:
-        raise PcfRefused(MQRCCF_Q_STATUS_NOT_FOUND)
+        raise PcfRefused(mq.MQRCCF_Q_STATUS_NOT_FOUND)
 
 
 def _queues(context: CommandContext, names: list[str], use: int) -> Iterator[Row]:
     for at in range(0, len(names), _CHUNK_QUEUES):
         for row in context.query(partial(_queue_rows, names[at : at + _CHUNK_QUEUES])):
-            if use == MQQSOT_ALL or row["IPPROCS" if use == MQQSOT_INPUT else "OPPROCS"] != 0:
+            if use == mq.MQQSOT_ALL or row["IPPROCS" if use == mq.MQQSOT_INPUT else "OPPROCS"] != 0:
                 yield row
 
 
@@ -177,22 +134,22 @@ def _handle_rows(names: set[str], use: int, programs: dict[int, ApplicationStatu
             queue = handle.queue
             if queue is None or queue.name not in names:
                 continue
-            if use == MQQSOT_ALL or (handle.for_input if use == MQQSOT_INPUT else handle.for_output):
+            if use == mq.MQQSOT_ALL or (handle.for_input if use == mq.MQQSOT_INPUT else handle.for_output):
                 rows.append((queue.name, handle_row(connection, handle, queue.name, program)))
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
 def _reset_statistics(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    pattern = request.text(MQCA_Q_NAME)
+    pattern = request.text(mq.MQCA_Q_NAME)
     names = _named_queues(context, pattern, "RESET")
     for at in range(0, len(names), _CHUNK_QUEUES):
         for name, figures in context.query(partial(_figures, names[at : at + _CHUNK_QUEUES])):
             yield [
                 *reply_row(ObjectType.QSTATUS, {"QUEUE": name}, request.selected(-1, ()), ("QUEUE",)),
-                Integer(MQIA_HIGH_Q_DEPTH, figures.depth_high),
-                Integer(MQIA_MSG_DEQ_COUNT, figures.dequeued),
-                Integer(MQIA_MSG_ENQ_COUNT, figures.enqueued),
-                Integer(MQIA_TIME_SINCE_RESET, figures.seconds),
+                Integer(mq.MQIA_HIGH_Q_DEPTH, figures.depth_high),
+                Integer(mq.MQIA_MSG_DEQ_COUNT, figures.dequeued),
+                Integer(mq.MQIA_MSG_ENQ_COUNT, figures.enqueued),
+                Integer(mq.MQIA_TIME_SINCE_RESET, figures.seconds),
             ]
 
 
@@ -204,13 +161,13 @@ def _figures(names: list[str], engine: Engine) -> list[tuple[str, QueueResetStat
 
 
 def _channel_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    pattern = request.text(MQCACH_CHANNEL_NAME)
-    address = request.text(MQCACH_CONNECTION_NAME) or "*"
-    transmission = request.text(MQCACH_XMIT_Q_NAME) or "*"
+    pattern = request.text(mq.MQCACH_CHANNEL_NAME)
+    address = request.text(mq.MQCACH_CONNECTION_NAME) or "*"
+    transmission = request.text(mq.MQCACH_XMIT_Q_NAME) or "*"
     if "*" not in pattern:
         authorize(context, "DISPLAY", ObjectType.CHANNEL, pattern)
-    selection = request.selected(MQIACH_CHANNEL_INSTANCE_ATTRS, (ObjectType.CHSTATUS,))
-    instance = _INSTANCES[request.number(MQIACH_CHANNEL_INSTANCE_TYPE, MQOT_CURRENT_CHANNEL)]
+    selection = request.selected(mq.MQIACH_CHANNEL_INSTANCE_ATTRS, (ObjectType.CHSTATUS,))
+    instance = _INSTANCES[request.number(mq.MQIACH_CHANNEL_INSTANCE_TYPE, mq.MQOT_CURRENT_CHANNEL)]
     manager, _ = context.query(_name_and_connections)
     found = False
     for status in in_display_order(context.channel_status()):
@@ -225,14 +182,14 @@ def _channel_status(context: CommandContext, request: PcfRequest) -> Iterator[Re
         found = True
         yield reply_row(ObjectType.CHSTATUS, row, selection, _CHANNEL_HEADS)
     if not found:
-        raise PcfRefused(MQRCCF_CHL_STATUS_NOT_FOUND)
+        raise PcfRefused(mq.MQRCCF_CHL_STATUS_NOT_FOUND)
 
 
 def _listener_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     statuses = context.listener_status()
     rows = context.query(partial(_listener_rows, statuses))
     yield from _running(
-        context, request, ObjectType.LSSTATUS, ObjectType.LISTENER, MQCACH_LISTENER_NAME, "LISTENER", rows
+        context, request, ObjectType.LSSTATUS, ObjectType.LISTENER, mq.MQCACH_LISTENER_NAME, "LISTENER", rows
     )
 
 
@@ -244,7 +201,9 @@ def _listener_rows(statuses: list[ListenerStatus], engine: Engine) -> list[Row]:
 def _service_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     statuses = context.service_status()
     rows = context.query(partial(_service_rows, statuses))
-    yield from _running(context, request, ObjectType.SVSTATUS, ObjectType.SERVICE, MQCA_SERVICE_NAME, "SERVICE", rows)
+    yield from _running(
+        context, request, ObjectType.SVSTATUS, ObjectType.SERVICE, mq.MQCA_SERVICE_NAME, "SERVICE", rows
+    )
 
 
 def _service_rows(statuses: list[ServiceStatus], engine: Engine) -> list[Row]:
@@ -265,7 +224,7 @@ def _running(
     pattern = request.text(parameter)
     if "*" not in pattern:
         authorize(context, "DISPLAY", defined, pattern)
-    attributes = MQIACF_LISTENER_STATUS_ATTRS if defined == ObjectType.LISTENER else MQIACF_SERVICE_STATUS_ATTRS
+    attributes = mq.MQIACF_LISTENER_STATUS_ATTRS if defined == ObjectType.LISTENER else mq.MQIACF_SERVICE_STATUS_ATTRS
     selection = request.selected(attributes, (kind,))
     found = False
     for row in sorted(rows, key=lambda each: str(each[name])):
@@ -274,7 +233,7 @@ def _running(
             found = True
             yield reply_row(kind, row, selection, (name, "STATUS", "PID"))
     if not found:
-        raise PcfRefused(MQRC_UNKNOWN_OBJECT_NAME)
+        raise PcfRefused(mq.MQRC_UNKNOWN_OBJECT_NAME)
 
 
 # -- connections -------------------------------------------------------------------------------------------------------
@@ -282,13 +241,13 @@ def _running(
 
 def connection_pattern(request: PcfRequest) -> str:
     """Returns the connections of a request, as hexadecimal digits that may end with an asterisk."""
-    exact = request.octets(MQBACF_CONNECTION_ID)
-    generic = request.octets(MQBACF_GENERIC_CONNECTION_ID)
+    exact = request.octets(mq.MQBACF_CONNECTION_ID)
+    generic = request.octets(mq.MQBACF_GENERIC_CONNECTION_ID)
     if exact is None and generic is None:
-        raise PcfRefused(MQRCCF_PARM_MISSING)
+        raise PcfRefused(mq.MQRCCF_PARM_MISSING)
     if exact is not None:
         if len(exact) != _IDENTITY_BYTES:
-            raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR)
+            raise PcfRefused(mq.MQRCCF_CONNECTION_ID_ERROR)
         return exact.hex().upper()
     assert generic is not None
     return generic.rstrip(b"\0").hex().upper() + "*"
@@ -297,8 +256,8 @@ def connection_pattern(request: PcfRequest) -> str:
 def _connections(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     pattern = connection_pattern(request)
     authorize(context, "DISPLAY", ObjectType.CONN, "")
-    about = request.number(MQIACF_CONN_INFO_TYPE, MQIACF_CONN_INFO_CONN)
-    selection = request.selected(MQIACF_CONNECTION_ATTRS, (ObjectType.CONN,))
+    about = request.number(mq.MQIACF_CONN_INFO_TYPE, mq.MQIACF_CONN_INFO_CONN)
+    selection = request.selected(mq.MQIACF_CONNECTION_ATTRS, (ObjectType.CONN,))
     programs = context.application_status()
     found = False
     for row in context.query(partial(_connection_rows, pattern, about, programs)):
@@ -306,7 +265,7 @@ def _connections(context: CommandContext, request: PcfRequest) -> Iterator[Reply
             found = True
             yield reply_row(ObjectType.CONN, row, selection, ("CONN", "TYPE"))
     if not found:
-        raise PcfRefused(MQRCCF_CONNECTION_ID_ERROR if "*" not in pattern else MQRCCF_NONE_FOUND)
+        raise PcfRefused(mq.MQRCCF_CONNECTION_ID_ERROR if "*" not in pattern else mq.MQRCCF_NONE_FOUND)
 
 
 def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationStatus], engine: Engine) -> list[Row]:
@@ -315,10 +274,10 @@ def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationSt
         identity = connection.connection_id.hex().upper()
         if not matches(identity, pattern):
             continue
-        if about in (MQIACF_CONN_INFO_CONN, MQIACF_CONN_INFO_ALL):
+        if about in (mq.MQIACF_CONN_INFO_CONN, mq.MQIACF_CONN_INFO_ALL):
             program = programs.get(connection.number, ApplicationStatus())
             rows.append({**connection_row(connection, program), "CONN": identity})
-        if about in (MQIACF_CONN_INFO_HANDLE, MQIACF_CONN_INFO_ALL):
+        if about in (mq.MQIACF_CONN_INFO_HANDLE, mq.MQIACF_CONN_INFO_ALL):
             rows += [
                 {**open_object_row(connection, handle), "CONN": identity} for handle in connection.handles.values()
             ]
@@ -330,8 +289,8 @@ def _connection_rows(pattern: str, about: int, programs: dict[int, ApplicationSt
 
 def _manager_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    selection = request.selected(MQIACF_Q_MGR_STATUS_ATTRS, (ObjectType.QMSTATUS,))
-    about = "LOG" if request.number(MQIACF_Q_MGR_STATUS_INFO_TYPE) == MQIACF_Q_MGR_STATUS_LOG else "QMGR"
+    selection = request.selected(mq.MQIACF_Q_MGR_STATUS_ATTRS, (ObjectType.QMSTATUS,))
+    about = "LOG" if request.number(mq.MQIACF_Q_MGR_STATUS_INFO_TYPE) == mq.MQIACF_Q_MGR_STATUS_LOG else "QMGR"
     name, connections = context.query(_name_and_connections)
     row = manager_row(context.manager_status(), name, connections, about)
     yield reply_row(ObjectType.QMSTATUS, row, selection, ("QMNAME", "STATUS"))

@@ -19,52 +19,29 @@ from ostler.command.admin.subscriptions import (
 from ostler.command.pcf.command import PcfCommand, PcfRequest, Reply, number, numbers, octets, text
 from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal, bad_parameter
 from ostler.command.pcf.inquire import reply_row
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQBACF_SUB_ID,
-    MQCACF_FROM_SUB_NAME,
-    MQCACF_SUB_NAME,
-    MQCACF_TO_SUB_NAME,
-    MQIACF_DURABLE_SUBSCRIPTION,
-    MQIACF_REPLACE,
-    MQIACF_SUB_ATTRS,
-    MQIACF_SUB_TYPE,
-    MQRC_NO_SUBSCRIPTION,
-    MQRCCF_OBJECT_ALREADY_EXISTS,
-    MQRCCF_PARM_MISSING,
-    MQRCCF_SUB_ALREADY_EXISTS,
-    MQRCCF_SUB_NAME_ERROR,
-    MQRP_YES,
-    MQSUB_DURABLE_ALL,
-    MQSUB_DURABLE_NO,
-    MQSUB_DURABLE_YES,
-    MQSUBTYPE_ADMIN,
-    MQSUBTYPE_ALL,
-    MQSUBTYPE_API,
-    MQSUBTYPE_PROXY,
-    MQSUBTYPE_USER,
-)
 from ostler.model.errors import MQError
 
 _KIND: Final = ObjectType.SUB
 _NAME_LENGTH: Final = 10240
 _IDENTIFIER_BYTES: Final = 24
 _TYPES: Final = {
-    MQSUBTYPE_USER: "USER",
-    MQSUBTYPE_ALL: "ALL",
-    MQSUBTYPE_ADMIN: "ADMIN",
-    MQSUBTYPE_API: "API",
-    MQSUBTYPE_PROXY: "PROXY",
+    mq.MQSUBTYPE_USER: "USER",
+    mq.MQSUBTYPE_ALL: "ALL",
+    mq.MQSUBTYPE_ADMIN: "ADMIN",
+    mq.MQSUBTYPE_API: "API",
+    mq.MQSUBTYPE_PROXY: "PROXY",
 }
-_DURABLE: Final = {MQSUB_DURABLE_ALL: "ALL", MQSUB_DURABLE_YES: "YES", MQSUB_DURABLE_NO: "NO"}
+_DURABLE: Final = {mq.MQSUB_DURABLE_ALL: "ALL", mq.MQSUB_DURABLE_YES: "YES", mq.MQSUB_DURABLE_NO: "NO"}
 
 
 def name_and_identifier(request: PcfRequest) -> tuple[str, str]:
     """Returns the name and the identifier of a command: one of them, or both."""
-    name = request.text(MQCACF_SUB_NAME)
-    identifier = request.octets(MQBACF_SUB_ID)
+    name = request.text(mq.MQCACF_SUB_NAME)
+    identifier = request.octets(mq.MQBACF_SUB_ID)
     if not name and not identifier:
-        raise bad_parameter(MQRCCF_PARM_MISSING, MQCACF_SUB_NAME)
+        raise bad_parameter(mq.MQRCCF_PARM_MISSING, mq.MQCACF_SUB_NAME)
     return name, identifier.hex().upper() if identifier else ""
 
 
@@ -73,8 +50,8 @@ def _apply_change(change: Callable[[], None]) -> None:
         change()
     except (MQError, CommandRefused) as error:
         refusal = as_pcf_refusal(error)
-        if refusal.reason == MQRCCF_OBJECT_ALREADY_EXISTS:
-            refusal = PcfRefused(MQRCCF_SUB_ALREADY_EXISTS)
+        if refusal.reason == mq.MQRCCF_OBJECT_ALREADY_EXISTS:
+            refusal = PcfRefused(mq.MQRCCF_SUB_ALREADY_EXISTS)
         raise refusal from None
 
 
@@ -86,17 +63,17 @@ def _given(request: PcfRequest, is_new: bool) -> dict[str, Value]:
 
 
 def _create(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    yield from _define(context, request, request.text(MQCACF_SUB_NAME), None)
+    yield from _define(context, request, request.text(mq.MQCACF_SUB_NAME), None)
 
 
 def _copy(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
-    yield from _define(context, request, request.text(MQCACF_TO_SUB_NAME), request.text(MQCACF_FROM_SUB_NAME))
+    yield from _define(context, request, request.text(mq.MQCACF_TO_SUB_NAME), request.text(mq.MQCACF_FROM_SUB_NAME))
 
 
 def _define(context: CommandContext, request: PcfRequest, name: str, like: str | None) -> Iterator[Reply]:
     if not name:
-        raise PcfRefused(MQRCCF_SUB_NAME_ERROR)
-    replace = request.number(MQIACF_REPLACE) == MQRP_YES
+        raise PcfRefused(mq.MQRCCF_SUB_NAME_ERROR)
+    replace = request.number(mq.MQIACF_REPLACE) == mq.MQRP_YES
     given = _given(request, is_new=True)
     _apply_change(partial(define_subscription, context, name, given, like, replace))
     yield []
@@ -118,14 +95,14 @@ def _delete(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
 def subscription_filter(request: PcfRequest) -> SubscriptionFilter:
     """Returns the filter of an inquiry about subscriptions."""
     name, identifier = name_and_identifier(request)
-    types = _TYPES[request.number(MQIACF_SUB_TYPE, MQSUBTYPE_USER)]
-    durable = _DURABLE[request.number(MQIACF_DURABLE_SUBSCRIPTION, MQSUB_DURABLE_ALL)]
+    types = _TYPES[request.number(mq.MQIACF_SUB_TYPE, mq.MQSUBTYPE_USER)]
+    durable = _DURABLE[request.number(mq.MQIACF_DURABLE_SUBSCRIPTION, mq.MQSUB_DURABLE_ALL)]
     return SubscriptionFilter(name or "*", identifier, types, durable)
 
 
 def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", _KIND, "")
-    selection = request.selected(MQIACF_SUB_ATTRS, (_KIND,))
+    selection = request.selected(mq.MQIACF_SUB_ATTRS, (_KIND,))
     found = False
     for batch in select_subscriptions(context, subscription_filter(request)):
         for row in context.query(partial(subscription_rows, batch)) if batch else ():
@@ -133,7 +110,7 @@ def _inquire(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
                 found = True
                 yield reply_row(_KIND, row, selection, ("SUB", "SUBID"))
     if not found:
-        raise PcfRefused(MQRC_NO_SUBSCRIPTION)
+        raise PcfRefused(mq.MQRC_NO_SUBSCRIPTION)
 
 
 _NAME: Final = text("MQCACF_SUB_NAME", _NAME_LENGTH)

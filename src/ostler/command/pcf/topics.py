@@ -16,27 +16,12 @@ from ostler.command.pcf.errors import PcfRefused, as_pcf_refusal
 from ostler.command.pcf.inquire import reply_row
 from ostler.command.pcf.subscriptions import subscription_filter
 from ostler.command.status.topic_rows import TopicRows, pubsub_row, status_rows
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQCA_TOPIC_STRING,
-    MQIACF_PS_STATUS_TYPE,
-    MQIACF_PUBSUB_STATUS_ATTRS,
-    MQIACF_SUB_STATUS_ATTRS,
-    MQIACF_TOPIC_PUB,
-    MQIACF_TOPIC_STATUS,
-    MQIACF_TOPIC_STATUS_ATTRS,
-    MQIACF_TOPIC_STATUS_TYPE,
-    MQIACF_TOPIC_SUB,
-    MQPSST_ALL,
-    MQPSST_LOCAL,
-    MQRC_NO_SUBSCRIPTION,
-    MQRCCF_NONE_FOUND,
-    MQRCCF_TOPIC_STRING_NOT_FOUND,
-)
 from ostler.model.errors import MQError
 
 _TOPIC_LENGTH: Final = 10240
-_ABOUT: Final = {MQIACF_TOPIC_STATUS: "TOPIC", MQIACF_TOPIC_SUB: "SUB", MQIACF_TOPIC_PUB: "PUB"}
+_ABOUT: Final = {mq.MQIACF_TOPIC_STATUS: "TOPIC", mq.MQIACF_TOPIC_SUB: "SUB", mq.MQIACF_TOPIC_PUB: "PUB"}
 
 
 def _replies(
@@ -55,15 +40,15 @@ def _replies(
 
 def _topic_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    about = _ABOUT[request.number(MQIACF_TOPIC_STATUS_TYPE, MQIACF_TOPIC_STATUS)]
-    rows = TopicRows(request.text(MQCA_TOPIC_STRING), about).rows(context)
+    about = _ABOUT[request.number(mq.MQIACF_TOPIC_STATUS_TYPE, mq.MQIACF_TOPIC_STATUS)]
+    rows = TopicRows(request.text(mq.MQCA_TOPIC_STRING), about).rows(context)
     yield from _replies(
         request,
         ObjectType.TPSTATUS,
-        MQIACF_TOPIC_STATUS_ATTRS,
+        mq.MQIACF_TOPIC_STATUS_ATTRS,
         rows,
         ("TOPICSTR", "TYPE"),
-        MQRCCF_TOPIC_STRING_NOT_FOUND,
+        mq.MQRCCF_TOPIC_STRING_NOT_FOUND,
     )
 
 
@@ -71,7 +56,7 @@ def _subscription_status(context: CommandContext, request: PcfRequest) -> Iterat
     authorize(context, "DISPLAY", ObjectType.SUB, "")
     rows = _status_rows(context, subscription_filter(request))
     yield from _replies(
-        request, ObjectType.SBSTATUS, MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), MQRC_NO_SUBSCRIPTION
+        request, ObjectType.SBSTATUS, mq.MQIACF_SUB_STATUS_ATTRS, rows, ("SUB", "SUBID"), mq.MQRC_NO_SUBSCRIPTION
     )
 
 
@@ -82,15 +67,15 @@ def _status_rows(context: CommandContext, selection: SubscriptionFilter) -> Iter
 
 def _pubsub_status(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     authorize(context, "DISPLAY", ObjectType.QMGR, "")
-    is_here = request.number(MQIACF_PS_STATUS_TYPE, MQPSST_ALL) in (MQPSST_ALL, MQPSST_LOCAL)
+    is_here = request.number(mq.MQIACF_PS_STATUS_TYPE, mq.MQPSST_ALL) in (mq.MQPSST_ALL, mq.MQPSST_LOCAL)
     rows = [context.query(pubsub_row)] if is_here else []
     heads = ("QMNAME", "TYPE", "STATUS")
-    yield from _replies(request, ObjectType.PUBSUB, MQIACF_PUBSUB_STATUS_ATTRS, rows, heads, MQRCCF_NONE_FOUND)
+    yield from _replies(request, ObjectType.PUBSUB, mq.MQIACF_PUBSUB_STATUS_ATTRS, rows, heads, mq.MQRCCF_NONE_FOUND)
 
 
 def _clear(context: CommandContext, request: PcfRequest) -> Iterator[Reply]:
     try:
-        clear_topic(context, request.text(MQCA_TOPIC_STRING))
+        clear_topic(context, request.text(mq.MQCA_TOPIC_STRING))
     except (MQError, CommandRefused) as error:
         raise as_pcf_refusal(error) from None
     yield []

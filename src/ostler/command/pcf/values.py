@@ -5,21 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.command.pcf.errors import bad_parameter
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, Shown, Value, ValueKind, check, to_text
-from ostler.model.constants import (
-    MQCA_FIRST,
-    MQCA_LAST,
-    MQIA_FIRST,
-    MQIA_LAST,
-    MQMON_NOT_AVAILABLE,
-    MQRCCF_CFBS_PARM_ID_ERROR,
-    MQRCCF_CFBS_STRING_LENGTH_ERR,
-    MQRCCF_CFIL_PARM_ID_ERROR,
-    MQRCCF_CFIN_PARM_ID_ERROR,
-    MQRCCF_CFSL_PARM_ID_ERROR,
-    MQRCCF_CFST_PARM_ID_ERROR,
-    MQRCCF_CFST_STRING_LENGTH_ERR,
-)
 from ostler.model.errors import MQError
 from ostler.model.pcf import (
     ByteString,
@@ -42,13 +29,13 @@ _COUNTS: Final = 1_000_000_000
 _SWITCHES: Final = {"NO": "0", "YES": "1"}
 # The reason for a parameter in the wrong structure.
 PARAMETER_REASONS: Final[dict[type[object], int]] = {
-    Integer: MQRCCF_CFIN_PARM_ID_ERROR,
-    Integer64: MQRCCF_CFIN_PARM_ID_ERROR,
-    String: MQRCCF_CFST_PARM_ID_ERROR,
-    IntegerList: MQRCCF_CFIL_PARM_ID_ERROR,
-    Integer64List: MQRCCF_CFIL_PARM_ID_ERROR,
-    StringList: MQRCCF_CFSL_PARM_ID_ERROR,
-    ByteString: MQRCCF_CFBS_PARM_ID_ERROR,
+    Integer: mq.MQRCCF_CFIN_PARM_ID_ERROR,
+    Integer64: mq.MQRCCF_CFIN_PARM_ID_ERROR,
+    String: mq.MQRCCF_CFST_PARM_ID_ERROR,
+    IntegerList: mq.MQRCCF_CFIL_PARM_ID_ERROR,
+    Integer64List: mq.MQRCCF_CFIL_PARM_ID_ERROR,
+    StringList: mq.MQRCCF_CFSL_PARM_ID_ERROR,
+    ByteString: mq.MQRCCF_CFBS_PARM_ID_ERROR,
 }
 
 
@@ -69,14 +56,14 @@ def names_parameter(parameter: int, names: list[str], length: int) -> StringList
 def parameter_of(attribute: Attribute, value: Value) -> Parameter | None:
     """Returns an attribute as a parameter; None if PCF has none for it."""
     number = attribute.pcf
-    if MQIA_FIRST <= number <= MQIA_LAST:
+    if mq.MQIA_FIRST <= number <= mq.MQIA_LAST:
         if attribute.kind in (ValueKind.WORDS, ValueKind.INTEGERS):
             items = value if isinstance(value, tuple) else (value,)
             return IntegerList(number, tuple(min(_integer(attribute, item), _INTEGER_MAX) for item in items))
         if attribute.high > _INTEGER_MAX:
             return Integer(number, _integer(attribute, value) % _COUNTS)
         return Integer(number, min(_integer(attribute, value), _INTEGER_MAX))
-    if MQCA_FIRST <= number <= MQCA_LAST:
+    if mq.MQCA_FIRST <= number <= mq.MQCA_LAST:
         if attribute.kind in (ValueKind.STRINGS, ValueKind.NAMES):
             items = value if isinstance(value, tuple) else (str(value),)
             return names_parameter(number, [str(item) for item in items], attribute.length_max)
@@ -93,7 +80,7 @@ def _integer(attribute: Attribute, value: Value) -> int:
                 return number
         digits = _SWITCHES.get(value, value.strip())
         if not digits.lstrip("-").isdecimal():
-            return MQMON_NOT_AVAILABLE
+            return mq.MQMON_NOT_AVAILABLE
         value = int(digits)
     assert isinstance(value, int)
     return value
@@ -119,27 +106,27 @@ def value_of(attribute: Attribute, item: Parameter) -> Value:
         return check(attribute, raw)
     except MQError as error:
         reason = error.reason
-        if reason == MQRCCF_CFST_STRING_LENGTH_ERR and isinstance(item, ByteString):
-            reason = MQRCCF_CFBS_STRING_LENGTH_ERR
+        if reason == mq.MQRCCF_CFST_STRING_LENGTH_ERR and isinstance(item, ByteString):
+            reason = mq.MQRCCF_CFBS_STRING_LENGTH_ERR
         raise bad_parameter(reason, item.parameter) from None
 
 
 def _raw(attribute: Attribute, item: Parameter) -> Value:
     number = attribute.pcf
     is_list = attribute.kind in _LISTS
-    if isinstance(item, Integer) and MQIA_FIRST <= number <= MQIA_LAST:
+    if isinstance(item, Integer) and mq.MQIA_FIRST <= number <= mq.MQIA_LAST:
         if not is_list:
             return item.value
         return (_word(attribute, item.value),)
-    if isinstance(item, IntegerList) and is_list and MQIA_FIRST <= number <= MQIA_LAST:
+    if isinstance(item, IntegerList) and is_list and mq.MQIA_FIRST <= number <= mq.MQIA_LAST:
         return tuple(_word(attribute, value) for value in item.values)
-    if isinstance(item, String) and MQCA_FIRST <= number <= MQCA_LAST:
+    if isinstance(item, String) and mq.MQCA_FIRST <= number <= mq.MQCA_LAST:
         return item.value if not is_list else (item.value,)
-    if isinstance(item, StringList) and is_list and MQCA_FIRST <= number <= MQCA_LAST:
+    if isinstance(item, StringList) and is_list and mq.MQCA_FIRST <= number <= mq.MQCA_LAST:
         return tuple(value for value in item.values if value)
-    if isinstance(item, ByteString) and not MQIA_FIRST <= number <= MQCA_LAST:
+    if isinstance(item, ByteString) and not mq.MQIA_FIRST <= number <= mq.MQCA_LAST:
         return item.value.hex().upper()
-    raise bad_parameter(PARAMETER_REASONS.get(type(item), MQRCCF_CFIN_PARM_ID_ERROR), item.parameter)
+    raise bad_parameter(PARAMETER_REASONS.get(type(item), mq.MQRCCF_CFIN_PARM_ID_ERROR), item.parameter)
 
 
 def _word(attribute: Attribute, number: int) -> str:

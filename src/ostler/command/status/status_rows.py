@@ -13,8 +13,8 @@ from ostler.engine.handle import QUEUE, Handle
 from ostler.engine.queue.queue import Queue
 from ostler.engine.statistics import QueueMonitoring, queue_monitoring
 from ostler.engine.unit_of_work import PREPARED
+from ostler.model import constants as mq
 from ostler.model.attributes import Value, find, to_text
-from ostler.model.constants import MQAT_CHANNEL_INITIATOR, MQAT_QMGR, MQMON_Q_MGR
 from ostler.model.definitions import Definition
 
 _MEGABYTE: Final = 1024 * 1024
@@ -24,7 +24,7 @@ _OF_SERVICES: Final = ("DESCR", "SERVTYPE", "CONTROL", "STARTCMD", "STARTARG", "
 _LOCAL_APPLICATION: Final = "Local application"
 _CHANNEL_APPLICATION: Final = "Ostler channel"
 # Internal applications: command server, channel initiator and message channels. MQ shows CHINIT on z/OS only.
-_OWN_TYPES: Final = (MQAT_QMGR, MQAT_CHANNEL_INITIATOR)
+_OWN_TYPES: Final = (mq.MQAT_QMGR, mq.MQAT_CHANNEL_INITIATOR)
 
 
 def _yes(truth: bool) -> str:
@@ -74,8 +74,8 @@ def _times(monitoring: QueueMonitoring | None) -> tuple[str, str]:
 def _monitoring(engine: Engine, attributes: dict[str, Value]) -> str:
     """Returns MONQ of a queue, or the queue manager's if the queue has QMGR."""
     definition = engine.manager
-    value = attributes.get("MONQ", MQMON_Q_MGR)
-    if value == MQMON_Q_MGR:
+    value = attributes.get("MONQ", mq.MQMON_Q_MGR)
+    if value == mq.MQMON_Q_MGR:
         value = definition.attributes.get("MONQ", 0)
     attribute = find(definition.object_type, "MONQ")
     assert attribute is not None

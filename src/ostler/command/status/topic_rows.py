@@ -20,13 +20,13 @@ from ostler.engine.pubsub import retained
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.pubsub.topic_tree import TopicNode
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value, find, to_text
-from ostler.model.constants import MQCLROUTE_NONE, MQMC_DISABLED, MQPSM_COMPAT, MQPSM_DISABLED, MQSUB_DURABLE_YES
 
 # Nodes visited, and rows built, under one hold of the lock.
 _SLICE: Final = 200
 # Attributes of topic objects that have no effect here, with the values if no object sets them.
-_UNUSED: Final[dict[str, Value]] = {"CLUSTER": "", "COMMINFO": "", "MCAST": MQMC_DISABLED}
+_UNUSED: Final[dict[str, Value]] = {"CLUSTER": "", "COMMINFO": "", "MCAST": mq.MQMC_DISABLED}
 _NO_RELIABILITY: Final = ("", "")
 
 
@@ -185,7 +185,7 @@ def _inherited(settings: TopicSettings, node: TopicNode) -> dict[str, Value]:
     }
     for name, default in _UNUSED.items():
         row[name] = _nearest(node, name, default)
-    row["CLROUTE"] = _nearest(node, "CLROUTE", MQCLROUTE_NONE) if row["CLUSTER"] else MQCLROUTE_NONE
+    row["CLROUTE"] = _nearest(node, "CLROUTE", mq.MQCLROUTE_NONE) if row["CLUSTER"] else mq.MQCLROUTE_NONE
     return row
 
 
@@ -210,7 +210,7 @@ def subscriber_row(subscription: Subscription) -> Mapping[str, Value]:
         "SUBID": subscription.identifier.hex().upper(),
         "SUBUSER": subscription.user,
         "SUBTYPE": subscription.type,
-        "DURABLE": attributes.get("DURABLE", MQSUB_DURABLE_YES),
+        "DURABLE": attributes.get("DURABLE", mq.MQSUB_DURABLE_YES),
         "ACTCONN": subscription.connection_id.hex().upper() or NO_IDENTIFIER,
         "LMSGDATE": delivered[0],
         "LMSGTIME": delivered[1],
@@ -235,7 +235,7 @@ def pubsub_row(engine: Engine) -> Row:
     return {
         "QMNAME": engine.name,
         "TYPE": "LOCAL",
-        "STATUS": "INACTIVE" if mode == MQPSM_DISABLED else "COMPAT" if mode == MQPSM_COMPAT else "ACTIVE",
+        "STATUS": "INACTIVE" if mode == mq.MQPSM_DISABLED else "COMPAT" if mode == mq.MQPSM_COMPAT else "ACTIVE",
         "SUBCOUNT": len(engine.topics.subscriptions),
         "TPCOUNT": len(engine.topics.nodes),
     }

@@ -16,7 +16,7 @@ from ostler.engine.conversion.code_page_tables import (
     UTF_16_BY_ENCODING,
     UTF_16_FIXED,
 )
-from ostler.model.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_REVERSED, MQENC_NORMAL
+from ostler.model import constants as mq
 
 UTF_8: Final = 1208
 
@@ -103,7 +103,7 @@ def code_page(ccsid: int) -> CodePage:
     return found
 
 
-def decode(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> str:
+def decode(data: bytes, ccsid: int, encoding: int = mq.MQENC_NORMAL) -> str:
     """Decode text. `encoding` matters only for the CCSIDs of UTF-16.
 
     Raises UnknownCodePageError, and MalformedTextError for invalid bytes of a multi-byte page. An undefined byte of a
@@ -118,7 +118,7 @@ def decode(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> str:
         raise MalformedTextError(ccsid, error.start) from None
 
 
-def encode(characters: str, ccsid: int, encoding: int = MQENC_NORMAL) -> bytes:
+def encode(characters: str, ccsid: int, encoding: int = mq.MQENC_NORMAL) -> bytes:
     """Encode text; characters that the page lacks become SUB. Raises UnknownCodePageError."""
     return _encode(characters, code_page(ccsid), encoding)[0]
 
@@ -127,8 +127,8 @@ def convert_text(
     data: bytes,
     source_ccsid: int,
     target_ccsid: int,
-    source_encoding: int = MQENC_NORMAL,
-    target_encoding: int = MQENC_NORMAL,
+    source_encoding: int = mq.MQENC_NORMAL,
+    target_encoding: int = mq.MQENC_NORMAL,
 ) -> tuple[bytes, bool]:
     """Return the bytes in the target page, and whether any character was substituted.
 
@@ -150,7 +150,7 @@ def convert_text(
     return converted, substituted or (source.single_byte and "\ufffd" in characters)
 
 
-def whole_characters(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> bytes:
+def whole_characters(data: bytes, ccsid: int, encoding: int = mq.MQENC_NORMAL) -> bytes:
     """Return truncated text without an incomplete last character."""
     page = code_page(ccsid)
     if page.single_byte:
@@ -164,7 +164,7 @@ def whole_characters(data: bytes, ccsid: int, encoding: int = MQENC_NORMAL) -> b
     return data
 
 
-def cut_text(data: bytes, ccsid: int, length_max: int, encoding: int = MQENC_NORMAL) -> bytes:
+def cut_text(data: bytes, ccsid: int, length_max: int, encoding: int = mq.MQENC_NORMAL) -> bytes:
     """Return at most `length_max` bytes of valid text, ending with a complete character."""
     if len(data) <= length_max:
         return data
@@ -225,7 +225,7 @@ def _codec_table(codec: str) -> str:
 def _codec(page: CodePage, encoding: int) -> str:
     if page.codec:
         return page.codec
-    return "utf_16_le" if encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_REVERSED else "utf_16_be"
+    return "utf_16_le" if encoding & mq.MQENC_INTEGER_MASK == mq.MQENC_INTEGER_REVERSED else "utf_16_be"
 
 
 def _encode(characters: str, page: CodePage, encoding: int) -> tuple[bytes, bool]:
@@ -257,7 +257,7 @@ def _make_translation(source: CodePage, target: CodePage) -> _Translation:
         character = source.table[byte]
         if byte == _EBCDIC_NEW_LINE and source.ebcdic and not target.ebcdic:
             character = _LINE_FEED
-        encoded, lost = _encode(character, target, MQENC_NORMAL)
+        encoded, lost = _encode(character, target, mq.MQENC_NORMAL)
         table += encoded
         if lost:
             substituted.append(byte)

@@ -19,32 +19,13 @@ from ostler.engine.conversion.fields import (
 )
 from ostler.engine.conversion.headers import ConvertedHeader, convert_header, is_header
 from ostler.engine.conversion.pcf import convert_pcf
-from ostler.model.constants import (
-    MQCCSI_EMBEDDED,
-    MQCCSI_INHERIT,
-    MQCCSI_Q_MGR,
-    MQFMT_ADMIN,
-    MQFMT_EVENT,
-    MQFMT_IMS_VAR_STRING,
-    MQFMT_NONE,
-    MQFMT_PCF,
-    MQFMT_STRING,
-    MQFMT_TRIGGER,
-    MQRC_CONVERTED_MSG_TOO_BIG,
-    MQRC_CONVERTED_STRING_TOO_BIG,
-    MQRC_FORMAT_ERROR,
-    MQRC_NONE,
-    MQRC_TRUNCATED_MSG_ACCEPTED,
-    MQRC_TRUNCATED_MSG_FAILED,
-    MQTM_STRUC_ID,
-    MQTM_VERSION_1,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.headers import MQTM
 
 # The largest MQI buffer; for callers without a buffer.
 NO_LIMIT: Final = 0x7FFF_FFFF
 
-_TM: Final = layout_of(MQTM, MQTM_VERSION_1)
+_TM: Final = layout_of(MQTM, mq.MQTM_VERSION_1)
 _TM_LENGTH: Final = layout_length(_TM)
 _IMS_SEGMENT_LENGTH_MAX: Final = 0x7FFF
 # More headers than any real message has; a longer chain would only keep the queue manager busy.
@@ -71,7 +52,7 @@ class _Parts:
         self.body = b""
         self.body_converter: Converter | None = None
         self.rest = b""
-        self.reason: int = MQRC_NONE
+        self.reason: int = mq.MQRC_NONE
         self.stopped = False
 
     def stop(self, data: bytes, offset: int, reason: int) -> None:
@@ -100,27 +81,27 @@ def convert_message(
     With `accept_truncated` (MQGMO_ACCEPT_TRUNCATED_MSG) data that does not fit is truncated behind a complete
     character, and the reason is MQRC_TRUNCATED_MSG_ACCEPTED, whatever other reason applies.
     """
-    if ccsid in (MQCCSI_Q_MGR, MQCCSI_INHERIT):
+    if ccsid in (mq.MQCCSI_Q_MGR, mq.MQCCSI_INHERIT):
         ccsid = queue_manager_ccsid
-    if wanted_ccsid == MQCCSI_Q_MGR:
+    if wanted_ccsid == mq.MQCCSI_Q_MGR:
         wanted_ccsid = queue_manager_ccsid
     data = body if len(body) <= buffer_length else body[:buffer_length]
     truncated = len(data) < len(body)
     if truncated and not accept_truncated:
-        return ConversionResult(data, encoding, ccsid, format, MQRC_TRUNCATED_MSG_FAILED)
-    reason = MQRC_TRUNCATED_MSG_ACCEPTED if truncated else MQRC_NONE
-    if (encoding == wanted_encoding and ccsid == wanted_ccsid) or not data or wanted_ccsid == MQCCSI_EMBEDDED:
+        return ConversionResult(data, encoding, ccsid, format, mq.MQRC_TRUNCATED_MSG_FAILED)
+    reason = mq.MQRC_TRUNCATED_MSG_ACCEPTED if truncated else mq.MQRC_NONE
+    if (encoding == wanted_encoding and ccsid == wanted_ccsid) or not data or wanted_ccsid == mq.MQCCSI_EMBEDDED:
         return ConversionResult(data, encoding, ccsid, format, reason)
     converter = Converter(encoding, ccsid, wanted_encoding, wanted_ccsid, queue_manager_ccsid)
-    parts = _convert_parts(format.split(b"\0")[0].ljust(len(MQFMT_NONE)), converter, data, truncated)
+    parts = _convert_parts(format.split(b"\0")[0].ljust(len(mq.MQFMT_NONE)), converter, data, truncated)
     if parts.stopped and not parts.headers:
         return ConversionResult(data, encoding, ccsid, format, reason or parts.reason)
     converted = parts.join()
     if len(converted) > buffer_length:
         if not accept_truncated:
-            return ConversionResult(body, encoding, ccsid, format, MQRC_CONVERTED_MSG_TOO_BIG)
+            return ConversionResult(body, encoding, ccsid, format, mq.MQRC_CONVERTED_MSG_TOO_BIG)
         converted = _cut(parts, converted, buffer_length)
-        reason = MQRC_TRUNCATED_MSG_ACCEPTED
+        reason = mq.MQRC_TRUNCATED_MSG_ACCEPTED
     return ConversionResult(converted, wanted_encoding, wanted_ccsid, format, reason or parts.reason)
 
 
@@ -130,16 +111,16 @@ def _convert_parts(first_format: bytes, converter: Converter, data: bytes, trunc
     offset = 0
     try:
         while True:
-            if part_format == MQFMT_NONE:
+            if part_format == mq.MQFMT_NONE:
                 # MQFMT_NONE is an error only if there is no header before it.
-                parts.stop(data, offset, MQRC_NONE if parts.headers else MQRC_FORMAT_ERROR)
+                parts.stop(data, offset, mq.MQRC_NONE if parts.headers else mq.MQRC_FORMAT_ERROR)
                 break
             if not is_header(part_format):
                 parts.body = _convert_body(part_format, converter, data, offset, truncated)
                 parts.body_converter = converter
                 break
             if len(parts.headers) == _HEADERS_MAX:
-                raise ConversionFailedError(MQRC_FORMAT_ERROR)
+                raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
             header = convert_header(part_format, converter, data, offset, truncated)
             parts.headers.append(header)
             parts.starts.append(offset)
@@ -185,28 +166,28 @@ def _cut(parts: _Parts, converted: bytes, length_max: int) -> bytes:
 
 def _convert_body(format: bytes, converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
     """Convert the last part: text, a trigger message, a command or an event. Other formats raise MQRC_FORMAT_ERROR."""
-    if format == MQFMT_STRING:
+    if format == mq.MQFMT_STRING:
         piece = data[offset:] if offset else data
         return converter.convert_truncated_string(piece) if truncated else converter.convert_string(piece)
-    if format in (MQFMT_ADMIN, MQFMT_EVENT, MQFMT_PCF):
+    if format in (mq.MQFMT_ADMIN, mq.MQFMT_EVENT, mq.MQFMT_PCF):
         return convert_pcf(converter, data, offset, len(data), truncated)
-    if format == MQFMT_TRIGGER:
+    if format == mq.MQFMT_TRIGGER:
         return _convert_trigger(converter, data, offset, truncated)
-    if format == MQFMT_IMS_VAR_STRING:
+    if format == mq.MQFMT_IMS_VAR_STRING:
         return _convert_ims_segments(converter, data, offset, truncated)
-    raise ConversionFailedError(MQRC_FORMAT_ERROR)
+    raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
 
 
 def _convert_trigger(converter: Converter, data: bytes, offset: int, truncated: bool) -> bytes:
     converter.check_names()
     length = len(data) - offset
     if length > _TM_LENGTH or (length < _TM_LENGTH and not truncated):
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
     if length >= 8 and (
-        converter.read_name(data[offset : offset + 4]) != MQTM_STRUC_ID
-        or converter.read_integer(data, offset + 4) != MQTM_VERSION_1
+        converter.read_name(data[offset : offset + 4]) != mq.MQTM_STRUC_ID
+        or converter.read_integer(data, offset + 4) != mq.MQTM_VERSION_1
     ):
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
     return bytes(convert_fields(converter, data, offset, _TM))
 
 
@@ -219,10 +200,10 @@ def _convert_ims_segments(converter: Converter, data: bytes, offset: int, trunca
         if truncated and (end - offset < 4 or length > end - offset):
             break
         if length < 4 or length > end - offset:
-            raise ConversionFailedError(MQRC_FORMAT_ERROR)
+            raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
         converted = converter.convert_string(data[offset + 4 : offset + length])
         if len(converted) + 4 > _IMS_SEGMENT_LENGTH_MAX:
-            raise ConversionFailedError(MQRC_CONVERTED_STRING_TOO_BIG)
+            raise ConversionFailedError(mq.MQRC_CONVERTED_STRING_TOO_BIG)
         parts += [converter.pack_integer(len(converted) + 4, 2), data[offset + 2 : offset + 4], converted]
         offset += length
     return b"".join(parts)

@@ -18,20 +18,7 @@ from ostler.engine.conversion.code_pages import (
     is_known,
     whole_characters,
 )
-from ostler.model.constants import (
-    MQCCSI_INHERIT,
-    MQCCSI_Q_MGR,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_INTEGER_REVERSED,
-    MQRC_CONVERTED_STRING_TOO_BIG,
-    MQRC_FORMAT_ERROR,
-    MQRC_NOT_CONVERTED,
-    MQRC_SOURCE_CCSID_ERROR,
-    MQRC_SOURCE_INTEGER_ENC_ERROR,
-    MQRC_TARGET_CCSID_ERROR,
-    MQRC_TARGET_INTEGER_ENC_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.layout import CHAR, INT32, LETTER, Layout
 
 TEXT: Final = 1
@@ -108,9 +95,9 @@ class Converter:
 
     def for_following_data(self, encoding: int, ccsid: int) -> Converter:
         """Return the converter for the data behind a structure that describes it so."""
-        if ccsid == MQCCSI_INHERIT:
+        if ccsid == mq.MQCCSI_INHERIT:
             ccsid = self.ccsid
-        elif ccsid == MQCCSI_Q_MGR:
+        elif ccsid == mq.MQCCSI_Q_MGR:
             ccsid = self.queue_manager_ccsid
         return Converter(encoding, ccsid, self.wanted_encoding, self.wanted_ccsid, self.queue_manager_ccsid)
 
@@ -118,16 +105,16 @@ class Converter:
 
     def is_source_reversed(self) -> bool:
         """Return whether the integers of the source are reversed (little-endian)."""
-        order = self.encoding & MQENC_INTEGER_MASK
-        if order != MQENC_INTEGER_NORMAL and order != MQENC_INTEGER_REVERSED:
-            raise ConversionFailedError(MQRC_SOURCE_INTEGER_ENC_ERROR)
-        return order == MQENC_INTEGER_REVERSED
+        order = self.encoding & mq.MQENC_INTEGER_MASK
+        if order != mq.MQENC_INTEGER_NORMAL and order != mq.MQENC_INTEGER_REVERSED:
+            raise ConversionFailedError(mq.MQRC_SOURCE_INTEGER_ENC_ERROR)
+        return order == mq.MQENC_INTEGER_REVERSED
 
     def is_target_reversed(self) -> bool:
-        order = self.wanted_encoding & MQENC_INTEGER_MASK
-        if order != MQENC_INTEGER_NORMAL and order != MQENC_INTEGER_REVERSED:
-            raise ConversionFailedError(MQRC_TARGET_INTEGER_ENC_ERROR)
-        return order == MQENC_INTEGER_REVERSED
+        order = self.wanted_encoding & mq.MQENC_INTEGER_MASK
+        if order != mq.MQENC_INTEGER_NORMAL and order != mq.MQENC_INTEGER_REVERSED:
+            raise ConversionFailedError(mq.MQRC_TARGET_INTEGER_ENC_ERROR)
+        return order == mq.MQENC_INTEGER_REVERSED
 
     def read_integer(self, data: bytes, offset: int, width: int = 4) -> int:
         """Return an integer of the source. The caller ensures that it is complete."""
@@ -154,18 +141,18 @@ class Converter:
     def check_names(self) -> None:
         """Raise if letters of names take more than one byte in a code page, which MQ's structures do not allow."""
         if not holds_names(self.ccsid):
-            raise ConversionFailedError(MQRC_SOURCE_CCSID_ERROR)
+            raise ConversionFailedError(mq.MQRC_SOURCE_CCSID_ERROR)
         if not holds_names(self.wanted_ccsid):
-            raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
+            raise ConversionFailedError(mq.MQRC_TARGET_CCSID_ERROR)
 
     def read_name(self, field: bytes) -> bytes:
         """Return a structure identifier or format name of the source in ASCII."""
         if not is_known(self.ccsid):
-            raise ConversionFailedError(MQRC_SOURCE_CCSID_ERROR)
+            raise ConversionFailedError(mq.MQRC_SOURCE_CCSID_ERROR)
         try:
             characters = decode(field, self.ccsid, self.encoding)
         except MalformedTextError:
-            raise ConversionFailedError(MQRC_FORMAT_ERROR) from None
+            raise ConversionFailedError(mq.MQRC_FORMAT_ERROR) from None
         # Bytes from the first null on are padding.
         return characters.split("\0")[0].ljust(len(field)).encode("ascii", "replace")
 
@@ -178,13 +165,13 @@ class Converter:
         if ccsid == self.wanted_ccsid and not (depends_on_encoding(ccsid) and self.encoding != self.wanted_encoding):
             return data
         if not is_known(ccsid):
-            raise ConversionFailedError(MQRC_SOURCE_CCSID_ERROR)
+            raise ConversionFailedError(mq.MQRC_SOURCE_CCSID_ERROR)
         if not is_known(self.wanted_ccsid):
-            raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
+            raise ConversionFailedError(mq.MQRC_TARGET_CCSID_ERROR)
         try:
             return convert_text(data, ccsid, self.wanted_ccsid, self.encoding, self.wanted_encoding)[0]
         except MalformedTextError:
-            raise ConversionFailedError(MQRC_NOT_CONVERTED) from None
+            raise ConversionFailedError(mq.MQRC_NOT_CONVERTED) from None
 
     def convert_truncated_string(self, data: bytes) -> bytes:
         """Convert truncated text, without an incomplete last character."""
@@ -202,13 +189,13 @@ class Converter:
         if len(converted) > length:
             converted = converted.partition(b"\0")[0].rstrip(blank)
             if len(converted) > length:
-                raise ConversionFailedError(MQRC_CONVERTED_STRING_TOO_BIG)
+                raise ConversionFailedError(mq.MQRC_CONVERTED_STRING_TOO_BIG)
         return converted.ljust(length, blank)
 
     def target_blank(self) -> bytes:
         """Return the blank of the target; one byte in every page that `holds_names`."""
         if not is_known(self.wanted_ccsid):
-            raise ConversionFailedError(MQRC_TARGET_CCSID_ERROR)
+            raise ConversionFailedError(mq.MQRC_TARGET_CCSID_ERROR)
         return convert_text(b" ", 819, self.wanted_ccsid, target_encoding=self.wanted_encoding)[0]
 
 

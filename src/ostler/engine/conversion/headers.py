@@ -19,34 +19,7 @@ from ostler.engine.conversion.fields import (
     layout_of,
 )
 from ostler.engine.conversion.pcf import convert_pcf
-from ostler.model.constants import (
-    MQCIH_STRUC_ID,
-    MQCIH_VERSION_1,
-    MQCIH_VERSION_2,
-    MQDLH_VERSION_1,
-    MQEPH_STRUC_ID,
-    MQEPH_VERSION_1,
-    MQFMT_CICS,
-    MQFMT_DEAD_LETTER_HEADER,
-    MQFMT_EMBEDDED_PCF,
-    MQFMT_IMS,
-    MQFMT_MD_EXTENSION,
-    MQFMT_RF_HEADER,
-    MQFMT_RF_HEADER_2,
-    MQFMT_WORK_INFO_HEADER,
-    MQFMT_XMIT_Q_HEADER,
-    MQIIH_VERSION_1,
-    MQMD_VERSION_1,
-    MQMDE_VERSION_2,
-    MQRC_FORMAT_ERROR,
-    MQRFH_STRUC_ID,
-    MQRFH_VERSION_1,
-    MQRFH_VERSION_2,
-    MQWIH_STRUC_ID,
-    MQWIH_VERSION_1,
-    MQXQH_STRUC_ID,
-    MQXQH_VERSION_1,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.headers import MQDLH, MQIIH, MQMDE, MQRFH2, MQXQH
 from ostler.model.structures.layout import Layout
 from ostler.model.structures.md import MQMD
@@ -106,7 +79,7 @@ _CIH_FIELDS: Final = f"{_DESCRIPTION} i11 b8 c4 c4 c8 c8 c8 c4 c4 c4 c4 c4 c4 c4
 _WIH_FIELDS: Final = f"{_DESCRIPTION} c32 c8 b16 c32"
 _MD_AT: Final = MQXQH.offset("MsgDesc")
 # The embedded descriptor is converted field by field.
-_XQH_FIELDS: Final = layout_of(MQXQH, MQXQH_VERSION_1)[:-1] + layout_of(MQMD, MQMD_VERSION_1, _MD_AT)
+_XQH_FIELDS: Final = layout_of(MQXQH, mq.MQXQH_VERSION_1)[:-1] + layout_of(MQMD, mq.MQMD_VERSION_1, _MD_AT)
 
 
 def _layout_of_structure(structure: Layout, version: int, shares_page: bool) -> HeaderLayout:
@@ -116,28 +89,30 @@ def _layout_of_structure(structure: Layout, version: int, shares_page: bool) -> 
     return HeaderLayout(structure.identifier, version, fields, structure.offset("Encoding"), length_at, shares_page)
 
 
-_DLH: Final = _layout_of_structure(MQDLH, MQDLH_VERSION_1, False)
-_MDE: Final = _layout_of_structure(MQMDE, MQMDE_VERSION_2, False)
-_IIH: Final = _layout_of_structure(MQIIH, MQIIH_VERSION_1, True)
-_XQH: Final = HeaderLayout(MQXQH_STRUC_ID, MQXQH_VERSION_1, _XQH_FIELDS, _MD_AT + MQMD.offset("Encoding"), -1, False)
-_CIH: Final = HeaderLayout(MQCIH_STRUC_ID, MQCIH_VERSION_1, layout(_CIH_FIELDS), 12, 8, True)
-_CIH_2: Final = HeaderLayout(MQCIH_STRUC_ID, MQCIH_VERSION_2, layout(f"{_CIH_FIELDS} i4"), 12, 8, True)
-_WIH: Final = HeaderLayout(MQWIH_STRUC_ID, MQWIH_VERSION_1, layout(_WIH_FIELDS), 12, 8, False)
+_DLH: Final = _layout_of_structure(MQDLH, mq.MQDLH_VERSION_1, False)
+_MDE: Final = _layout_of_structure(MQMDE, mq.MQMDE_VERSION_2, False)
+_IIH: Final = _layout_of_structure(MQIIH, mq.MQIIH_VERSION_1, True)
+_XQH: Final = HeaderLayout(
+    mq.MQXQH_STRUC_ID, mq.MQXQH_VERSION_1, _XQH_FIELDS, _MD_AT + MQMD.offset("Encoding"), -1, False
+)
+_CIH: Final = HeaderLayout(mq.MQCIH_STRUC_ID, mq.MQCIH_VERSION_1, layout(_CIH_FIELDS), 12, 8, True)
+_CIH_2: Final = HeaderLayout(mq.MQCIH_STRUC_ID, mq.MQCIH_VERSION_2, layout(f"{_CIH_FIELDS} i4"), 12, 8, True)
+_WIH: Final = HeaderLayout(mq.MQWIH_STRUC_ID, mq.MQWIH_VERSION_1, layout(_WIH_FIELDS), 12, 8, False)
 # These have a part of variable length behind the fields.
-_RFH: Final = HeaderLayout(MQRFH_STRUC_ID, MQRFH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
-_RFH_2: Final = _layout_of_structure(MQRFH2, MQRFH_VERSION_2, False)
-_EPH: Final = HeaderLayout(MQEPH_STRUC_ID, MQEPH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
+_RFH: Final = HeaderLayout(mq.MQRFH_STRUC_ID, mq.MQRFH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
+_RFH_2: Final = _layout_of_structure(MQRFH2, mq.MQRFH_VERSION_2, False)
+_EPH: Final = HeaderLayout(mq.MQEPH_STRUC_ID, mq.MQEPH_VERSION_1, layout(_DESCRIPTION), 12, 8, False)
 
 _LAYOUTS: Final[dict[bytes, HeaderLayout]] = {
-    MQFMT_DEAD_LETTER_HEADER: _DLH,
-    MQFMT_XMIT_Q_HEADER: _XQH,
-    MQFMT_MD_EXTENSION: _MDE,
-    MQFMT_IMS: _IIH,
-    MQFMT_CICS: _CIH,
-    MQFMT_WORK_INFO_HEADER: _WIH,
-    MQFMT_RF_HEADER: _RFH,
-    MQFMT_RF_HEADER_2: _RFH_2,
-    MQFMT_EMBEDDED_PCF: _EPH,
+    mq.MQFMT_DEAD_LETTER_HEADER: _DLH,
+    mq.MQFMT_XMIT_Q_HEADER: _XQH,
+    mq.MQFMT_MD_EXTENSION: _MDE,
+    mq.MQFMT_IMS: _IIH,
+    mq.MQFMT_CICS: _CIH,
+    mq.MQFMT_WORK_INFO_HEADER: _WIH,
+    mq.MQFMT_RF_HEADER: _RFH,
+    mq.MQFMT_RF_HEADER_2: _RFH_2,
+    mq.MQFMT_EMBEDDED_PCF: _EPH,
 }
 
 
@@ -155,13 +130,13 @@ def convert_header(format: bytes, converter: Converter, data: bytes, offset: int
     header_layout = _check_start(header_layout, converter, data, offset)
     if available < header_layout.length:
         if not truncated:
-            raise ConversionFailedError(MQRC_FORMAT_ERROR)
+            raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
         return ConvertedHeader(
             header_layout, converter, convert_fields(converter, data, offset, header_layout.fields), available, False
         )
     length = _length(header_layout, converter, data, offset)
     if length > available and not truncated:
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
     complete = length <= available
     end = offset + length if complete else len(data)
     converted = convert_fields(converter, data, offset, header_layout.fields)
@@ -180,12 +155,12 @@ def convert_header(format: bytes, converter: Converter, data: bytes, offset: int
 
 def _check_start(header_layout: HeaderLayout, converter: Converter, data: bytes, offset: int) -> HeaderLayout:
     if len(data) - offset < 8 or converter.read_name(data[offset : offset + 4]) != header_layout.identifier:
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
     version = converter.read_integer(data, offset + 4)
-    if header_layout is _CIH and version == MQCIH_VERSION_2:
+    if header_layout is _CIH and version == mq.MQCIH_VERSION_2:
         return _CIH_2
     if version != header_layout.version:
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
     return header_layout
 
 
@@ -195,7 +170,7 @@ def _length(header_layout: HeaderLayout, converter: Converter, data: bytes, offs
     length = converter.read_integer(data, offset + header_layout.length_at)
     varies = header_layout is _RFH or header_layout is _RFH_2 or header_layout is _EPH
     if length < header_layout.length or (length > header_layout.length and not varies):
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
     return length
 
 
@@ -244,11 +219,11 @@ def _add_folders(
     while at < end:
         if end - at < 4:
             if complete:
-                raise ConversionFailedError(MQRC_FORMAT_ERROR)
+                raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
             return
         length = converter.read_integer(data, at)
         if length < 0 or (complete and length > end - at - 4):
-            raise ConversionFailedError(MQRC_FORMAT_ERROR)
+            raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
         converted += converter.pack_integer(length)
         folder = data[at + 4 : min(at + 4 + length, end)]
         converted += _swap_pairs(folder) if swaps else folder

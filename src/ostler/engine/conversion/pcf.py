@@ -10,29 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.engine.conversion.fields import ConversionFailedError, Converter
-from ostler.model.constants import (
-    MQCCSI_DEFAULT,
-    MQCFBS_STRUC_LENGTH_FIXED,
-    MQCFH_STRUC_LENGTH,
-    MQCFIL64_STRUC_LENGTH_FIXED,
-    MQCFIL_STRUC_LENGTH_FIXED,
-    MQCFIN64_STRUC_LENGTH,
-    MQCFIN_STRUC_LENGTH,
-    MQCFSL_STRUC_LENGTH_FIXED,
-    MQCFST_STRUC_LENGTH_FIXED,
-    MQCFT_BYTE_STRING,
-    MQCFT_BYTE_STRING_FILTER,
-    MQCFT_GROUP,
-    MQCFT_INTEGER,
-    MQCFT_INTEGER64,
-    MQCFT_INTEGER64_LIST,
-    MQCFT_INTEGER_FILTER,
-    MQCFT_INTEGER_LIST,
-    MQCFT_STRING,
-    MQCFT_STRING_FILTER,
-    MQCFT_STRING_LIST,
-    MQRC_FORMAT_ERROR,
-)
+from ostler.model import constants as mq
 
 _TYPE_AND_LENGTH: Final = 8
 _FILTER_LENGTH_FIXED: Final = 20
@@ -41,14 +19,14 @@ _STRING_FILTER_LENGTH_FIXED: Final = 24
 
 def convert_pcf(converter: Converter, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
     """Convert the message from `offset` to `end`. With `truncated`, an incomplete last structure is omitted."""
-    if end - offset < MQCFH_STRUC_LENGTH:
+    if end - offset < mq.MQCFH_STRUC_LENGTH:
         if truncated:
             return b""
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    if converter.read_integer(data, offset + 4) != MQCFH_STRUC_LENGTH:
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
-    header = converter.convert_integers(data[offset : offset + MQCFH_STRUC_LENGTH])
-    return header + convert_parameters(converter, data, offset + MQCFH_STRUC_LENGTH, end, truncated)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
+    if converter.read_integer(data, offset + 4) != mq.MQCFH_STRUC_LENGTH:
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
+    header = converter.convert_integers(data[offset : offset + mq.MQCFH_STRUC_LENGTH])
+    return header + convert_parameters(converter, data, offset + mq.MQCFH_STRUC_LENGTH, end, truncated)
 
 
 def convert_parameters(converter: Converter, data: bytes, offset: int, end: int, truncated: bool) -> bytes:
@@ -58,10 +36,10 @@ def convert_parameters(converter: Converter, data: bytes, offset: int, end: int,
         if end - offset < _TYPE_AND_LENGTH:
             if truncated:
                 break
-            raise ConversionFailedError(MQRC_FORMAT_ERROR)
+            raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
         length = converter.read_integer(data, offset + 4)
         if length < _TYPE_AND_LENGTH or (length > end - offset and not truncated):
-            raise ConversionFailedError(MQRC_FORMAT_ERROR)
+            raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
         if length > end - offset:
             break
         parts.append(_convert_parameter(converter, data[offset : offset + length]))
@@ -71,33 +49,33 @@ def convert_parameters(converter: Converter, data: bytes, offset: int, end: int,
 
 def _convert_parameter(converter: Converter, structure: bytes) -> bytes:
     kind = converter.read_integer(structure, 0)
-    if kind in (MQCFT_INTEGER, MQCFT_GROUP):
-        return _integers_only(converter, structure, MQCFIN_STRUC_LENGTH)
-    if kind == MQCFT_STRING:
-        return _convert_string(converter, structure, 12, MQCFST_STRUC_LENGTH_FIXED)
-    if kind == MQCFT_INTEGER_LIST:
-        return _convert_integer_list(converter, structure, MQCFIL_STRUC_LENGTH_FIXED, 4)
-    if kind == MQCFT_STRING_LIST:
+    if kind in (mq.MQCFT_INTEGER, mq.MQCFT_GROUP):
+        return _integers_only(converter, structure, mq.MQCFIN_STRUC_LENGTH)
+    if kind == mq.MQCFT_STRING:
+        return _convert_string(converter, structure, 12, mq.MQCFST_STRUC_LENGTH_FIXED)
+    if kind == mq.MQCFT_INTEGER_LIST:
+        return _convert_integer_list(converter, structure, mq.MQCFIL_STRUC_LENGTH_FIXED, 4)
+    if kind == mq.MQCFT_STRING_LIST:
         return _convert_string_list(converter, structure)
-    if kind == MQCFT_BYTE_STRING:
-        return _convert_bytes(converter, structure, MQCFBS_STRUC_LENGTH_FIXED)
-    if kind == MQCFT_INTEGER_FILTER:
+    if kind == mq.MQCFT_BYTE_STRING:
+        return _convert_bytes(converter, structure, mq.MQCFBS_STRUC_LENGTH_FIXED)
+    if kind == mq.MQCFT_INTEGER_FILTER:
         return _integers_only(converter, structure, _FILTER_LENGTH_FIXED)
-    if kind == MQCFT_STRING_FILTER:
+    if kind == mq.MQCFT_STRING_FILTER:
         return _convert_string(converter, structure, 16, _STRING_FILTER_LENGTH_FIXED)
-    if kind == MQCFT_BYTE_STRING_FILTER:
+    if kind == mq.MQCFT_BYTE_STRING_FILTER:
         return _convert_bytes(converter, structure, _FILTER_LENGTH_FIXED)
-    if kind == MQCFT_INTEGER64:
-        _check(len(structure) == MQCFIN64_STRUC_LENGTH)
+    if kind == mq.MQCFT_INTEGER64:
+        _check(len(structure) == mq.MQCFIN64_STRUC_LENGTH)
         return converter.convert_integers(structure[:16]) + converter.convert_integers(structure[16:], 8)
-    if kind == MQCFT_INTEGER64_LIST:
-        return _convert_integer_list(converter, structure, MQCFIL64_STRUC_LENGTH_FIXED, 8)
-    raise ConversionFailedError(MQRC_FORMAT_ERROR)
+    if kind == mq.MQCFT_INTEGER64_LIST:
+        return _convert_integer_list(converter, structure, mq.MQCFIL64_STRUC_LENGTH_FIXED, 8)
+    raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
 
 
 def _check(fine: bool) -> None:
     if not fine:
-        raise ConversionFailedError(MQRC_FORMAT_ERROR)
+        raise ConversionFailedError(mq.MQRC_FORMAT_ERROR)
 
 
 def _integers_only(converter: Converter, structure: bytes, length: int) -> bytes:
@@ -123,8 +101,8 @@ def _convert_bytes(converter: Converter, structure: bytes, fixed: int) -> bytes:
 def _string_ccsid(converter: Converter, structure: bytes, at: int) -> tuple[int, bytes]:
     """Return the code page of a structure's text, and the converted CCSID field."""
     own = converter.read_integer(structure, at)
-    if own == MQCCSI_DEFAULT:
-        return converter.ccsid, converter.pack_integer(MQCCSI_DEFAULT)
+    if own == mq.MQCCSI_DEFAULT:
+        return converter.ccsid, converter.pack_integer(mq.MQCCSI_DEFAULT)
     return own, converter.pack_integer(converter.wanted_ccsid)
 
 
@@ -154,7 +132,7 @@ def _convert_string(converter: Converter, structure: bytes, ccsid_at: int, fixed
 
 
 def _convert_string_list(converter: Converter, structure: bytes) -> bytes:
-    fixed = MQCFSL_STRUC_LENGTH_FIXED
+    fixed = mq.MQCFSL_STRUC_LENGTH_FIXED
     _check(len(structure) >= fixed)
     count = converter.read_integer(structure, 16)
     length = converter.read_integer(structure, 20)

@@ -13,53 +13,7 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.events.performance_events import event_message, fixed_name, fixed_text
 from ostler.engine.events.reports import Outgoing
-from ostler.model.constants import (
-    MQCA_Q_MGR_NAME,
-    MQCA_REMOTE_Q_MGR_NAME,
-    MQCACF_AUX_ERROR_DATA_STR_1,
-    MQCACF_AUX_ERROR_DATA_STR_2,
-    MQCACF_AUX_ERROR_DATA_STR_3,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CLIENT_USER_ID,
-    MQCACH_CONNECTION_NAME,
-    MQCACH_FORMAT_NAME,
-    MQCACH_SSL_HANDSHAKE_STAGE,
-    MQCACH_SSL_PEER_NAME,
-    MQCACH_XMIT_Q_NAME,
-    MQCMD_CHANNEL_EVENT,
-    MQEVR_DISABLED,
-    MQEVR_ENABLED,
-    MQEVR_EXCEPTION,
-    MQIA_ACTIVE_CHANNELS,
-    MQIA_MAX_CHANNELS,
-    MQIACF_AUX_ERROR_DATA_INT_1,
-    MQIACF_AUX_ERROR_DATA_INT_2,
-    MQIACF_CONV_REASON_CODE,
-    MQIACF_ERROR_IDENTIFIER,
-    MQIACF_REASON_QUALIFIER,
-    MQIACH_MAX_INSTANCES,
-    MQIACH_MAX_INSTS_PER_CLIENT,
-    MQIACH_SSL_RETURN_CODE,
-    MQRC_CHANNEL_ACTIVATED,
-    MQRC_CHANNEL_BLOCKED,
-    MQRC_CHANNEL_BLOCKED_WARNING,
-    MQRC_CHANNEL_CONV_ERROR,
-    MQRC_CHANNEL_NOT_ACTIVATED,
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_CHANNEL_SSL_ERROR,
-    MQRC_CHANNEL_SSL_WARNING,
-    MQRC_CHANNEL_STARTED,
-    MQRC_CHANNEL_STOPPED,
-    MQRC_CHANNEL_STOPPED_BY_USER,
-    MQRQ_CHANNEL_STOPPED_DISABLED,
-    MQRQ_CHANNEL_STOPPED_OK,
-    MQRQ_CLIENT_INST_LIMIT,
-    MQRQ_MAX_ACTIVE_CHANNELS,
-    MQRQ_MAX_CHANNELS,
-    MQRQ_SSL_HANDSHAKE_ERROR,
-    MQRQ_SSL_PEER_NAME_ERROR,
-    MQRQ_SVRCONN_INST_LIMIT,
-)
+from ostler.model import constants as mq
 from ostler.model.pcf import Integer, Parameter, String
 
 CHANNEL_QUEUE: Final = "SYSTEM.ADMIN.CHANNEL.EVENT"
@@ -69,10 +23,10 @@ _INFORMATION: Final = 0x10000000
 _ERROR: Final = 0x20000000
 # The PCF parameter of a limit, by the reason qualifier of the event.
 _LIMITS: Final[dict[int, int]] = {
-    MQRQ_MAX_ACTIVE_CHANNELS: MQIA_ACTIVE_CHANNELS,
-    MQRQ_MAX_CHANNELS: MQIA_MAX_CHANNELS,
-    MQRQ_SVRCONN_INST_LIMIT: MQIACH_MAX_INSTANCES,
-    MQRQ_CLIENT_INST_LIMIT: MQIACH_MAX_INSTS_PER_CLIENT,
+    mq.MQRQ_MAX_ACTIVE_CHANNELS: mq.MQIA_ACTIVE_CHANNELS,
+    mq.MQRQ_MAX_CHANNELS: mq.MQIA_MAX_CHANNELS,
+    mq.MQRQ_SVRCONN_INST_LIMIT: mq.MQIACH_MAX_INSTANCES,
+    mq.MQRQ_CLIENT_INST_LIMIT: mq.MQIACH_MAX_INSTS_PER_CLIENT,
 }
 
 
@@ -87,7 +41,9 @@ def on_channel_started(engine: Engine, channel: str, transmission_queue: str, co
     """Channel Started. `transmission_queue` is empty for receiving channels."""
     if not _is_enabled(engine, False):
         return []
-    return [_event(engine, MQRC_CHANNEL_STARTED, [], _channel_parameters(channel, transmission_queue, connection_name))]
+    return [
+        _event(engine, mq.MQRC_CHANNEL_STARTED, [], _channel_parameters(channel, transmission_queue, connection_name))
+    ]
 
 
 def on_channel_stopped(
@@ -104,22 +60,25 @@ def on_channel_stopped(
 
     `message` is the number of the AMQ message with the cause, such as 9526; `numbers` and `texts` are its inserts.
     """
-    is_exception = qualifier != MQRQ_CHANNEL_STOPPED_OK
+    is_exception = qualifier != mq.MQRQ_CHANNEL_STOPPED_OK
     if not _is_enabled(engine, is_exception):
         return []
     details: list[Parameter] = [
-        String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
-        Integer(MQIACF_ERROR_IDENTIFIER, error_identifier(message, is_exception)),
-        Integer(MQIACF_AUX_ERROR_DATA_INT_1, numbers[0]),
-        Integer(MQIACF_AUX_ERROR_DATA_INT_2, numbers[1]),
-        String(MQCACF_AUX_ERROR_DATA_STR_1, texts[0]),
-        String(MQCACF_AUX_ERROR_DATA_STR_2, texts[1]),
-        String(MQCACF_AUX_ERROR_DATA_STR_3, texts[2]),
+        String(mq.MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
+        Integer(mq.MQIACF_ERROR_IDENTIFIER, error_identifier(message, is_exception)),
+        Integer(mq.MQIACF_AUX_ERROR_DATA_INT_1, numbers[0]),
+        Integer(mq.MQIACF_AUX_ERROR_DATA_INT_2, numbers[1]),
+        String(mq.MQCACF_AUX_ERROR_DATA_STR_1, texts[0]),
+        String(mq.MQCACF_AUX_ERROR_DATA_STR_2, texts[1]),
+        String(mq.MQCACF_AUX_ERROR_DATA_STR_3, texts[2]),
     ]
-    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    first: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, qualifier)]
     return [
         _event(
-            engine, MQRC_CHANNEL_STOPPED, first, details + _channel_parameters("", transmission_queue, connection_name)
+            engine,
+            mq.MQRC_CHANNEL_STOPPED,
+            first,
+            details + _channel_parameters("", transmission_queue, connection_name),
         )
     ]
 
@@ -128,8 +87,8 @@ def on_channel_stopped_by_user(engine: Engine, channel: str) -> list[Outgoing]:
     """Channel Stopped By User: STOP CHANNEL put the channel into STOPPED state."""
     if not _is_enabled(engine, True):
         return []
-    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, MQRQ_CHANNEL_STOPPED_DISABLED)]
-    return [_event(engine, MQRC_CHANNEL_STOPPED_BY_USER, first, _channel_parameters(channel, "", ""))]
+    first: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, mq.MQRQ_CHANNEL_STOPPED_DISABLED)]
+    return [_event(engine, mq.MQRC_CHANNEL_STOPPED_BY_USER, first, _channel_parameters(channel, "", ""))]
 
 
 def on_channel_not_activated(
@@ -140,7 +99,7 @@ def on_channel_not_activated(
         return []
     return [
         _event(
-            engine, MQRC_CHANNEL_NOT_ACTIVATED, [], _channel_parameters(channel, transmission_queue, connection_name)
+            engine, mq.MQRC_CHANNEL_NOT_ACTIVATED, [], _channel_parameters(channel, transmission_queue, connection_name)
         )
     ]
 
@@ -150,7 +109,7 @@ def on_channel_activated(engine: Engine, channel: str, transmission_queue: str, 
     if not _is_enabled(engine, True):
         return []
     return [
-        _event(engine, MQRC_CHANNEL_ACTIVATED, [], _channel_parameters(channel, transmission_queue, connection_name))
+        _event(engine, mq.MQRC_CHANNEL_ACTIVATED, [], _channel_parameters(channel, transmission_queue, connection_name))
     ]
 
 
@@ -160,10 +119,10 @@ def on_channel_not_available(
     """Channel Not Available: a connection is refused by the limit `qualifier`, which is `most`."""
     if not _is_enabled(engine, True):
         return []
-    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    first: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, qualifier)]
     rest = _channel_parameters(channel, "", connection_name)
     rest.append(Integer(_LIMITS[int(qualifier)], most))
-    return [_event(engine, MQRC_CHANNEL_NOT_AVAILABLE, first, rest)]
+    return [_event(engine, mq.MQRC_CHANNEL_NOT_AVAILABLE, first, rest)]
 
 
 def on_channel_conversion_error(
@@ -173,12 +132,12 @@ def on_channel_conversion_error(
     if not _is_enabled(engine, True):
         return []
     first: list[Parameter] = [
-        Integer(MQIACF_CONV_REASON_CODE, reason),
-        String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
-        String(MQCACH_FORMAT_NAME, fixed_text(format_name, 8)),
+        Integer(mq.MQIACF_CONV_REASON_CODE, reason),
+        String(mq.MQCACH_CHANNEL_NAME, fixed_text(channel, 20)),
+        String(mq.MQCACH_FORMAT_NAME, fixed_text(format_name, 8)),
     ]
     return [
-        _event(engine, MQRC_CHANNEL_CONV_ERROR, first, _channel_parameters("", transmission_queue, connection_name))
+        _event(engine, mq.MQRC_CHANNEL_CONV_ERROR, first, _channel_parameters("", transmission_queue, connection_name))
     ]
 
 
@@ -199,13 +158,13 @@ def on_channel_ssl_error(
     if not _is_ssl_enabled(engine):
         return []
     rest = _channel_parameters(channel, transmission_queue, connection_name)
-    if qualifier == MQRQ_SSL_HANDSHAKE_ERROR:
-        rest.append(String(MQCACH_SSL_HANDSHAKE_STAGE, fixed_text(stage, 32)))
-        rest.append(Integer(MQIACH_SSL_RETURN_CODE, return_code))
-    if qualifier == MQRQ_SSL_PEER_NAME_ERROR:
-        rest.append(String(MQCACH_SSL_PEER_NAME, peer))
-    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
-    return [_event(engine, MQRC_CHANNEL_SSL_ERROR, first, rest)]
+    if qualifier == mq.MQRQ_SSL_HANDSHAKE_ERROR:
+        rest.append(String(mq.MQCACH_SSL_HANDSHAKE_STAGE, fixed_text(stage, 32)))
+        rest.append(Integer(mq.MQIACH_SSL_RETURN_CODE, return_code))
+    if qualifier == mq.MQRQ_SSL_PEER_NAME_ERROR:
+        rest.append(String(mq.MQCACH_SSL_PEER_NAME, peer))
+    first: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, qualifier)]
+    return [_event(engine, mq.MQRC_CHANNEL_SSL_ERROR, first, rest)]
 
 
 def on_channel_ssl_warning(
@@ -214,10 +173,13 @@ def on_channel_ssl_warning(
     """Channel SSL Warning: TLS was negotiated, but an administrator should look at it. `qualifier` is MQRQ_SSL_..."""
     if not _is_ssl_enabled(engine):
         return []
-    first: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
+    first: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, qualifier)]
     return [
         _event(
-            engine, MQRC_CHANNEL_SSL_WARNING, first, _channel_parameters(channel, transmission_queue, connection_name)
+            engine,
+            mq.MQRC_CHANNEL_SSL_WARNING,
+            first,
+            _channel_parameters(channel, transmission_queue, connection_name),
         )
     ]
 
@@ -233,46 +195,46 @@ def on_channel_blocked(
     partner: str = "",
 ) -> list[Outgoing]:
     """Channel Blocked: a CHLAUTH rule refused a connection, or only warned. `qualifier` is MQRQ_CHANNEL_BLOCKED_..."""
-    if engine.manager.attributes.get("CHLEV", MQEVR_DISABLED) == MQEVR_DISABLED:
+    if engine.manager.attributes.get("CHLEV", mq.MQEVR_DISABLED) == mq.MQEVR_DISABLED:
         return []
     parameters: list[Parameter] = [
-        fixed_name(MQCA_Q_MGR_NAME, engine.name),
-        Integer(MQIACF_REASON_QUALIFIER, qualifier),
-        String(MQCACH_CONNECTION_NAME, address),
+        fixed_name(mq.MQCA_Q_MGR_NAME, engine.name),
+        Integer(mq.MQIACF_REASON_QUALIFIER, qualifier),
+        String(mq.MQCACH_CONNECTION_NAME, address),
     ]
     if channel:
-        parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+        parameters.append(String(mq.MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
     if user:
-        parameters.append(String(MQCACH_CLIENT_USER_ID, user))
+        parameters.append(String(mq.MQCACH_CLIENT_USER_ID, user))
     if peer:
-        parameters.append(String(MQCACH_SSL_PEER_NAME, peer))
+        parameters.append(String(mq.MQCACH_SSL_PEER_NAME, peer))
     if partner:
-        parameters.append(fixed_name(MQCA_REMOTE_Q_MGR_NAME, partner))
-    reason = MQRC_CHANNEL_BLOCKED_WARNING if is_warning else MQRC_CHANNEL_BLOCKED
-    return [event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, parameters)]
+        parameters.append(fixed_name(mq.MQCA_REMOTE_Q_MGR_NAME, partner))
+    reason = mq.MQRC_CHANNEL_BLOCKED_WARNING if is_warning else mq.MQRC_CHANNEL_BLOCKED
+    return [event_message(engine, CHANNEL_QUEUE, mq.MQCMD_CHANNEL_EVENT, reason, parameters)]
 
 
 def _is_enabled(engine: Engine, is_exception: bool) -> bool:
-    setting = engine.manager.attributes.get("CHLEV", MQEVR_DISABLED)
-    return setting == MQEVR_ENABLED or (is_exception and setting == MQEVR_EXCEPTION)
+    setting = engine.manager.attributes.get("CHLEV", mq.MQEVR_DISABLED)
+    return setting == mq.MQEVR_ENABLED or (is_exception and setting == mq.MQEVR_EXCEPTION)
 
 
 def _is_ssl_enabled(engine: Engine) -> bool:
-    return engine.manager.attributes.get("SSLEV", MQEVR_DISABLED) == MQEVR_ENABLED
+    return engine.manager.attributes.get("SSLEV", mq.MQEVR_DISABLED) == mq.MQEVR_ENABLED
 
 
 def _channel_parameters(channel: str, transmission_queue: str, connection_name: str) -> list[Parameter]:
     """Return the parameters that identify the channel, as far as known."""
     found: list[Parameter] = []
     if channel:
-        found.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+        found.append(String(mq.MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
     if transmission_queue:
-        found.append(fixed_name(MQCACH_XMIT_Q_NAME, transmission_queue))
+        found.append(fixed_name(mq.MQCACH_XMIT_Q_NAME, transmission_queue))
     if connection_name:
-        found.append(String(MQCACH_CONNECTION_NAME, connection_name))
+        found.append(String(mq.MQCACH_CONNECTION_NAME, connection_name))
     return found
 
 
 def _event(engine: Engine, reason: i64, first: list[Parameter], rest: list[Parameter]) -> Outgoing:
-    name: list[Parameter] = [fixed_name(MQCA_Q_MGR_NAME, engine.name)]
-    return event_message(engine, CHANNEL_QUEUE, MQCMD_CHANNEL_EVENT, reason, name + first + rest)
+    name: list[Parameter] = [fixed_name(mq.MQCA_Q_MGR_NAME, engine.name)]
+    return event_message(engine, CHANNEL_QUEUE, mq.MQCMD_CHANNEL_EVENT, reason, name + first + rest)

@@ -14,69 +14,8 @@ from ostler.engine.core import Engine
 from ostler.engine.events.performance_events import MANAGER_QUEUE, event_message, fixed_name, fixed_text
 from ostler.engine.events.reports import Outgoing
 from ostler.engine.message.message import CORRELATION_ID_AT
+from ostler.model import constants as mq
 from ostler.model.attributes import Attribute, ObjectType, Shown, Value, ValueKind, attributes_of, to_text
-from ostler.model.constants import (
-    MQBACF_EVENT_ACCOUNTING_TOKEN,
-    MQBACF_EVENT_SECURITY_ID,
-    MQCA_Q_MGR_NAME,
-    MQCA_Q_NAME,
-    MQCACF_APPL_NAME,
-    MQCACF_COMMAND_MQSC,
-    MQCACF_CSP_USER_IDENTIFIER,
-    MQCACF_EVENT_APPL_IDENTITY,
-    MQCACF_EVENT_APPL_NAME,
-    MQCACF_EVENT_APPL_ORIGIN,
-    MQCACF_EVENT_Q_MGR,
-    MQCACF_EVENT_USER_ID,
-    MQCACF_OBJECT_Q_MGR_NAME,
-    MQCACF_USER_IDENTIFIER,
-    MQCACH_CHANNEL_NAME,
-    MQCACH_CONNECTION_NAME,
-    MQCFC_LAST,
-    MQCFC_NOT_LAST,
-    MQCMD_COMMAND_EVENT,
-    MQCMD_CONFIG_EVENT,
-    MQCMD_Q_MGR_EVENT,
-    MQEVO_MQSET,
-    MQEVR_DISABLED,
-    MQEVR_ENABLED,
-    MQEVR_NO_DISPLAY,
-    MQGACF_COMMAND_CONTEXT,
-    MQGACF_COMMAND_DATA,
-    MQIA_APPL_TYPE,
-    MQIACF_COMMAND,
-    MQIACF_EVENT_APPL_TYPE,
-    MQIACF_EVENT_ORIGIN,
-    MQIACF_OBJECT_TYPE,
-    MQIACF_OPEN_OPTIONS,
-    MQIACF_REASON_QUALIFIER,
-    MQOT_AUTH_INFO,
-    MQOT_AUTH_REC,
-    MQOT_CF_STRUC,
-    MQOT_CHANNEL,
-    MQOT_CHLAUTH,
-    MQOT_COMM_INFO,
-    MQOT_LISTENER,
-    MQOT_NAMELIST,
-    MQOT_PROCESS,
-    MQOT_Q,
-    MQOT_Q_MGR,
-    MQOT_SERVICE,
-    MQOT_STORAGE_CLASS,
-    MQOT_TOPIC,
-    MQRC_COMMAND_MQSC,
-    MQRC_COMMAND_PCF,
-    MQRC_CONFIG_CHANGE_OBJECT,
-    MQRC_CONFIG_CREATE_OBJECT,
-    MQRC_CONFIG_DELETE_OBJECT,
-    MQRC_CONFIG_REFRESH_OBJECT,
-    MQRC_NOT_AUTHORIZED,
-    MQRQ_CLOSE_NOT_AUTHORIZED,
-    MQRQ_CMD_NOT_AUTHORIZED,
-    MQRQ_CONN_NOT_AUTHORIZED,
-    MQRQ_CSP_NOT_AUTHORIZED,
-    MQRQ_OPEN_NOT_AUTHORIZED,
-)
 from ostler.model.definitions import Definition
 from ostler.model.pcf import ByteString, Group, Integer, IntegerList, Parameter, String, StringList
 
@@ -89,28 +28,28 @@ _SECRET: Final = frozenset(
     [each.pcf for kind in ObjectType for each in attributes_of(kind) if each.shown == Shown.MASKED and each.pcf]
 )
 _TYPES: Final[dict[ObjectType, int]] = {
-    ObjectType.QMGR: MQOT_Q_MGR,
-    ObjectType.QLOCAL: MQOT_Q,
-    ObjectType.QALIAS: MQOT_Q,
-    ObjectType.QREMOTE: MQOT_Q,
-    ObjectType.QMODEL: MQOT_Q,
-    ObjectType.CHANNEL: MQOT_CHANNEL,
-    ObjectType.LISTENER: MQOT_LISTENER,
-    ObjectType.SERVICE: MQOT_SERVICE,
-    ObjectType.PROCESS: MQOT_PROCESS,
-    ObjectType.NAMELIST: MQOT_NAMELIST,
-    ObjectType.TOPIC: MQOT_TOPIC,
-    ObjectType.AUTHINFO: MQOT_AUTH_INFO,
-    ObjectType.COMMINFO: MQOT_COMM_INFO,
-    ObjectType.CFSTRUCT: MQOT_CF_STRUC,
-    ObjectType.STGCLASS: MQOT_STORAGE_CLASS,
-    ObjectType.CHLAUTH: MQOT_CHLAUTH,
-    ObjectType.AUTHREC: MQOT_AUTH_REC,
+    ObjectType.QMGR: mq.MQOT_Q_MGR,
+    ObjectType.QLOCAL: mq.MQOT_Q,
+    ObjectType.QALIAS: mq.MQOT_Q,
+    ObjectType.QREMOTE: mq.MQOT_Q,
+    ObjectType.QMODEL: mq.MQOT_Q,
+    ObjectType.CHANNEL: mq.MQOT_CHANNEL,
+    ObjectType.LISTENER: mq.MQOT_LISTENER,
+    ObjectType.SERVICE: mq.MQOT_SERVICE,
+    ObjectType.PROCESS: mq.MQOT_PROCESS,
+    ObjectType.NAMELIST: mq.MQOT_NAMELIST,
+    ObjectType.TOPIC: mq.MQOT_TOPIC,
+    ObjectType.AUTHINFO: mq.MQOT_AUTH_INFO,
+    ObjectType.COMMINFO: mq.MQOT_COMM_INFO,
+    ObjectType.CFSTRUCT: mq.MQOT_CF_STRUC,
+    ObjectType.STGCLASS: mq.MQOT_STORAGE_CLASS,
+    ObjectType.CHLAUTH: mq.MQOT_CHLAUTH,
+    ObjectType.AUTHREC: mq.MQOT_AUTH_REC,
 }
 
 
 def _is_enabled(engine: Engine, name: str) -> bool:
-    return engine.manager.attributes.get(name, MQEVR_DISABLED) != MQEVR_DISABLED
+    return engine.manager.attributes.get(name, mq.MQEVR_DISABLED) != mq.MQEVR_DISABLED
 
 
 # -- configuration ----------------------------------------------------------------------------------------------------
@@ -125,13 +64,13 @@ def on_change(engine: Engine, before: Definition | None, after: Definition | Non
     if not _is_enabled(engine, "CONFIGEV") and not _is_switch_off(before, after):
         return []
     if before is None and after is not None:
-        return [_configuration_event(engine, after, MQRC_CONFIG_CREATE_OBJECT, 1, True)]
+        return [_configuration_event(engine, after, mq.MQRC_CONFIG_CREATE_OBJECT, 1, True)]
     if after is None and before is not None:
-        return [_configuration_event(engine, before, MQRC_CONFIG_DELETE_OBJECT, 1, True)]
+        return [_configuration_event(engine, before, mq.MQRC_CONFIG_DELETE_OBJECT, 1, True)]
     if before is None or after is None or before.attributes == after.attributes:
         return []
-    first = _configuration_event(engine, before, MQRC_CONFIG_CHANGE_OBJECT, 1, False)
-    second = _configuration_event(engine, after, MQRC_CONFIG_CHANGE_OBJECT, 2, True)
+    first = _configuration_event(engine, before, mq.MQRC_CONFIG_CHANGE_OBJECT, 1, False)
+    second = _configuration_event(engine, after, mq.MQRC_CONFIG_CHANGE_OBJECT, 2, True)
     shared = engine.new_id()
     for each in (first, second):
         each.md = each.md[:CORRELATION_ID_AT] + shared + each.md[CORRELATION_ID_AT + 24 :]
@@ -142,7 +81,7 @@ def on_refresh(engine: Engine, definition: Definition) -> list[Outgoing]:
     """Refresh Object: the event of REFRESH QMGR TYPE(CONFIGEV) for one object."""
     if not _is_enabled(engine, "CONFIGEV") or definition.object_type not in _TYPES:
         return []
-    return [_configuration_event(engine, definition, MQRC_CONFIG_REFRESH_OBJECT, 1, True)]
+    return [_configuration_event(engine, definition, mq.MQRC_CONFIG_REFRESH_OBJECT, 1, True)]
 
 
 def _is_switch_off(before: Definition | None, after: Definition | None) -> bool:
@@ -155,24 +94,24 @@ def _configuration_event(engine: Engine, definition: Definition, reason: int, nu
     kind = definition.object_type
     parameters: list[Parameter] = [
         *_context(engine, engine.actor, engine.actor_origin),
-        Integer(MQIACF_OBJECT_TYPE, _TYPES[kind]),
+        Integer(mq.MQIACF_OBJECT_TYPE, _TYPES[kind]),
         *object_parameters(definition),
     ]
-    control = MQCFC_LAST if is_last else MQCFC_NOT_LAST
-    return event_message(engine, CONFIGURATION_QUEUE, MQCMD_CONFIG_EVENT, reason, parameters, number, control)
+    control = mq.MQCFC_LAST if is_last else mq.MQCFC_NOT_LAST
+    return event_message(engine, CONFIGURATION_QUEUE, mq.MQCMD_CONFIG_EVENT, reason, parameters, number, control)
 
 
 def _context(engine: Engine, user: str, origin: int) -> list[Parameter]:
     return [
-        String(MQCACF_EVENT_USER_ID, fixed_text(user, 12)),
-        ByteString(MQBACF_EVENT_SECURITY_ID, bytes(40)),
-        Integer(MQIACF_EVENT_ORIGIN, origin if origin else MQEVO_MQSET),
-        fixed_name(MQCACF_EVENT_Q_MGR, engine.name),
-        ByteString(MQBACF_EVENT_ACCOUNTING_TOKEN, bytes(32)),
-        String(MQCACF_EVENT_APPL_IDENTITY, fixed_text("", 32)),
-        Integer(MQIACF_EVENT_APPL_TYPE, 6),
-        String(MQCACF_EVENT_APPL_NAME, fixed_text("", 28)),
-        String(MQCACF_EVENT_APPL_ORIGIN, fixed_text("", 4)),
+        String(mq.MQCACF_EVENT_USER_ID, fixed_text(user, 12)),
+        ByteString(mq.MQBACF_EVENT_SECURITY_ID, bytes(40)),
+        Integer(mq.MQIACF_EVENT_ORIGIN, origin if origin else mq.MQEVO_MQSET),
+        fixed_name(mq.MQCACF_EVENT_Q_MGR, engine.name),
+        ByteString(mq.MQBACF_EVENT_ACCOUNTING_TOKEN, bytes(32)),
+        String(mq.MQCACF_EVENT_APPL_IDENTITY, fixed_text("", 32)),
+        Integer(mq.MQIACF_EVENT_APPL_TYPE, 6),
+        String(mq.MQCACF_EVENT_APPL_NAME, fixed_text("", 28)),
+        String(mq.MQCACF_EVENT_APPL_ORIGIN, fixed_text("", 4)),
     ]
 
 
@@ -216,21 +155,21 @@ def on_command(
     engine: Engine, user: str, origin: int, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...]
 ) -> list[Outgoing]:
     """Command event: an MQSC command (`text`) or a PCF command with its parameters. `command` is an MQCMD number."""
-    setting = engine.manager.attributes.get("CMDEV", MQEVR_DISABLED)
-    if setting == MQEVR_DISABLED or (setting == MQEVR_NO_DISPLAY and is_display):
+    setting = engine.manager.attributes.get("CMDEV", mq.MQEVR_DISABLED)
+    if setting == mq.MQEVR_DISABLED or (setting == mq.MQEVR_NO_DISPLAY and is_display):
         return []
-    context = (*_context(engine, user, origin), Integer(MQIACF_COMMAND, command))
+    context = (*_context(engine, user, origin), Integer(mq.MQIACF_COMMAND, command))
     shown: list[Parameter] = (
-        [String(MQCACF_COMMAND_MQSC, text)] if text else [_mask_secret(each) for each in parameters]
+        [String(mq.MQCACF_COMMAND_MQSC, text)] if text else [_mask_secret(each) for each in parameters]
     )
     data: tuple[Parameter, ...] = tuple(shown)
     return [
         event_message(
             engine,
             COMMAND_QUEUE,
-            MQCMD_COMMAND_EVENT,
-            MQRC_COMMAND_MQSC if text else MQRC_COMMAND_PCF,
-            [Group(MQGACF_COMMAND_CONTEXT, context), Group(MQGACF_COMMAND_DATA, data)],
+            mq.MQCMD_COMMAND_EVENT,
+            mq.MQRC_COMMAND_MQSC if text else mq.MQRC_COMMAND_PCF,
+            [Group(mq.MQGACF_COMMAND_CONTEXT, context), Group(mq.MQGACF_COMMAND_DATA, data)],
         )
     ]
 
@@ -246,21 +185,21 @@ def _mask_secret(parameter: Parameter) -> Parameter:
 
 
 def _authority_event(engine: Engine, qualifier: int, parameters: list[Parameter]) -> list[Outgoing]:
-    if engine.manager.attributes.get("AUTHOREV", MQEVR_DISABLED) != MQEVR_ENABLED:
+    if engine.manager.attributes.get("AUTHOREV", mq.MQEVR_DISABLED) != mq.MQEVR_ENABLED:
         return []
     complete: list[Parameter] = [
-        fixed_name(MQCA_Q_MGR_NAME, engine.name),
-        Integer(MQIACF_REASON_QUALIFIER, qualifier),
+        fixed_name(mq.MQCA_Q_MGR_NAME, engine.name),
+        Integer(mq.MQIACF_REASON_QUALIFIER, qualifier),
         *parameters,
     ]
-    return [event_message(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, MQRC_NOT_AUTHORIZED, complete)]
+    return [event_message(engine, MANAGER_QUEUE, mq.MQCMD_Q_MGR_EVENT, mq.MQRC_NOT_AUTHORIZED, complete)]
 
 
 def _application_parameters(user: str, application_type: int, application: str) -> list[Parameter]:
     return [
-        String(MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
-        Integer(MQIA_APPL_TYPE, application_type),
-        String(MQCACF_APPL_NAME, fixed_text(application, 28)),
+        String(mq.MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
+        Integer(mq.MQIA_APPL_TYPE, application_type),
+        String(mq.MQCACF_APPL_NAME, fixed_text(application, 28)),
     ]
 
 
@@ -270,12 +209,14 @@ def on_connect_refused(
     """Not Authorized (type 1): MQCONN. `wrong_user` is the user whose password was rejected; empty for none."""
     parameters = _application_parameters(user, application_type, application)
     if address:
-        parameters.append(String(MQCACH_CONNECTION_NAME, address))
+        parameters.append(String(mq.MQCACH_CONNECTION_NAME, address))
     if channel:
-        parameters.append(String(MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
+        parameters.append(String(mq.MQCACH_CHANNEL_NAME, fixed_text(channel, 20)))
     if wrong_user:
-        parameters.append(String(MQCACF_CSP_USER_IDENTIFIER, wrong_user))
-    return _authority_event(engine, MQRQ_CSP_NOT_AUTHORIZED if wrong_user else MQRQ_CONN_NOT_AUTHORIZED, parameters)
+        parameters.append(String(mq.MQCACF_CSP_USER_IDENTIFIER, wrong_user))
+    return _authority_event(
+        engine, mq.MQRQ_CSP_NOT_AUTHORIZED if wrong_user else mq.MQRQ_CONN_NOT_AUTHORIZED, parameters
+    )
 
 
 def on_open_refused(
@@ -284,28 +225,28 @@ def on_open_refused(
     """Not Authorized (type 2): MQOPEN or MQPUT1."""
     application = _application_parameters(user or connection.user, connection.application_type, connection.application)
     parameters: list[Parameter] = [
-        Integer(MQIACF_OPEN_OPTIONS, options),
+        Integer(mq.MQIACF_OPEN_OPTIONS, options),
         application[0],
-        fixed_name(MQCA_Q_NAME, name),
+        fixed_name(mq.MQCA_Q_NAME, name),
         *application[1:],
     ]
     if manager_name and manager_name != engine.name:
-        parameters.append(fixed_name(MQCACF_OBJECT_Q_MGR_NAME, manager_name))
-    return _authority_event(engine, MQRQ_OPEN_NOT_AUTHORIZED, parameters)
+        parameters.append(fixed_name(mq.MQCACF_OBJECT_Q_MGR_NAME, manager_name))
+    return _authority_event(engine, mq.MQRQ_OPEN_NOT_AUTHORIZED, parameters)
 
 
 def on_close_refused(engine: Engine, connection: Connection, name: str) -> list[Outgoing]:
     """Not Authorized (type 3): MQCLOSE that deletes a queue."""
     application = _application_parameters(connection.user, connection.application_type, connection.application)
     return _authority_event(
-        engine, MQRQ_CLOSE_NOT_AUTHORIZED, [application[0], fixed_name(MQCA_Q_NAME, name), *application[1:]]
+        engine, mq.MQRQ_CLOSE_NOT_AUTHORIZED, [application[0], fixed_name(mq.MQCA_Q_NAME, name), *application[1:]]
     )
 
 
 def on_command_refused(engine: Engine, user: str, command: int) -> list[Outgoing]:
     """Not Authorized (type 4): a command."""
     parameters: list[Parameter] = [
-        Integer(MQIACF_COMMAND, command),
-        String(MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
+        Integer(mq.MQIACF_COMMAND, command),
+        String(mq.MQCACF_USER_IDENTIFIER, fixed_text(user, 12)),
     ]
-    return _authority_event(engine, MQRQ_CMD_NOT_AUTHORIZED, parameters)
+    return _authority_event(engine, mq.MQRQ_CMD_NOT_AUTHORIZED, parameters)

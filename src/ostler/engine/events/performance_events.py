@@ -20,59 +20,8 @@ from ostler.engine.core import Engine
 from ostler.engine.events.reports import Outgoing, own_descriptor
 from ostler.engine.queue.queue import Queue
 from ostler.engine.self_altering import alter_queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQCA_BASE_OBJECT_NAME,
-    MQCA_BASE_Q_NAME,
-    MQCA_Q_MGR_NAME,
-    MQCA_Q_NAME,
-    MQCA_XMIT_Q_NAME,
-    MQCACF_APPL_NAME,
-    MQCACF_OBJECT_Q_MGR_NAME,
-    MQCC_WARNING,
-    MQCFC_LAST,
-    MQCFH_VERSION_1,
-    MQCFH_VERSION_2,
-    MQCFT_EVENT,
-    MQCMD_PERFM_EVENT,
-    MQCMD_Q_MGR_EVENT,
-    MQEVR_DISABLED,
-    MQEVR_ENABLED,
-    MQFMT_EVENT,
-    MQIA_APPL_TYPE,
-    MQIA_HIGH_Q_DEPTH,
-    MQIA_MSG_DEQ_COUNT,
-    MQIA_MSG_ENQ_COUNT,
-    MQIA_Q_TYPE,
-    MQIA_TIME_SINCE_RESET,
-    MQIACF_REASON_QUALIFIER,
-    MQQSIE_HIGH,
-    MQQSIE_NONE,
-    MQQSIE_OK,
-    MQRC_ALIAS_BASE_Q_TYPE_ERROR,
-    MQRC_DEF_XMIT_Q_TYPE_ERROR,
-    MQRC_DEF_XMIT_Q_USAGE_ERROR,
-    MQRC_GET_INHIBITED,
-    MQRC_PUT_INHIBITED,
-    MQRC_Q_DEPTH_HIGH,
-    MQRC_Q_DEPTH_LOW,
-    MQRC_Q_FULL,
-    MQRC_Q_MGR_ACTIVE,
-    MQRC_Q_MGR_NOT_ACTIVE,
-    MQRC_Q_SERVICE_INTERVAL_HIGH,
-    MQRC_Q_SERVICE_INTERVAL_OK,
-    MQRC_REMOTE_Q_NAME_ERROR,
-    MQRC_UNKNOWN_ALIAS_BASE_Q,
-    MQRC_UNKNOWN_DEF_XMIT_Q,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRC_UNKNOWN_REMOTE_Q_MGR,
-    MQRC_UNKNOWN_XMIT_Q,
-    MQRC_XMIT_Q_TYPE_ERROR,
-    MQRC_XMIT_Q_USAGE_ERROR,
-    MQRQ_FAILOVER_NOT_PERMITTED,
-    MQRQ_Q_MGR_QUIESCING,
-    MQRQ_Q_MGR_STOPPING,
-)
 from ostler.model.pcf import Header, Integer, Parameter, String, encode
 
 PERFORMANCE_QUEUE: Final = "SYSTEM.ADMIN.PERFM.EVENT"
@@ -82,28 +31,28 @@ _COUNT_MAX: Final = 0x7FFFFFFF
 
 # The switches of each performance event: it disables itself and enables its successors.
 _SWITCHES: Final[dict[int, dict[str, int]]] = {
-    MQRC_Q_DEPTH_HIGH: {"QDPHIEV": MQEVR_DISABLED, "QDPLOEV": MQEVR_ENABLED, "QDPMAXEV": MQEVR_ENABLED},
-    MQRC_Q_DEPTH_LOW: {"QDPHIEV": MQEVR_ENABLED, "QDPLOEV": MQEVR_DISABLED, "QDPMAXEV": MQEVR_ENABLED},
-    MQRC_Q_FULL: {"QDPLOEV": MQEVR_ENABLED, "QDPMAXEV": MQEVR_DISABLED},
-    MQRC_Q_SERVICE_INTERVAL_HIGH: {"QSVCIEV": MQQSIE_OK},
-    MQRC_Q_SERVICE_INTERVAL_OK: {"QSVCIEV": MQQSIE_HIGH},
+    mq.MQRC_Q_DEPTH_HIGH: {"QDPHIEV": mq.MQEVR_DISABLED, "QDPLOEV": mq.MQEVR_ENABLED, "QDPMAXEV": mq.MQEVR_ENABLED},
+    mq.MQRC_Q_DEPTH_LOW: {"QDPHIEV": mq.MQEVR_ENABLED, "QDPLOEV": mq.MQEVR_DISABLED, "QDPMAXEV": mq.MQEVR_ENABLED},
+    mq.MQRC_Q_FULL: {"QDPLOEV": mq.MQEVR_ENABLED, "QDPMAXEV": mq.MQEVR_DISABLED},
+    mq.MQRC_Q_SERVICE_INTERVAL_HIGH: {"QSVCIEV": mq.MQQSIE_OK},
+    mq.MQRC_Q_SERVICE_INTERVAL_OK: {"QSVCIEV": mq.MQQSIE_HIGH},
 }
 
 # The queue manager attribute that enables the event of a refusal.
 _REFUSAL_ATTRIBUTES: Final[dict[int, str]] = {
-    MQRC_GET_INHIBITED: "INHIBTEV",
-    MQRC_PUT_INHIBITED: "INHIBTEV",
-    MQRC_ALIAS_BASE_Q_TYPE_ERROR: "LOCALEV",
-    MQRC_UNKNOWN_ALIAS_BASE_Q: "LOCALEV",
-    MQRC_UNKNOWN_OBJECT_NAME: "LOCALEV",
-    MQRC_DEF_XMIT_Q_TYPE_ERROR: "REMOTEEV",
-    MQRC_DEF_XMIT_Q_USAGE_ERROR: "REMOTEEV",
-    MQRC_REMOTE_Q_NAME_ERROR: "REMOTEEV",
-    MQRC_UNKNOWN_DEF_XMIT_Q: "REMOTEEV",
-    MQRC_UNKNOWN_REMOTE_Q_MGR: "REMOTEEV",
-    MQRC_UNKNOWN_XMIT_Q: "REMOTEEV",
-    MQRC_XMIT_Q_TYPE_ERROR: "REMOTEEV",
-    MQRC_XMIT_Q_USAGE_ERROR: "REMOTEEV",
+    mq.MQRC_GET_INHIBITED: "INHIBTEV",
+    mq.MQRC_PUT_INHIBITED: "INHIBTEV",
+    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "LOCALEV",
+    mq.MQRC_UNKNOWN_ALIAS_BASE_Q: "LOCALEV",
+    mq.MQRC_UNKNOWN_OBJECT_NAME: "LOCALEV",
+    mq.MQRC_DEF_XMIT_Q_TYPE_ERROR: "REMOTEEV",
+    mq.MQRC_DEF_XMIT_Q_USAGE_ERROR: "REMOTEEV",
+    mq.MQRC_REMOTE_Q_NAME_ERROR: "REMOTEEV",
+    mq.MQRC_UNKNOWN_DEF_XMIT_Q: "REMOTEEV",
+    mq.MQRC_UNKNOWN_REMOTE_Q_MGR: "REMOTEEV",
+    mq.MQRC_UNKNOWN_XMIT_Q: "REMOTEEV",
+    mq.MQRC_XMIT_Q_TYPE_ERROR: "REMOTEEV",
+    mq.MQRC_XMIT_Q_USAGE_ERROR: "REMOTEEV",
 }
 
 
@@ -127,14 +76,14 @@ def after_arrival(engine: Engine, queue: Queue) -> list[Outgoing]:
     made: list[Outgoing] = []
     is_enabled: bool = _is_performance_enabled(engine, queue)
     if is_enabled and _is_on(queue, "QDPHIEV") and queue.depth * 100 >= queue.depth_max * queue.depth_high:
-        made.append(performance_event(engine, queue, MQRC_Q_DEPTH_HIGH))
-    wanted = queue.definition.attributes.get("QSVCIEV", MQQSIE_NONE)
-    if wanted == MQQSIE_NONE:
+        made.append(performance_event(engine, queue, mq.MQRC_Q_DEPTH_HIGH))
+    wanted = queue.definition.attributes.get("QSVCIEV", mq.MQQSIE_NONE)
+    if wanted == mq.MQQSIE_NONE:
         return made
     if queue.depth == 1 or state.waiting_since_ms == 0:
         state.waiting_since_ms = engine.now_ms
-    elif is_enabled and wanted == MQQSIE_HIGH and not _is_served_in_time(engine, queue):
-        made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_HIGH))
+    elif is_enabled and wanted == mq.MQQSIE_HIGH and not _is_served_in_time(engine, queue):
+        made.append(performance_event(engine, queue, mq.MQRC_Q_SERVICE_INTERVAL_HIGH))
     return made
 
 
@@ -143,15 +92,15 @@ def after_removal(engine: Engine, queue: Queue) -> list[Outgoing]:
     made: list[Outgoing] = []
     is_enabled: bool = _is_performance_enabled(engine, queue)
     if is_enabled and _is_on(queue, "QDPLOEV") and queue.depth * 100 <= queue.depth_max * queue.depth_low:
-        made.append(performance_event(engine, queue, MQRC_Q_DEPTH_LOW))
-    wanted = queue.definition.attributes.get("QSVCIEV", MQQSIE_NONE)
-    if wanted == MQQSIE_NONE:
+        made.append(performance_event(engine, queue, mq.MQRC_Q_DEPTH_LOW))
+    wanted = queue.definition.attributes.get("QSVCIEV", mq.MQQSIE_NONE)
+    if wanted == mq.MQQSIE_NONE:
         return made
     in_time: bool = _is_served_in_time(engine, queue)
-    if is_enabled and in_time and wanted == MQQSIE_OK:
-        made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_OK))
-    elif is_enabled and not in_time and wanted == MQQSIE_HIGH:
-        made.append(performance_event(engine, queue, MQRC_Q_SERVICE_INTERVAL_HIGH))
+    if is_enabled and in_time and wanted == mq.MQQSIE_OK:
+        made.append(performance_event(engine, queue, mq.MQRC_Q_SERVICE_INTERVAL_OK))
+    elif is_enabled and not in_time and wanted == mq.MQQSIE_HIGH:
+        made.append(performance_event(engine, queue, mq.MQRC_Q_SERVICE_INTERVAL_HIGH))
     queue.performance.waiting_since_ms = engine.now_ms if queue.depth > 0 else 0
     return made
 
@@ -160,7 +109,7 @@ def on_queue_full(engine: Engine, queue: Queue) -> list[Outgoing]:
     """Return the Queue Full event for a refused put."""
     if not _is_performance_enabled(engine, queue) or not _is_on(queue, "QDPMAXEV"):
         return []
-    return [performance_event(engine, queue, MQRC_Q_FULL)]
+    return [performance_event(engine, queue, mq.MQRC_Q_FULL)]
 
 
 def after_restart(engine: Engine) -> None:
@@ -180,14 +129,14 @@ def performance_event(engine: Engine, queue: Queue, reason: i64) -> Outgoing:
     return _event(
         engine,
         PERFORMANCE_QUEUE,
-        MQCMD_PERFM_EVENT,
+        mq.MQCMD_PERFM_EVENT,
         reason,
         [
-            fixed_name(MQCA_BASE_Q_NAME, queue.name),
-            Integer(MQIA_TIME_SINCE_RESET, statistics.seconds),
-            Integer(MQIA_HIGH_Q_DEPTH, statistics.depth_high),
-            Integer(MQIA_MSG_ENQ_COUNT, statistics.puts),
-            Integer(MQIA_MSG_DEQ_COUNT, statistics.gets),
+            fixed_name(mq.MQCA_BASE_Q_NAME, queue.name),
+            Integer(mq.MQIA_TIME_SINCE_RESET, statistics.seconds),
+            Integer(mq.MQIA_HIGH_Q_DEPTH, statistics.depth_high),
+            Integer(mq.MQIA_MSG_ENQ_COUNT, statistics.puts),
+            Integer(mq.MQIA_MSG_DEQ_COUNT, statistics.gets),
         ],
     )
 
@@ -220,7 +169,7 @@ def _is_performance_enabled(engine: Engine, queue: Queue) -> bool:
 
 
 def _is_on(queue: Queue, name: str) -> bool:
-    return queue.definition.attributes.get(name, 0) == MQEVR_ENABLED
+    return queue.definition.attributes.get(name, 0) == mq.MQEVR_ENABLED
 
 
 def _is_served_in_time(engine: Engine, queue: Queue) -> bool:
@@ -254,37 +203,37 @@ def on_refused(
     the target of an alias, the transmission queue, and the wrong type of that queue.
     """
     attribute = _REFUSAL_ATTRIBUTES.get(reason)
-    if attribute is None or engine.manager.attributes.get(attribute, 0) != MQEVR_ENABLED:
+    if attribute is None or engine.manager.attributes.get(attribute, 0) != mq.MQEVR_ENABLED:
         return []
-    parameters: list[Parameter] = [fixed_name(MQCA_Q_NAME, queue_name)]
+    parameters: list[Parameter] = [fixed_name(mq.MQCA_Q_NAME, queue_name)]
     if base_name:
-        parameters.append(fixed_name(MQCA_BASE_OBJECT_NAME, base_name))
+        parameters.append(fixed_name(mq.MQCA_BASE_OBJECT_NAME, base_name))
     if transmission_queue:
-        parameters.append(fixed_name(MQCA_XMIT_Q_NAME, transmission_queue))
+        parameters.append(fixed_name(mq.MQCA_XMIT_Q_NAME, transmission_queue))
     if queue_type:
-        parameters.append(Integer(MQIA_Q_TYPE, queue_type))
-    parameters.append(Integer(MQIA_APPL_TYPE, connection.application_type))
-    parameters.append(String(MQCACF_APPL_NAME, fixed_text(connection.application, 28)))
+        parameters.append(Integer(mq.MQIA_Q_TYPE, queue_type))
+    parameters.append(Integer(mq.MQIA_APPL_TYPE, connection.application_type))
+    parameters.append(String(mq.MQCACF_APPL_NAME, fixed_text(connection.application, 28)))
     if object_manager and object_manager != engine.name:
-        parameters.append(fixed_name(MQCACF_OBJECT_Q_MGR_NAME, object_manager))
-    return [_event(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, reason, parameters)]
+        parameters.append(fixed_name(mq.MQCACF_OBJECT_Q_MGR_NAME, object_manager))
+    return [_event(engine, MANAGER_QUEUE, mq.MQCMD_Q_MGR_EVENT, reason, parameters)]
 
 
 def on_start(engine: Engine) -> list[Outgoing]:
     """Queue Manager Active. There is no standby instance."""
-    return _start_stop(engine, MQRC_Q_MGR_ACTIVE, MQRQ_FAILOVER_NOT_PERMITTED)
+    return _start_stop(engine, mq.MQRC_Q_MGR_ACTIVE, mq.MQRQ_FAILOVER_NOT_PERMITTED)
 
 
 def on_stop(engine: Engine, at_once: bool) -> list[Outgoing]:
     """Queue Manager Not Active: immediate, or quiescing until applications have ended."""
-    return _start_stop(engine, MQRC_Q_MGR_NOT_ACTIVE, MQRQ_Q_MGR_STOPPING if at_once else MQRQ_Q_MGR_QUIESCING)
+    return _start_stop(engine, mq.MQRC_Q_MGR_NOT_ACTIVE, mq.MQRQ_Q_MGR_STOPPING if at_once else mq.MQRQ_Q_MGR_QUIESCING)
 
 
 def _start_stop(engine: Engine, reason: i64, qualifier: i64) -> list[Outgoing]:
-    if engine.manager.attributes.get("STRSTPEV", MQEVR_ENABLED) != MQEVR_ENABLED:
+    if engine.manager.attributes.get("STRSTPEV", mq.MQEVR_ENABLED) != mq.MQEVR_ENABLED:
         return []
-    parameters: list[Parameter] = [Integer(MQIACF_REASON_QUALIFIER, qualifier)]
-    return [_event(engine, MANAGER_QUEUE, MQCMD_Q_MGR_EVENT, reason, parameters)]
+    parameters: list[Parameter] = [Integer(mq.MQIACF_REASON_QUALIFIER, qualifier)]
+    return [_event(engine, MANAGER_QUEUE, mq.MQCMD_Q_MGR_EVENT, reason, parameters)]
 
 
 # -- the message -----------------------------------------------------------------------------------------------------
@@ -292,7 +241,9 @@ def _start_stop(engine: Engine, reason: i64, qualifier: i64) -> list[Outgoing]:
 
 def _event(engine: Engine, queue_name: str, command: i64, reason: i64, parameters: list[Parameter]) -> Outgoing:
     """Return an event message that begins with the queue manager's name."""
-    return event_message(engine, queue_name, command, reason, [fixed_name(MQCA_Q_MGR_NAME, engine.name), *parameters])
+    return event_message(
+        engine, queue_name, command, reason, [fixed_name(mq.MQCA_Q_MGR_NAME, engine.name), *parameters]
+    )
 
 
 def event_message(
@@ -302,14 +253,14 @@ def event_message(
     reason: i64,
     parameters: list[Parameter],
     number: i64 = 1,
-    control: i64 = MQCFC_LAST,
+    control: i64 = mq.MQCFC_LAST,
 ) -> Outgoing:
     """Return a message for an event queue, with that queue's defaults. `number` and `control` are those of MQCFH."""
-    version = MQCFH_VERSION_1 if command in (MQCMD_PERFM_EVENT, MQCMD_Q_MGR_EVENT) else MQCFH_VERSION_2
-    header = Header(MQCFT_EVENT, command, MQCC_WARNING, reason, version, number, control)
+    version = mq.MQCFH_VERSION_1 if command in (mq.MQCMD_PERFM_EVENT, mq.MQCMD_Q_MGR_EVENT) else mq.MQCFH_VERSION_2
+    header = Header(mq.MQCFT_EVENT, command, mq.MQCC_WARNING, reason, version, number, control)
     body = encode(header, parameters)
     priority: i64 = _default(engine, queue_name, "DEFPRTY")
-    md = own_descriptor(engine, MQFMT_EVENT, priority, _default(engine, queue_name, "DEFPSIST"))
+    md = own_descriptor(engine, mq.MQFMT_EVENT, priority, _default(engine, queue_name, "DEFPSIST"))
     return Outgoing(queue_name, "", md, body, False)
 
 

@@ -32,68 +32,26 @@ from ostler.engine.message.message import (
 )
 from ostler.engine.message.mqmde import without_extension
 from ostler.engine.properties.property_block import decode_block, encode_block
-from ostler.model.constants import (
-    MQAT_QMGR,
-    MQCOPY_REPORT,
-    MQDLH_STRUC_ID,
-    MQDLH_VERSION_1,
-    MQEI_UNLIMITED,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_NATIVE,
-    MQFB_COA,
-    MQFB_COD,
-    MQFB_EXPIRATION,
-    MQFB_NONE,
-    MQFMT_CICS,
-    MQFMT_DEAD_LETTER_HEADER,
-    MQFMT_IMS,
-    MQFMT_MD_EXTENSION,
-    MQFMT_XMIT_Q_HEADER,
-    MQMD_STRUC_ID,
-    MQMD_VERSION_2,
-    MQMDE_LENGTH_2,
-    MQMDE_STRUC_ID,
-    MQMDE_VERSION_2,
-    MQMF_LAST_SEGMENT,
-    MQMF_SEGMENT,
-    MQMT_DATAGRAM,
-    MQMT_REPORT,
-    MQOL_UNDEFINED,
-    MQRC_REPORT_OPTIONS_ERROR,
-    MQRC_UNKNOWN_REPORT_OPTION,
-    MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
-    MQRO_ACTIVITY,
-    MQRO_COA,
-    MQRO_COA_WITH_FULL_DATA,
-    MQRO_COD,
-    MQRO_COD_WITH_FULL_DATA,
-    MQRO_DISCARD_MSG,
-    MQRO_EXCEPTION,
-    MQRO_EXCEPTION_WITH_FULL_DATA,
-    MQRO_EXPIRATION,
-    MQRO_EXPIRATION_WITH_FULL_DATA,
-    MQRO_NAN,
-    MQRO_NONE,
-    MQRO_PAN,
-    MQRO_PASS_CORREL_ID,
-    MQRO_PASS_DISCARD_AND_EXPIRY,
-    MQRO_PASS_MSG_ID,
-    MQRO_REJECT_UNSUP_MASK,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 # Report options of each kind: without data, with data, with full data.
-ARRIVAL_OPTIONS: Final = MQRO_COA_WITH_FULL_DATA
-DELIVERY_OPTIONS: Final = MQRO_COD_WITH_FULL_DATA
-EXPIRATION_OPTIONS: Final = MQRO_EXPIRATION_WITH_FULL_DATA
-EXCEPTION_OPTIONS: Final = MQRO_EXCEPTION_WITH_FULL_DATA
+ARRIVAL_OPTIONS: Final = mq.MQRO_COA_WITH_FULL_DATA
+DELIVERY_OPTIONS: Final = mq.MQRO_COD_WITH_FULL_DATA
+EXPIRATION_OPTIONS: Final = mq.MQRO_EXPIRATION_WITH_FULL_DATA
+EXCEPTION_OPTIONS: Final = mq.MQRO_EXCEPTION_WITH_FULL_DATA
 # These options need a ReplyToQ.
 REPLY_OPTIONS: Final = (
-    ARRIVAL_OPTIONS | DELIVERY_OPTIONS | EXPIRATION_OPTIONS | EXCEPTION_OPTIONS | MQRO_PAN | MQRO_NAN | MQRO_ACTIVITY
+    ARRIVAL_OPTIONS
+    | DELIVERY_OPTIONS
+    | EXPIRATION_OPTIONS
+    | EXCEPTION_OPTIONS
+    | mq.MQRO_PAN
+    | mq.MQRO_NAN
+    | mq.MQRO_ACTIVITY
 )
 _SUPPORTED: Final = (
-    REPLY_OPTIONS | MQRO_PASS_MSG_ID | MQRO_PASS_CORREL_ID | MQRO_DISCARD_MSG | MQRO_PASS_DISCARD_AND_EXPIRY
+    REPLY_OPTIONS | mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_DISCARD_MSG | mq.MQRO_PASS_DISCARD_AND_EXPIRY
 )
 # Valid combinations of the three bits of a kind: none, plain, with data, with full data.
 _PATTERNS: Final = (0, 1, 3, 7)
@@ -144,15 +102,15 @@ def report_options_reason(report: i64, is_remote: bool) -> i64:
     support them; the masks MQRO_REJECT_UNSUP_MASK and following decide.
     """
     unknown: i64 = report & ~_SUPPORTED
-    unknown |= _unknown_bits(report, MQRO_COA) | _unknown_bits(report, MQRO_COD)
-    unknown |= _unknown_bits(report, MQRO_EXPIRATION) | _unknown_bits(report, MQRO_EXCEPTION)
+    unknown |= _unknown_bits(report, mq.MQRO_COA) | _unknown_bits(report, mq.MQRO_COD)
+    unknown |= _unknown_bits(report, mq.MQRO_EXPIRATION) | _unknown_bits(report, mq.MQRO_EXCEPTION)
     if unknown == 0:
         return 0
-    if unknown & MQRO_REJECT_UNSUP_MASK:
-        return MQRC_REPORT_OPTIONS_ERROR
-    if unknown & MQRO_ACCEPT_UNSUP_IF_XMIT_MASK and not is_remote:
-        return MQRC_REPORT_OPTIONS_ERROR
-    return MQRC_UNKNOWN_REPORT_OPTION
+    if unknown & mq.MQRO_REJECT_UNSUP_MASK:
+        return mq.MQRC_REPORT_OPTIONS_ERROR
+    if unknown & mq.MQRO_ACCEPT_UNSUP_IF_XMIT_MASK and not is_remote:
+        return mq.MQRC_REPORT_OPTIONS_ERROR
+    return mq.MQRC_UNKNOWN_REPORT_OPTION
 
 
 def _unknown_bits(report: i64, plain: i64) -> i64:
@@ -169,27 +127,27 @@ def on_arrival(engine: Engine, message: Message, queue_name: str) -> list[Outgoi
 
     Messages on a transmission queue or the dead-letter queue have not arrived.
     """
-    if message.md[FORMAT_AT : FORMAT_AT + 8] in (MQFMT_XMIT_Q_HEADER, MQFMT_DEAD_LETTER_HEADER):
+    if message.md[FORMAT_AT : FORMAT_AT + 8] in (mq.MQFMT_XMIT_Q_HEADER, mq.MQFMT_DEAD_LETTER_HEADER):
         return []
-    return _report(engine, message, MQRO_COA, MQFB_COA, 0)
+    return _report(engine, message, mq.MQRO_COA, mq.MQFB_COA, 0)
 
 
 def on_delivery(engine: Engine, message: Message, queue_name: str, expiry_ms: i64 = 0) -> list[Outgoing]:
     """Return the COD reports of a message that was got. `expiry_ms` is its expiry time, or 0."""
-    if message.md[FORMAT_AT : FORMAT_AT + 8] == MQFMT_DEAD_LETTER_HEADER:
+    if message.md[FORMAT_AT : FORMAT_AT + 8] == mq.MQFMT_DEAD_LETTER_HEADER:
         return []
-    return _report(engine, message, MQRO_COD, MQFB_COD, expiry_ms)
+    return _report(engine, message, mq.MQRO_COD, mq.MQFB_COD, expiry_ms)
 
 
 def on_expiry(engine: Engine, message: Message) -> list[Outgoing]:
     """Return the expiration reports of a message; one on a transmission queue is reported as it was put."""
-    return _report(engine, _without_transmission_header(message), MQRO_EXPIRATION, MQFB_EXPIRATION, 0)
+    return _report(engine, _without_transmission_header(message), mq.MQRO_EXPIRATION, mq.MQFB_EXPIRATION, 0)
 
 
 def _without_transmission_header(message: Message) -> Message:
     """Return a message without its transmission header, as the application put it."""
     body = message.body
-    if message.md[FORMAT_AT : FORMAT_AT + 8] != MQFMT_XMIT_Q_HEADER or len(body) < _TRANSMISSION_HEADER_BYTES:
+    if message.md[FORMAT_AT : FORMAT_AT + 8] != mq.MQFMT_XMIT_Q_HEADER or len(body) < _TRANSMISSION_HEADER_BYTES:
         return message
     try:
         md, data = without_extension(body[_EMBEDDED_AT:_TRANSMISSION_HEADER_BYTES], body[_TRANSMISSION_HEADER_BYTES:])
@@ -200,7 +158,7 @@ def _without_transmission_header(message: Message) -> Message:
 
 def on_exception(engine: Engine, message: Message, reason: i64) -> list[Outgoing]:
     """Return the exception reports of a message that could not be delivered after its put had completed."""
-    return _report(engine, message, MQRO_EXCEPTION, reason, 0)
+    return _report(engine, message, mq.MQRO_EXCEPTION, reason, 0)
 
 
 def _report(engine: Engine, message: Message, plain: i64, feedback: i64, expiry_ms: i64) -> list[Outgoing]:
@@ -218,14 +176,14 @@ def _report(engine: Engine, message: Message, plain: i64, feedback: i64, expiry_
         body = message.body[: headers_length(md, message.body) + _DATA_BYTES]
     if report & plain * 6 and message.properties:
         properties = _properties_for_report(message.properties)
-    options: i64 = MQRO_NONE
-    expiry: i64 = MQEI_UNLIMITED
-    if report & MQRO_PASS_DISCARD_AND_EXPIRY:
-        options = report & MQRO_DISCARD_MSG
-        expiry = _EXPIRY_OF_EXPIRATION_REPORT if plain == MQRO_EXPIRATION else _expiry_left(engine, md, expiry_ms)
+    options: i64 = mq.MQRO_NONE
+    expiry: i64 = mq.MQEI_UNLIMITED
+    if report & mq.MQRO_PASS_DISCARD_AND_EXPIRY:
+        options = report & mq.MQRO_DISCARD_MSG
+        expiry = _EXPIRY_OF_EXPIRATION_REPORT if plain == mq.MQRO_EXPIRATION else _expiry_left(engine, md, expiry_ms)
     made = _report_descriptor(engine, message, options, expiry, feedback)
     manager_name = field_text(md[REPLY_MANAGER_AT:CONTEXT_AT])
-    item = Outgoing(queue_name, manager_name, made, body, options & MQRO_DISCARD_MSG == 0, properties)
+    item = Outgoing(queue_name, manager_name, made, body, options & mq.MQRO_DISCARD_MSG == 0, properties)
     if engine.guard is not None:
         # Reports must not reach a queue that the user could not put to.
         item.is_for_user = True
@@ -244,18 +202,18 @@ def _report_descriptor(engine: Engine, message: Message, options: i64, expiry: i
     md = message.md
     report: i64 = i64(read_i32_le(md, REPORT_AT))
     original_bytes: i64 = i64(read_i32_le(md, ORIGINAL_LENGTH_AT))
-    if original_bytes == MQOL_UNDEFINED:
+    if original_bytes == mq.MQOL_UNDEFINED:
         original_bytes = len(message.body)
     writer = BytesWriter()
-    writer.write(MQMD_STRUC_ID)
-    write_i32_le(writer, MQMD_VERSION_2)
+    writer.write(mq.MQMD_STRUC_ID)
+    write_i32_le(writer, mq.MQMD_VERSION_2)
     write_i32_le(writer, i32(options))
-    write_i32_le(writer, MQMT_REPORT)
+    write_i32_le(writer, mq.MQMT_REPORT)
     write_i32_le(writer, i32(expiry))
     write_i32_le(writer, i32(feedback))
     writer.write(md[ENCODING_AT:MESSAGE_ID_AT])  # encoding, code page, format, priority, persistence
-    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT] if report & MQRO_PASS_MSG_ID else engine.new_id())
-    at: i64 = CORRELATION_ID_AT if report & MQRO_PASS_CORREL_ID else MESSAGE_ID_AT
+    writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT] if report & mq.MQRO_PASS_MSG_ID else engine.new_id())
+    at: i64 = CORRELATION_ID_AT if report & mq.MQRO_PASS_CORREL_ID else MESSAGE_ID_AT
     writer.write(md[at : at + 24])
     write_i32_le(writer, 0)
     writer.write(_BLANK_NAME)
@@ -269,7 +227,7 @@ def _report_descriptor(engine: Engine, message: Message, options: i64, expiry: i
 
 def _write_origin(engine: Engine, writer: BytesWriter) -> None:
     """Write the origin context of the queue manager."""
-    write_i32_le(writer, MQAT_QMGR)
+    write_i32_le(writer, mq.MQAT_QMGR)
     writer.write(engine.padded_name[:28])
     writer.write(engine.put_clock.stamp(engine.wall_ms()))
     writer.write(b"    ")
@@ -277,7 +235,7 @@ def _write_origin(engine: Engine, writer: BytesWriter) -> None:
 
 def _properties_for_report(block: bytes) -> bytes:
     """Return the properties that are copied into reports (MQCOPY_REPORT)."""
-    copied = [each for each in decode_block(block) if each.is_copied_to(MQCOPY_REPORT)]
+    copied = [each for each in decode_block(block) if each.is_copied_to(mq.MQCOPY_REPORT)]
     return encode_block(copied) if copied else b""
 
 
@@ -287,16 +245,16 @@ def headers_length(md: bytes, body: bytes) -> i64:
     encoding: i64 = i64(read_i32_le(md, ENCODING_AT))
     at: i64 = 0
     while at + _HEADER_BYTES_MIN <= len(body):
-        is_big: bool = encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL
+        is_big: bool = encoding & mq.MQENC_INTEGER_MASK == mq.MQENC_INTEGER_NORMAL
         encoding_at: i64 = at + 12
         length: i64 = 0
-        if format_name == MQFMT_DEAD_LETTER_HEADER:
+        if format_name == mq.MQFMT_DEAD_LETTER_HEADER:
             length = DEAD_LETTER_BYTES
             encoding_at = at + 108
-        elif format_name == MQFMT_XMIT_Q_HEADER:
+        elif format_name == mq.MQFMT_XMIT_Q_HEADER:
             length = _TRANSMISSION_HEADER_BYTES
             encoding_at = at + _EMBEDDED_AT + ENCODING_AT
-        elif format_name in (MQFMT_CICS, MQFMT_IMS) or format_name.startswith(b"MQH"):
+        elif format_name in (mq.MQFMT_CICS, mq.MQFMT_IMS) or format_name.startswith(b"MQH"):
             length = _integer(body, at + 8, is_big)
         if length < _HEADER_BYTES_MIN or at + length > len(body):
             break
@@ -316,8 +274,8 @@ def _integer(data: bytes, at: i64, is_big: bool) -> i64:
 def own_descriptor(engine: Engine, format: bytes, priority: i64, persistence: i64) -> bytes:
     """Return the descriptor of a trigger or event message."""
     writer = BytesWriter()
-    writer.write(MQMD_STRUC_ID)
-    for number in (MQMD_VERSION_2, MQRO_NONE, MQMT_DATAGRAM, MQEI_UNLIMITED, MQFB_NONE, MQENC_NATIVE):
+    writer.write(mq.MQMD_STRUC_ID)
+    for number in (mq.MQMD_VERSION_2, mq.MQRO_NONE, mq.MQMT_DATAGRAM, mq.MQEI_UNLIMITED, mq.MQFB_NONE, mq.MQENC_NATIVE):
         write_i32_le(writer, i32(number))
     write_i32_le(writer, i32(engine.ccsid))
     writer.write(format)
@@ -340,23 +298,23 @@ def dead_letter(engine: Engine, item: Outgoing, reason: i64) -> tuple[bytes, byt
     content = md[ENCODING_AT:PRIORITY_AT]
     group = md[GROUP_ID_AT:]
     extension = b""
-    if i64(read_i32_le(md, FLAGS_AT)) & (MQMF_SEGMENT | MQMF_LAST_SEGMENT):
+    if i64(read_i32_le(md, FLAGS_AT)) & (mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT):
         # With the MQDLH in front it is no segment any more; its segment fields move into an MQMDE behind the header.
         extension = _descriptor_extension(content, group)
-        content = _native_content(engine, MQFMT_MD_EXTENSION)
+        content = _native_content(engine, mq.MQFMT_MD_EXTENSION)
         group = _NO_GROUP
     writer = BytesWriter()
-    writer.write(MQDLH_STRUC_ID)
-    write_i32_le(writer, MQDLH_VERSION_1)
+    writer.write(mq.MQDLH_STRUC_ID)
+    write_i32_le(writer, mq.MQDLH_VERSION_1)
     write_i32_le(writer, i32(reason))
     writer.write(item.queue_name.encode("ascii", "replace")[:48].ljust(48))
     manager_name = item.manager_name.encode("ascii", "replace")[:48].ljust(48)
     writer.write(manager_name if item.manager_name else engine.padded_name)
     writer.write(content)
-    write_i32_le(writer, MQAT_QMGR)
+    write_i32_le(writer, mq.MQAT_QMGR)
     writer.write(engine.padded_name[:28])
     writer.write(engine.put_clock.stamp(engine.wall_ms()))
-    outer = _native_content(engine, MQFMT_DEAD_LETTER_HEADER)
+    outer = _native_content(engine, mq.MQFMT_DEAD_LETTER_HEADER)
     dead_md = md[:ENCODING_AT] + outer + md[PRIORITY_AT:GROUP_ID_AT] + group
     return dead_md, writer.getvalue() + extension + item.body
 
@@ -364,7 +322,7 @@ def dead_letter(engine: Engine, item: Outgoing, reason: i64) -> tuple[bytes, byt
 def _native_content(engine: Engine, format: bytes) -> bytes:
     """Return encoding, code page and format as consecutive fields, for headers written here."""
     writer = BytesWriter()
-    write_i32_le(writer, MQENC_NATIVE)
+    write_i32_le(writer, mq.MQENC_NATIVE)
     write_i32_le(writer, i32(engine.ccsid))
     writer.write(format)
     return writer.getvalue()
@@ -372,9 +330,9 @@ def _native_content(engine: Engine, format: bytes) -> bytes:
 
 def _descriptor_extension(content: bytes, group: bytes) -> bytes:
     writer = BytesWriter()
-    writer.write(MQMDE_STRUC_ID)
-    write_i32_le(writer, MQMDE_VERSION_2)
-    write_i32_le(writer, MQMDE_LENGTH_2)
+    writer.write(mq.MQMDE_STRUC_ID)
+    write_i32_le(writer, mq.MQMDE_VERSION_2)
+    write_i32_le(writer, mq.MQMDE_LENGTH_2)
     writer.write(content)
     write_i32_le(writer, 0)
     writer.write(group)

@@ -33,18 +33,8 @@ from ostler.engine.events.reports import Outgoing, own_descriptor
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import NONE
 from ostler.engine.self_altering import alter_queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQAT_UNKNOWN,
-    MQFMT_TRIGGER,
-    MQPER_NOT_PERSISTENT,
-    MQTC_OFF,
-    MQTM_STRUC_ID,
-    MQTM_VERSION_1,
-    MQTT_DEPTH,
-    MQTT_EVERY,
-    MQTT_FIRST,
-)
 from ostler.model.definitions import Definition
 
 _TRIGGER_ATTRIBUTES: Final = ("TRIGGER", "TRIGTYPE", "TRIGMPRI", "TRIGDPTH")
@@ -56,9 +46,9 @@ def after_arrival(engine: Engine, queue: Queue, priority: i64) -> list[Outgoing]
     """Return the trigger message for a message that became available and was not got at once."""
     if not queue.trigger_on or not _has_trigger_priority(queue, priority):
         return []
-    if queue.trigger_type == MQTT_EVERY:
+    if queue.trigger_type == mq.MQTT_EVERY:
         return _trigger(engine, queue)
-    if queue.trigger_type == MQTT_FIRST:
+    if queue.trigger_type == mq.MQTT_FIRST:
         # The only message, or one of several that became available together on an empty queue.
         is_first: bool = queue.trigger_armed or _count_available(queue, 2) == 1
         queue.trigger_armed = False
@@ -121,10 +111,10 @@ def _trigger_queues_of(engine: Engine, initiation: Queue) -> list[Outgoing]:
 
 def _trigger_if_ready(engine: Engine, queue: Queue) -> list[Outgoing]:
     """Trigger for messages already on the queue. Not for EVERY, which triggered when each of them arrived."""
-    wanted: i64 = queue.trigger_depth if queue.trigger_type == MQTT_DEPTH else 1
+    wanted: i64 = queue.trigger_depth if queue.trigger_type == mq.MQTT_DEPTH else 1
     if (
         not queue.trigger_on
-        or queue.trigger_type not in (MQTT_FIRST, MQTT_DEPTH)
+        or queue.trigger_type not in (mq.MQTT_FIRST, mq.MQTT_DEPTH)
         or _count_available(queue, wanted) < wanted
     ):
         return []
@@ -170,7 +160,7 @@ def _interval_is_over(engine: Engine, queue: Queue) -> bool:
 def _trigger(engine: Engine, queue: Queue) -> list[Outgoing]:
     """Return the trigger message if conditions 4 to 8 hold."""
     attributes = queue.definition.attributes
-    if queue.inputs > 0 and queue.trigger_type != MQTT_EVERY:
+    if queue.inputs > 0 and queue.trigger_type != mq.MQTT_EVERY:
         return []
     if not queue.get_allowed or queue.deleted:
         return []
@@ -182,10 +172,10 @@ def _trigger(engine: Engine, queue: Queue) -> list[Outgoing]:
     if initiation is None or not _is_served(initiation) or _is_cycle(engine, initiation):
         return []
     queue.trigger_fired_ms = engine.now_ms
-    md = own_descriptor(engine, MQFMT_TRIGGER, initiation.default_priority, MQPER_NOT_PERSISTENT)
+    md = own_descriptor(engine, mq.MQFMT_TRIGGER, initiation.default_priority, mq.MQPER_NOT_PERSISTENT)
     made = Outgoing(initiation.name, "", md, trigger_message(queue, process), True)
-    if queue.trigger_type == MQTT_DEPTH:
-        alter_queue(engine, queue, {"TRIGGER": MQTC_OFF})
+    if queue.trigger_type == mq.MQTT_DEPTH:
+        alter_queue(engine, queue, {"TRIGGER": mq.MQTC_OFF})
     return [made]
 
 
@@ -203,7 +193,7 @@ def _is_cycle(engine: Engine, initiation: Queue) -> bool:
     """Return whether triggering there would never end. Only a chain of EVERY queues can be a cycle."""
     hops: i64 = 0
     following: Queue | None = initiation
-    while following is not None and following.trigger_on and following.trigger_type == MQTT_EVERY:
+    while following is not None and following.trigger_on and following.trigger_type == mq.MQTT_EVERY:
         hops += 1
         if hops > _CHAIN_MAX:
             return True
@@ -217,17 +207,17 @@ def _is_cycle(engine: Engine, initiation: Queue) -> bool:
 def trigger_message(queue: Queue, process: Definition | None) -> bytes:
     """Return the MQTM structure for the trigger monitor."""
     writer = BytesWriter()
-    writer.write(MQTM_STRUC_ID)
-    write_i32_le(writer, MQTM_VERSION_1)
+    writer.write(mq.MQTM_STRUC_ID)
+    write_i32_le(writer, mq.MQTM_VERSION_1)
     writer.write(_field(queue.name, 48))
     writer.write(_field(process.name if process is not None else "", 48))
     writer.write(_field(_text(queue.definition.attributes, "TRIGDATA"), 64))
     if process is None:
-        write_i32_le(writer, MQAT_UNKNOWN)
+        write_i32_le(writer, mq.MQAT_UNKNOWN)
         writer.write(_field("", 256 + 128 + 128))
     else:
         application_type = process.attributes.get("APPLTYPE")
-        write_i32_le(writer, i32(application_type) if isinstance(application_type, int) else MQAT_UNKNOWN)
+        write_i32_le(writer, i32(application_type) if isinstance(application_type, int) else mq.MQAT_UNKNOWN)
         writer.write(_field(_text(process.attributes, "APPLICID"), 256))
         writer.write(_field(_text(process.attributes, "ENVRDATA"), 128))
         writer.write(_field(_text(process.attributes, "USERDATA"), 128))

@@ -31,65 +31,32 @@ from ostler.engine.message.message import (
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, UNDER_CURSOR, GetRequest
 from ostler.engine.queue.matching import identifiers_match
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, NONE, PRIORITY_MASK, PRIORITY_SHIFT
-from ostler.model.constants import (
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_COMPLETE_MSG,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGS_LAST_MSG_IN_GROUP,
-    MQGS_MSG_IN_GROUP,
-    MQGS_NOT_IN_GROUP,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMF_SEGMENTATION_ALLOWED,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_MATCH_OFFSET,
-    MQRC_INCOMPLETE_GROUP,
-    MQRC_INCOMPLETE_MSG,
-    MQRC_INCONSISTENT_BROWSE,
-    MQRC_INCONSISTENT_UOW,
-    MQRC_INVALID_MSG_UNDER_CURSOR,
-    MQRC_MATCH_OPTIONS_ERROR,
-    MQRC_OPTIONS_ERROR,
-    MQRC_TRUNCATED_MSG_FAILED,
-    MQSEG_ALLOWED,
-    MQSEG_INHIBITED,
-    MQSS_LAST_SEGMENT,
-    MQSS_NOT_A_SEGMENT,
-    MQSS_SEGMENT,
-)
+from ostler.model import constants as mq
 
 
 def validate_get(request: GetRequest) -> i64:
     """Return the reason to refuse a get because of groups, or 0. Needed for browses and the four group options."""
     options: i64 = request.options
     state = state_of(request)
-    logical: bool = options & MQGMO_LOGICAL_ORDER != 0
-    if options & MQGMO_COMPLETE_MSG:
-        if options & MQGMO_SYNCPOINT_IF_PERSISTENT:
-            return MQRC_OPTIONS_ERROR
+    logical: bool = options & mq.MQGMO_LOGICAL_ORDER != 0
+    if options & mq.MQGMO_COMPLETE_MSG:
+        if options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
+            return mq.MQRC_OPTIONS_ERROR
         if options & UNDER_CURSOR:
             return _cursor_reason(request.handle)
-        if request.match & MQMO_MATCH_OFFSET:
-            return MQRC_MATCH_OPTIONS_ERROR
-    if options & MQGMO_BROWSE_NEXT and state.used and state.by_logical_order != logical:
-        return MQRC_INCONSISTENT_BROWSE
+        if request.match & mq.MQMO_MATCH_OFFSET:
+            return mq.MQRC_MATCH_OPTIONS_ERROR
+    if options & mq.MQGMO_BROWSE_NEXT and state.used and state.by_logical_order != logical:
+        return mq.MQRC_INCONSISTENT_BROWSE
     if not logical or options & UNDER_CURSOR:
         return 0
     if not continues_group(request, state):
         # Only the first message of a group can be returned, so match options for another one cannot be met.
-        return 0 if _numbers_fit(request, 1, 0) else MQRC_MATCH_OPTIONS_ERROR
-    syncpoint: bool = options & MQGMO_SYNCPOINT != 0
-    if not options & (BROWSE_OPTIONS | MQGMO_SYNCPOINT_IF_PERSISTENT) and syncpoint != state.in_unit_of_work:
-        return MQRC_INCONSISTENT_UOW
-    return 0 if _next_fits(request, state) else MQRC_MATCH_OPTIONS_ERROR
+        return 0 if _numbers_fit(request, 1, 0) else mq.MQRC_MATCH_OPTIONS_ERROR
+    syncpoint: bool = options & mq.MQGMO_SYNCPOINT != 0
+    if not options & (BROWSE_OPTIONS | mq.MQGMO_SYNCPOINT_IF_PERSISTENT) and syncpoint != state.in_unit_of_work:
+        return mq.MQRC_INCONSISTENT_UOW
+    return 0 if _next_fits(request, state) else mq.MQRC_MATCH_OPTIONS_ERROR
 
 
 def _cursor_reason(handle: Handle) -> i64:
@@ -98,23 +65,23 @@ def _cursor_reason(handle: Handle) -> i64:
         return 0
     if not queue.slots.flags[handle.cursor] & GROUPED or read_i32(queue.load(handle.cursor).md, OFFSET_AT) == 0:
         return 0
-    return MQRC_INVALID_MSG_UNDER_CURSOR
+    return mq.MQRC_INVALID_MSG_UNDER_CURSOR
 
 
 def _numbers_fit(request: GetRequest, sequence: i64, offset: i64) -> bool:
-    if request.match & MQMO_MATCH_MSG_SEQ_NUMBER and request.sequence_number != sequence:
+    if request.match & mq.MQMO_MATCH_MSG_SEQ_NUMBER and request.sequence_number != sequence:
         return False
-    return not request.match & MQMO_MATCH_OFFSET or request.offset == offset
+    return not request.match & mq.MQMO_MATCH_OFFSET or request.offset == offset
 
 
 def _next_fits(request: GetRequest, state: GroupState) -> bool:
     """Check match options within a group: they are allowed, but must match the next message."""
-    if request.match & MQMO_MATCH_GROUP_ID and request.group_id not in (NULL_ID, state.group_id):
+    if request.match & mq.MQMO_MATCH_GROUP_ID and request.group_id not in (NULL_ID, state.group_id):
         return False
     if not _numbers_fit(request, state.next_sequence(), state.next_offset()):
         return False
     queue = request.handle.queue
-    if queue is None or not request.match & (MQMO_MATCH_MSG_ID | MQMO_MATCH_CORREL_ID):
+    if queue is None or not request.match & (mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID):
         return True
     message = message_of(queue, state.group_id, state.next_sequence())
     if message is None:
@@ -127,7 +94,7 @@ def _next_fits(request: GetRequest, state: GroupState) -> bool:
 def has_group_effects(request: GetRequest) -> bool:
     """Return True when `after_get` must be called for an answered request. For others it has no effect."""
     return (
-        request.options & (BROWSE_OPTIONS | MQGMO_LOGICAL_ORDER) != 0
+        request.options & (BROWSE_OPTIONS | mq.MQGMO_LOGICAL_ORDER) != 0
         or read_i32(request.md, FLAGS_AT) != 0
         or request.handle.get_group.is_open()
     )
@@ -142,21 +109,21 @@ def after_get(request: GetRequest, md: bytes) -> None:
     options: i64 = request.options
     state = state_of(request)
     if state.join_reason != 0:
-        flags &= ~MQMF_LAST_SEGMENT
+        flags &= ~mq.MQMF_LAST_SEGMENT
         md = patch_i32(md, FLAGS_AT, flags)
         request.md = md
     _set_status(request, flags)
-    if request.reason == MQRC_TRUNCATED_MSG_FAILED:
+    if request.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
         state.join_reason = 0
         return
-    logical: bool = options & MQGMO_LOGICAL_ORDER != 0
-    in_unit_of_work: bool = options & MQGMO_SYNCPOINT != 0
-    if options & MQGMO_SYNCPOINT_IF_PERSISTENT:
+    logical: bool = options & mq.MQGMO_LOGICAL_ORDER != 0
+    in_unit_of_work: bool = options & mq.MQGMO_SYNCPOINT != 0
+    if options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
         in_unit_of_work = read_i32(md, PERSISTENCE_AT) == 1
     warning: i64 = state.join_reason
     state.join_reason = 0
     if options & BROWSE_OPTIONS:
-        if options & MQGMO_BROWSE_MSG_UNDER_CURSOR:
+        if options & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR:
             logical = state.by_logical_order
         elif not continues_group(request, state):
             _record_start(request.handle, state)
@@ -168,17 +135,17 @@ def after_get(request: GetRequest, md: bytes) -> None:
 
 
 def _set_status(request: GetRequest, flags: i64) -> None:
-    request.group_status = MQGS_NOT_IN_GROUP
-    if flags & MQMF_LAST_MSG_IN_GROUP:
-        request.group_status = MQGS_LAST_MSG_IN_GROUP
-    elif flags & MQMF_MSG_IN_GROUP:
-        request.group_status = MQGS_MSG_IN_GROUP
-    request.segment_status = MQSS_NOT_A_SEGMENT
-    if flags & MQMF_LAST_SEGMENT:
-        request.segment_status = MQSS_LAST_SEGMENT
-    elif flags & MQMF_SEGMENT:
-        request.segment_status = MQSS_SEGMENT
-    request.segmentation = MQSEG_ALLOWED if flags & MQMF_SEGMENTATION_ALLOWED else MQSEG_INHIBITED
+    request.group_status = mq.MQGS_NOT_IN_GROUP
+    if flags & mq.MQMF_LAST_MSG_IN_GROUP:
+        request.group_status = mq.MQGS_LAST_MSG_IN_GROUP
+    elif flags & mq.MQMF_MSG_IN_GROUP:
+        request.group_status = mq.MQGS_MSG_IN_GROUP
+    request.segment_status = mq.MQSS_NOT_A_SEGMENT
+    if flags & mq.MQMF_LAST_SEGMENT:
+        request.segment_status = mq.MQSS_LAST_SEGMENT
+    elif flags & mq.MQMF_SEGMENT:
+        request.segment_status = mq.MQSS_SEGMENT
+    request.segmentation = mq.MQSEG_ALLOWED if flags & mq.MQMF_SEGMENTATION_ALLOWED else mq.MQSEG_INHIBITED
 
 
 def _record_start(handle: Handle, state: GroupState) -> None:
@@ -194,18 +161,18 @@ def _leave_reason(state: GroupState, md: bytes, in_unit_of_work: bool) -> i64:
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     if not state.continues(group_id, read_i32(md, SEQUENCE_NUMBER_AT), read_i32(md, OFFSET_AT)):
         return _incomplete_reason(state)
-    return 0 if in_unit_of_work == state.in_unit_of_work else MQRC_INCONSISTENT_UOW
+    return 0 if in_unit_of_work == state.in_unit_of_work else mq.MQRC_INCONSISTENT_UOW
 
 
 def _incomplete_reason(state: GroupState) -> i64:
-    return MQRC_INCOMPLETE_MSG if state.in_segments else MQRC_INCOMPLETE_GROUP
+    return mq.MQRC_INCOMPLETE_MSG if state.in_segments else mq.MQRC_INCOMPLETE_GROUP
 
 
 def close_reason(handle: Handle) -> i64:
     """Return the warning for closing a handle whose puts or gets in logical order stopped within a group, or 0."""
     reason: i64 = 0
     for state in (handle.put_group, handle.get_group):
-        if state.is_open() and state.by_logical_order and reason != MQRC_INCOMPLETE_MSG:
+        if state.is_open() and state.by_logical_order and reason != mq.MQRC_INCOMPLETE_MSG:
             reason = _incomplete_reason(state)
     return reason
 

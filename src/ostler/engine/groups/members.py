@@ -25,7 +25,7 @@ from ostler.engine.message.message import (
     SEQUENCE_NUMBER_AT,
     read_i32,
 )
-from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_SEGMENT, MQMT_REPORT
+from ostler.model import constants as mq
 
 # Flags of a slot: the message is not the first of its group, or not the first segment of its logical message.
 LATER_MESSAGE: Final = 0x400
@@ -68,9 +68,9 @@ class LogicalMessage:
     def add(self, part: GroupPart) -> None:
         self.parts.insert(self.position(part.key, part.seq), part)
         self.present_bytes += part.length
-        if not part.flags & MQMF_SEGMENT:
+        if not part.flags & mq.MQMF_SEGMENT:
             self.unsegmented += 1
-        elif part.flags & MQMF_LAST_SEGMENT:
+        elif part.flags & mq.MQMF_LAST_SEGMENT:
             end: i64 = part.offset() + part.length
             if self.end < 0 or end < self.end:
                 self.end = end
@@ -80,12 +80,12 @@ class LogicalMessage:
         part = self.parts.pop(self.position(key, seq))
         assert part.seq == seq
         self.present_bytes -= part.length
-        if not part.flags & MQMF_SEGMENT:
+        if not part.flags & mq.MQMF_SEGMENT:
             self.unsegmented -= 1
-        elif part.flags & MQMF_LAST_SEGMENT:
+        elif part.flags & mq.MQMF_LAST_SEGMENT:
             self.end = -1
             for other in self.parts:
-                if other.flags & MQMF_LAST_SEGMENT and (self.end < 0 or other.offset() + other.length < self.end):
+                if other.flags & mq.MQMF_LAST_SEGMENT and (self.end < 0 or other.offset() + other.length < self.end):
                     self.end = other.offset() + other.length
         self.complete = self._is_complete()
 
@@ -115,7 +115,7 @@ class LogicalMessage:
                 feedback = part.feedback()
                 expected = 0
             if part.offset() == expected:
-                if part.flags & MQMF_LAST_SEGMENT:
+                if part.flags & mq.MQMF_LAST_SEGMENT:
                     return True
                 expected += part.length
         return False
@@ -138,7 +138,7 @@ class MessageGroup:
         before: bool = message.complete
         message.add(part)
         self._count(before, message.complete)
-        if part.flags & MQMF_LAST_MSG_IN_GROUP:
+        if part.flags & mq.MQMF_LAST_MSG_IN_GROUP:
             self.last_sequence = sequence
 
     def remove(self, sequence: i64, key: i64, seq: i64) -> None:
@@ -171,7 +171,7 @@ class MessageGroup:
 
 
 def part_key(md: bytes) -> i64:
-    feedback: i64 = read_i32(md, FEEDBACK_AT) if read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT else 0
+    feedback: i64 = read_i32(md, FEEDBACK_AT) if read_i32(md, MESSAGE_TYPE_AT) == mq.MQMT_REPORT else 0
     return feedback << _OFFSET_BITS | read_i32(md, OFFSET_AT) & _OFFSET_MASK
 
 
@@ -180,7 +180,7 @@ def add(groups: dict[bytes, MessageGroup], md: bytes, body_bytes: i64, slot: i64
     flags: i64 = read_i32(md, FLAGS_AT)
     # A report about a segment represents the bytes of that segment, however many of them it carries.
     original: i64 = read_i32(md, ORIGINAL_LENGTH_AT)
-    length: i64 = original if flags & MQMF_SEGMENT and original >= 0 else body_bytes
+    length: i64 = original if flags & mq.MQMF_SEGMENT and original >= 0 else body_bytes
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     group = groups.get(group_id)
     if group is None:

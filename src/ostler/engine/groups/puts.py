@@ -41,32 +41,15 @@ from ostler.engine.message.message import (
     i32_bytes,
     read_i32,
 )
-from ostler.model.constants import (
-    MQMF_ACCEPT_UNSUP_IF_XMIT_MASK,
-    MQMF_LAST_MSG_IN_GROUP,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_REJECT_UNSUP_MASK,
-    MQMF_SEGMENT,
-    MQMF_SEGMENTATION_ALLOWED,
-    MQMT_REPORT,
-    MQOL_UNDEFINED,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_SYNCPOINT,
-    MQRC_INCOMPLETE_GROUP,
-    MQRC_INCOMPLETE_MSG,
-    MQRC_INCONSISTENT_PERSISTENCE,
-    MQRC_INCONSISTENT_UOW,
-    MQRC_MSG_FLAGS_ERROR,
-    MQRC_MSG_SEQ_NUMBER_ERROR,
-    MQRC_OFFSET_ERROR,
-    MQRC_ORIGINAL_LENGTH_ERROR,
-    MQRC_SEGMENT_LENGTH_ZERO,
-)
+from ostler.model import constants as mq
 
 _NUMBER_MAX: Final = 999_999_999
 _KNOWN_FLAGS: Final = (
-    MQMF_SEGMENTATION_ALLOWED | MQMF_SEGMENT | MQMF_LAST_SEGMENT | MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
+    mq.MQMF_SEGMENTATION_ALLOWED
+    | mq.MQMF_SEGMENT
+    | mq.MQMF_LAST_SEGMENT
+    | mq.MQMF_MSG_IN_GROUP
+    | mq.MQMF_LAST_MSG_IN_GROUP
 )
 
 
@@ -97,7 +80,7 @@ class _GroupPosition:
 
 def is_plain(handle: Handle, md: bytes, options: i64) -> bool:
     """Return True when a put has nothing to do with groups, so that the descriptor is stored unchanged."""
-    if options & MQPMO_LOGICAL_ORDER or handle.put_group.is_open():
+    if options & mq.MQPMO_LOGICAL_ORDER or handle.put_group.is_open():
         return False
     # Sequence number 1 and offset 0 in one word, no flags and no original length in the other.
     return (
@@ -119,22 +102,22 @@ def prepare_put(
     """Check a put and complete its descriptor. Nothing changes before `record_put`."""
     given: i64 = read_i32(md, FLAGS_AT)
     if not _flags_are_known(handle, given):
-        return _refuse(MQRC_MSG_FLAGS_ERROR)
+        return _refuse(mq.MQRC_MSG_FLAGS_ERROR)
     flags: i64 = given
-    if flags & MQMF_LAST_MSG_IN_GROUP:
-        flags |= MQMF_MSG_IN_GROUP
-    if flags & MQMF_LAST_SEGMENT:
-        flags |= MQMF_SEGMENT
+    if flags & mq.MQMF_LAST_MSG_IN_GROUP:
+        flags |= mq.MQMF_MSG_IN_GROUP
+    if flags & mq.MQMF_LAST_SEGMENT:
+        flags |= mq.MQMF_SEGMENT
     state = handle.put_group
-    length: i64 = MQOL_UNDEFINED
-    if flags & MQMF_SEGMENT:
+    length: i64 = mq.MQOL_UNDEFINED
+    if flags & mq.MQMF_SEGMENT:
         reason: i64 = _length_reason(md, flags, body_bytes)
         if reason != 0:
             return _refuse(reason)
-        length = read_i32(md, ORIGINAL_LENGTH_AT) if read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT else body_bytes
+        length = read_i32(md, ORIGINAL_LENGTH_AT) if read_i32(md, MESSAGE_TYPE_AT) == mq.MQMT_REPORT else body_bytes
     conflict: i64 = _conflict(state, flags, in_unit_of_work, is_persistent) if state.is_open() else 0
     warning: i64 = 0
-    if options & MQPMO_LOGICAL_ORDER:
+    if options & mq.MQPMO_LOGICAL_ORDER:
         if conflict != 0:
             return _refuse(conflict)
         position = _logical_position(engine, state, flags)
@@ -145,9 +128,9 @@ def prepare_put(
             if warning == 0 and not state.continues(position.group_id, position.sequence, position.offset):
                 warning = _incomplete(state)
     if position.sequence < 1 or position.sequence > _NUMBER_MAX:
-        return _refuse(MQRC_MSG_SEQ_NUMBER_ERROR)
+        return _refuse(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
     if position.offset < 0 or position.offset > _NUMBER_MAX or (length > 0 and position.offset + length > _NUMBER_MAX):
-        return _refuse(MQRC_OFFSET_ERROR)
+        return _refuse(mq.MQRC_OFFSET_ERROR)
     head = md[:GROUP_ID_AT] + position.group_id + i32_bytes(position.sequence) + i32_bytes(position.offset)
     end = i32_bytes(length)
     stored = head + i32_bytes(flags) + end
@@ -162,41 +145,41 @@ def _refuse(reason: i64) -> PutPlan:
 def _flags_are_known(handle: Handle, flags: i64) -> bool:
     """Return False when unknown flags must be refused. Their bits say whether they may be passed on, and where to."""
     unknown: i64 = flags & ~_KNOWN_FLAGS
-    if unknown & MQMF_REJECT_UNSUP_MASK:
+    if unknown & mq.MQMF_REJECT_UNSUP_MASK:
         return False
-    return not unknown & MQMF_ACCEPT_UNSUP_IF_XMIT_MASK or handle.remote_manager != ""
+    return not unknown & mq.MQMF_ACCEPT_UNSUP_IF_XMIT_MASK or handle.remote_manager != ""
 
 
 def _length_reason(md: bytes, flags: i64, body_bytes: i64) -> i64:
-    is_last: bool = flags & MQMF_LAST_SEGMENT != 0
-    if read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+    is_last: bool = flags & mq.MQMF_LAST_SEGMENT != 0
+    if read_i32(md, MESSAGE_TYPE_AT) == mq.MQMT_REPORT:
         # A report about a segment has the segment's length; it may carry less of it, or nothing.
         original: i64 = read_i32(md, ORIGINAL_LENGTH_AT)
         if original < body_bytes or original < 0 or (original == 0 and not is_last):
-            return MQRC_ORIGINAL_LENGTH_ERROR
+            return mq.MQRC_ORIGINAL_LENGTH_ERROR
     elif body_bytes == 0 and not is_last:
-        return MQRC_SEGMENT_LENGTH_ZERO
+        return mq.MQRC_SEGMENT_LENGTH_ZERO
     return 0
 
 
 def _conflict(state: GroupState, flags: i64, in_unit_of_work: bool, is_persistent: bool) -> i64:
     """Return the reason why a message cannot continue the open group or logical message, or 0."""
-    is_member: bool = flags & MQMF_MSG_IN_GROUP != 0
-    is_last_message: bool = flags & MQMF_LAST_MSG_IN_GROUP != 0
+    is_member: bool = flags & mq.MQMF_MSG_IN_GROUP != 0
+    is_last_message: bool = flags & mq.MQMF_LAST_MSG_IN_GROUP != 0
     if state.in_segments:
-        if not flags & MQMF_SEGMENT or is_member != state.in_group or is_last_message != state.is_last_message:
-            return MQRC_INCOMPLETE_MSG
+        if not flags & mq.MQMF_SEGMENT or is_member != state.in_group or is_last_message != state.is_last_message:
+            return mq.MQRC_INCOMPLETE_MSG
     elif not is_member:
-        return MQRC_INCOMPLETE_GROUP
+        return mq.MQRC_INCOMPLETE_GROUP
     if is_persistent != state.is_persistent:
-        return MQRC_INCONSISTENT_PERSISTENCE
+        return mq.MQRC_INCONSISTENT_PERSISTENCE
     if in_unit_of_work != state.in_unit_of_work:
-        return MQRC_INCONSISTENT_UOW
+        return mq.MQRC_INCONSISTENT_UOW
     return 0
 
 
 def _incomplete(state: GroupState) -> i64:
-    return MQRC_INCOMPLETE_MSG if state.in_segments else MQRC_INCOMPLETE_GROUP
+    return mq.MQRC_INCOMPLETE_MSG if state.in_segments else mq.MQRC_INCOMPLETE_GROUP
 
 
 def _logical_position(engine: Engine, state: GroupState, flags: i64) -> _GroupPosition:
@@ -213,11 +196,11 @@ def _physical_position(engine: Engine, md: bytes, flags: i64) -> _GroupPosition:
     group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
     if group_id == NULL_ID:
         group_id = engine.new_id()
-    sequence: i64 = read_i32(md, SEQUENCE_NUMBER_AT) if flags & MQMF_MSG_IN_GROUP else 1
-    offset: i64 = read_i32(md, OFFSET_AT) if flags & MQMF_SEGMENT else 0
+    sequence: i64 = read_i32(md, SEQUENCE_NUMBER_AT) if flags & mq.MQMF_MSG_IN_GROUP else 1
+    offset: i64 = read_i32(md, OFFSET_AT) if flags & mq.MQMF_SEGMENT else 0
     return _GroupPosition(group_id, sequence, offset)
 
 
 def record_put(handle: Handle, md: bytes, options: i64) -> None:
     """Update the group state of a handle after the put of a prepared descriptor."""
-    handle.put_group.advance(md, options & MQPMO_LOGICAL_ORDER != 0, options & MQPMO_SYNCPOINT != 0)
+    handle.put_group.advance(md, options & mq.MQPMO_LOGICAL_ORDER != 0, options & mq.MQPMO_SYNCPOINT != 0)

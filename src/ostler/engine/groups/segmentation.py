@@ -25,35 +25,16 @@ from ostler.engine.message.message import (
     patch_i32,
     read_i32,
 )
-from ostler.model.constants import (
-    MQCCSI_INHERIT,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQFMT_CICS,
-    MQFMT_DEAD_LETTER_HEADER,
-    MQFMT_IMS,
-    MQFMT_XMIT_Q_HEADER,
-    MQMF_LAST_SEGMENT,
-    MQMF_SEGMENT,
-    MQMT_REPORT,
-    MQRO_COA_WITH_DATA,
-    MQRO_COA_WITH_FULL_DATA,
-    MQRO_COD_WITH_DATA,
-    MQRO_COD_WITH_FULL_DATA,
-    MQRO_EXCEPTION_WITH_DATA,
-    MQRO_EXCEPTION_WITH_FULL_DATA,
-    MQRO_EXPIRATION_WITH_DATA,
-    MQRO_EXPIRATION_WITH_FULL_DATA,
-)
+from ostler.model import constants as mq
 
 _UNIT_BYTES: Final = 16
 # Reports "with data" carry this much of the application data.
 _REPORT_DATA_BYTES: Final = 100
 _REPORT_KINDS: Final = (
-    (MQRO_COA_WITH_DATA, MQRO_COA_WITH_FULL_DATA),
-    (MQRO_COD_WITH_DATA, MQRO_COD_WITH_FULL_DATA),
-    (MQRO_EXCEPTION_WITH_DATA, MQRO_EXCEPTION_WITH_FULL_DATA),
-    (MQRO_EXPIRATION_WITH_DATA, MQRO_EXPIRATION_WITH_FULL_DATA),
+    (mq.MQRO_COA_WITH_DATA, mq.MQRO_COA_WITH_FULL_DATA),
+    (mq.MQRO_COD_WITH_DATA, mq.MQRO_COD_WITH_FULL_DATA),
+    (mq.MQRO_EXCEPTION_WITH_DATA, mq.MQRO_EXCEPTION_WITH_FULL_DATA),
+    (mq.MQRO_EXPIRATION_WITH_DATA, mq.MQRO_EXPIRATION_WITH_FULL_DATA),
 )
 
 # A header begins with its identifier and version; most continue with their length, then encoding, code page and format
@@ -95,28 +76,28 @@ def sections(md: bytes, body: bytes) -> list[Section]:
 
 
 def _following(header: Section, body: bytes) -> Section | None:
-    order = "big" if header.encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL else "little"
+    order = "big" if header.encoding & mq.MQENC_INTEGER_MASK == mq.MQENC_INTEGER_NORMAL else "little"
     start: i64 = header.start
     available: i64 = len(body) - start
     length: i64 = 0
     at: i64 = _FOLLOWING_AT
-    if header.format == MQFMT_DEAD_LETTER_HEADER:
+    if header.format == mq.MQFMT_DEAD_LETTER_HEADER:
         length = _DEAD_LETTER_BYTES
         at = _DEAD_LETTER_FOLLOWING_AT
-    elif header.format == MQFMT_XMIT_Q_HEADER:
+    elif header.format == mq.MQFMT_XMIT_Q_HEADER:
         length = _XMIT_BYTES
         at = _XMIT_FOLLOWING_AT
-    elif header.format[:3] == b"MQH" or header.format in (MQFMT_CICS, MQFMT_IMS):
+    elif header.format[:3] == b"MQH" or header.format in (mq.MQFMT_CICS, mq.MQFMT_IMS):
         length = _integer(body, start + _LENGTH_AT, order)
     if length < _SHORTEST_HEADER_BYTES or length > available:
         return None
     at += start
     next_format = _name(body[at + 8 : at + 16])
-    if header.format in (MQFMT_CICS, MQFMT_IMS):
+    if header.format in (mq.MQFMT_CICS, mq.MQFMT_IMS):
         # The data after these has their own encoding and code page, whatever their fields say.
         return Section(start + length, header.encoding, header.ccsid, next_format)
     ccsid: i64 = _integer(body, at + 4, order)
-    if ccsid == MQCCSI_INHERIT:
+    if ccsid == mq.MQCCSI_INHERIT:
         ccsid = header.ccsid
     return Section(start + length, _integer(body, at, order), ccsid, next_format)
 
@@ -185,14 +166,14 @@ def _split_offsets(layout: list[Section], body_bytes: i64, segment_bytes_max: i6
 def _segment_descriptor(md: bytes, section: Section, start: i64, end: i64, body_bytes: i64, data_start: i64) -> bytes:
     flags: i64 = read_i32(md, FLAGS_AT)
     original: i64 = read_i32(md, ORIGINAL_LENGTH_AT)
-    was_segment: bool = flags & MQMF_SEGMENT != 0
+    was_segment: bool = flags & mq.MQMF_SEGMENT != 0
     length: i64 = end - start
     if end < body_bytes:
-        flags &= ~MQMF_LAST_SEGMENT
+        flags &= ~mq.MQMF_LAST_SEGMENT
     else:
         if not was_segment:
-            flags |= MQMF_LAST_SEGMENT
-        if was_segment and read_i32(md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+            flags |= mq.MQMF_LAST_SEGMENT
+        if was_segment and read_i32(md, MESSAGE_TYPE_AT) == mq.MQMT_REPORT:
             length = original - start  # the report represents more bytes than it carries
     offset: i64 = start + (read_i32(md, OFFSET_AT) if was_segment else 0)
     report: i64 = read_i32(md, REPORT_AT)
@@ -208,7 +189,7 @@ def _segment_descriptor(md: bytes, section: Section, start: i64, end: i64, body_
             section.format,
             md[PRIORITY_AT:OFFSET_AT],
             i32_bytes(offset),
-            i32_bytes(flags | MQMF_SEGMENT),
+            i32_bytes(flags | mq.MQMF_SEGMENT),
             i32_bytes(length),
         )
     )
@@ -230,7 +211,7 @@ def last_section(md: bytes, body: bytes) -> Section:
 
 def joined_descriptor(md: bytes, body_bytes: i64) -> bytes:
     """Return the descriptor of a message joined from segments: that of the first, now the only segment."""
-    flags: i64 = read_i32(md, FLAGS_AT) | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+    flags: i64 = read_i32(md, FLAGS_AT) | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
     return patch_i32(patch_i32(md, FLAGS_AT, flags), ORIGINAL_LENGTH_AT, body_bytes)
 
 
@@ -242,7 +223,7 @@ def joined_body(segments: list[Message]) -> bytes:
     pieces: list[bytes] = []
     for segment in segments:
         body = segment.body
-        if read_i32(segment.md, MESSAGE_TYPE_AT) == MQMT_REPORT:
+        if read_i32(segment.md, MESSAGE_TYPE_AT) == mq.MQMT_REPORT:
             body = body.ljust(read_i32(segment.md, ORIGINAL_LENGTH_AT), b"\0")
         pieces.append(body)
     return b"".join(pieces)

@@ -27,24 +27,10 @@ from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, UNDER_CURSO
 from ostler.engine.queue.matching import is_eligible, matches
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, GROUPED, HAS_CURSOR, NONE, Slots
-from ostler.model.constants import (
-    MQGMO_ALL_MSGS_AVAILABLE,
-    MQGMO_ALL_SEGMENTS_AVAILABLE,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_COMPLETE_MSG,
-    MQGMO_LOGICAL_ORDER,
-    MQMF_LAST_SEGMENT,
-    MQMF_MSG_IN_GROUP,
-    MQMF_SEGMENT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_MSG_ID,
-    MQRC_INCONSISTENT_CCSIDS,
-    MQRC_INCONSISTENT_ENCODINGS,
-)
+from ostler.model import constants as mq
 
 PAUSED: Final = -2  # instead of a slot: the scan continues later
-_WHOLE: Final = MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
+_WHOLE: Final = mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
 
 
 def state_of(request: GetRequest) -> GroupState:
@@ -56,7 +42,11 @@ def state_of(request: GetRequest) -> GroupState:
 def continues_group(request: GetRequest, state: GroupState) -> bool:
     """Return True when a request asks for the next message of the open group."""
     options: i64 = request.options
-    return options & MQGMO_LOGICAL_ORDER != 0 and not options & (UNDER_CURSOR | MQGMO_BROWSE_FIRST) and state.is_open()
+    return (
+        options & mq.MQGMO_LOGICAL_ORDER != 0
+        and not options & (UNDER_CURSOR | mq.MQGMO_BROWSE_FIRST)
+        and state.is_open()
+    )
 
 
 def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
@@ -81,7 +71,7 @@ def select(engine: Engine, request: GetRequest, queue: Queue) -> i64:
 
 def _next_of_group(engine: Engine, request: GetRequest, queue: Queue, state: GroupState) -> i64:
     offset: i64 = state.next_offset()
-    if offset > 0 and request.options & MQGMO_COMPLETE_MSG:
+    if offset > 0 and request.options & mq.MQGMO_COMPLETE_MSG:
         return NONE  # the beginning was got already, so there is no complete message
     message = message_of(queue, state.group_id, state.next_sequence())
     if message is None:
@@ -89,7 +79,7 @@ def _next_of_group(engine: Engine, request: GetRequest, queue: Queue, state: Gro
     part = _part_at(engine, request, queue, message, offset)
     if part is None or not matches(engine, request, queue, part.slot):
         return NONE
-    if part.flags & MQMF_SEGMENT and offset == 0 and not _segments_are_there(engine, request, queue, message, part):
+    if part.flags & mq.MQMF_SEGMENT and offset == 0 and not _segments_are_there(engine, request, queue, message, part):
         return NONE
     return part.slot
 
@@ -122,12 +112,12 @@ def _next_start(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     slots = queue.slots
     options: i64 = request.options
     skipped: i64 = 0
-    if options & MQGMO_LOGICAL_ORDER:
+    if options & mq.MQGMO_LOGICAL_ORDER:
         skipped = LATER_MESSAGE | LATER_SEGMENT
-    elif options & MQGMO_COMPLETE_MSG:
+    elif options & mq.MQGMO_COMPLETE_MSG:
         skipped = LATER_SEGMENT
-    hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
-    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
+    hash_message: i64 = hash_id(request.message_id, 0) if request.match & mq.MQMO_MATCH_MSG_ID else 0
+    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & mq.MQMO_MATCH_CORREL_ID else 0
     last: i64 = request.scan_slot
     slot: i64 = slots.following(last) if last != NONE else _scan_start(request, slots)
     may_pause: bool = request.may_pause
@@ -167,10 +157,10 @@ def pause(engine: Engine, request: GetRequest, queue: Queue, last: i64) -> i64:
 
 def _scan_start(request: GetRequest, slots: Slots) -> i64:
     handle = request.handle
-    if not request.options & MQGMO_BROWSE_NEXT or not handle.cursor_set:
+    if not request.options & mq.MQGMO_BROWSE_NEXT or not handle.cursor_set:
         return slots.first()
     state = handle.browse_group
-    if not request.options & MQGMO_LOGICAL_ORDER or state.start_seq == handle.cursor_seq:
+    if not request.options & mq.MQGMO_LOGICAL_ORDER or state.start_seq == handle.cursor_seq:
         return slots.first() if handle.cursor == NONE else slots.following(handle.cursor)
     # The cursor is at the last message of a group, but groups are ordered by their first messages.
     slot: i64 = state.start_slot
@@ -189,10 +179,10 @@ def _is_complete(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -
     md = queue.load(slot).md
     group = queue.groups[md[GROUP_ID_AT : GROUP_ID_AT + 24]]
     flags: i64 = read_i32(md, FLAGS_AT)
-    wants_group: bool = request.options & MQGMO_ALL_MSGS_AVAILABLE != 0 and flags & MQMF_MSG_IN_GROUP != 0
+    wants_group: bool = request.options & mq.MQGMO_ALL_MSGS_AVAILABLE != 0 and flags & mq.MQMF_MSG_IN_GROUP != 0
     if wants_group and not _group_is_complete(engine, request, queue, group):
         return False
-    if not flags & MQMF_SEGMENT:
+    if not flags & mq.MQMF_SEGMENT:
         return True
     message = group.messages[read_i32(md, SEQUENCE_NUMBER_AT)]
     part = message.parts[message.position(part_key(md), queue.slots.seqs[slot])]
@@ -209,7 +199,7 @@ def _group_is_complete(engine: Engine, request: GetRequest, queue: Queue, group:
         first = _part_at(engine, request, queue, message, 0)
         if first is None:
             return False
-        if first.flags & MQMF_SEGMENT and not _segments(engine, request, queue, message, first.feedback()):
+        if first.flags & mq.MQMF_SEGMENT and not _segments(engine, request, queue, message, first.feedback()):
             return False
         sequence += 1
     return True
@@ -226,7 +216,7 @@ def _segments_are_there(
     segments = _segments(engine, request, queue, message, part.feedback())
     if not segments:
         return False
-    if request.options & MQGMO_COMPLETE_MSG and len(segments) > 1:
+    if request.options & mq.MQGMO_COMPLETE_MSG and len(segments) > 1:
         request.slots = _joinable(queue, segments, state_of(request))
     return True
 
@@ -239,11 +229,11 @@ def _segments(engine: Engine, request: GetRequest, queue: Queue, message: Logica
         if (
             part.offset() == expected
             and part.feedback() == feedback
-            and part.flags & MQMF_SEGMENT
+            and part.flags & mq.MQMF_SEGMENT
             and is_eligible(engine, request, queue, part.slot)
         ):
             slots.append(part.slot)
-            if part.flags & MQMF_LAST_SEGMENT:
+            if part.flags & mq.MQMF_LAST_SEGMENT:
                 return slots
             expected += part.length
     return []
@@ -259,10 +249,10 @@ def _joinable(queue: Queue, segments: list[int], state: GroupState) -> list[int]
         message = queue.load(slot)
         if joined:
             if read_i32(message.md, CCSID_AT) != ccsid:
-                state.join_reason = MQRC_INCONSISTENT_CCSIDS
+                state.join_reason = mq.MQRC_INCONSISTENT_CCSIDS
                 return joined
             if read_i32(message.md, ENCODING_AT) != encoding:
-                state.join_reason = MQRC_INCONSISTENT_ENCODINGS
+                state.join_reason = mq.MQRC_INCONSISTENT_ENCODINGS
                 return joined
         end = last_section(message.md, message.body)
         encoding = end.encoding

@@ -20,7 +20,7 @@ from ostler.engine.message.message import (
     SEQUENCE_NUMBER_AT,
     read_i32,
 )
-from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
+from ostler.model import constants as mq
 
 
 @final
@@ -67,9 +67,9 @@ class GroupState:
         else:
             self.before = None
         flags: i64 = read_i32(md, FLAGS_AT)
-        self.in_segments = flags & (MQMF_SEGMENT | MQMF_LAST_SEGMENT) == MQMF_SEGMENT
-        self.is_last_message = flags & MQMF_LAST_MSG_IN_GROUP != 0
-        self.in_group = flags & MQMF_MSG_IN_GROUP != 0 and (self.in_segments or not self.is_last_message)
+        self.in_segments = flags & (mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT) == mq.MQMF_SEGMENT
+        self.is_last_message = flags & mq.MQMF_LAST_MSG_IN_GROUP != 0
+        self.in_group = flags & mq.MQMF_MSG_IN_GROUP != 0 and (self.in_segments or not self.is_last_message)
         self.group_id = md[GROUP_ID_AT : GROUP_ID_AT + 24]
         self.sequence_number = read_i32(md, SEQUENCE_NUMBER_AT)
         self.offset = read_i32(md, OFFSET_AT) + read_i32(md, ORIGINAL_LENGTH_AT) if self.in_segments else 0

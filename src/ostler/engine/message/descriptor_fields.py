@@ -9,23 +9,7 @@ from librt.strings import read_i32_le
 
 from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
 from ostler.engine.properties.property_values import Value, check_range
-from ostler.model.constants import (
-    MQEI_UNLIMITED,
-    MQENC_NATIVE,
-    MQMD_LENGTH_2,
-    MQMD_STRUC_ID,
-    MQMD_VERSION_2,
-    MQMT_DATAGRAM,
-    MQOL_UNDEFINED,
-    MQPER_PERSISTENCE_AS_Q_DEF,
-    MQPRI_PRIORITY_AS_Q_DEF,
-    MQRC_BUFFER_LENGTH_ERROR,
-    MQRC_PROPERTY_NAME_ERROR,
-    MQRC_PROPERTY_TYPE_ERROR,
-    MQTYPE_BYTE_STRING,
-    MQTYPE_INT32,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 ENCODING_AT: Final = 24
@@ -43,15 +27,15 @@ class DescriptorField(NamedTuple):
 
 
 def _long(at: int) -> DescriptorField:
-    return DescriptorField(at, 4, MQTYPE_INT32)
+    return DescriptorField(at, 4, mq.MQTYPE_INT32)
 
 
 def _characters(at: int, length: int) -> DescriptorField:
-    return DescriptorField(at, length, MQTYPE_STRING)
+    return DescriptorField(at, length, mq.MQTYPE_STRING)
 
 
 def _bytes(at: int, length: int) -> DescriptorField:
-    return DescriptorField(at, length, MQTYPE_BYTE_STRING)
+    return DescriptorField(at, length, mq.MQTYPE_BYTE_STRING)
 
 
 # StrucId and Version are not properties.
@@ -88,20 +72,20 @@ FIELDS: Final[dict[str, DescriptorField]] = {
 
 def _default_descriptor() -> bytes:
     """Return a version-2 descriptor with the values of MQMD_DEFAULT, little-endian, characters blank."""
-    md = bytearray(MQMD_LENGTH_2)
-    md[0:4] = MQMD_STRUC_ID
+    md = bytearray(mq.MQMD_LENGTH_2)
+    md[0:4] = mq.MQMD_STRUC_ID
     for field in FIELDS.values():
-        if field.type == MQTYPE_STRING:
+        if field.type == mq.MQTYPE_STRING:
             md[field.at : field.at + field.length] = b" " * field.length
     numbers = (
-        (4, MQMD_VERSION_2),
-        (12, MQMT_DATAGRAM),
-        (16, MQEI_UNLIMITED),
-        (ENCODING_AT, MQENC_NATIVE),
-        (40, MQPRI_PRIORITY_AS_Q_DEF),
-        (44, MQPER_PERSISTENCE_AS_Q_DEF),
+        (4, mq.MQMD_VERSION_2),
+        (12, mq.MQMT_DATAGRAM),
+        (16, mq.MQEI_UNLIMITED),
+        (ENCODING_AT, mq.MQENC_NATIVE),
+        (40, mq.MQPRI_PRIORITY_AS_Q_DEF),
+        (44, mq.MQPER_PERSISTENCE_AS_Q_DEF),
         (348, 1),
-        (360, MQOL_UNDEFINED),
+        (360, mq.MQOL_UNDEFINED),
     )
     for at, number in numbers:
         struct.pack_into("<i", md, at, number)
@@ -115,7 +99,7 @@ def field_named(property_name: str) -> DescriptorField:
     """Return the field for a property name that begins with Root.MQMD."""
     field = FIELDS.get(property_name[len(DESCRIPTOR_PREFIX) :])
     if field is None:
-        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{property_name[:80]!r} is not a field of the message descriptor.")
+        raise MQError(mq.MQRC_PROPERTY_NAME_ERROR, f"{property_name[:80]!r} is not a field of the message descriptor.")
     return field
 
 
@@ -124,10 +108,10 @@ def field_value(md: bytes, field: DescriptorField) -> Value:
     at = field.at
     if len(md) < at + field.length:
         return None
-    if field.type == MQTYPE_INT32:
+    if field.type == mq.MQTYPE_INT32:
         return int(read_i32_le(md, at))
     data = md[at : at + field.length]
-    if field.type == MQTYPE_BYTE_STRING:
+    if field.type == mq.MQTYPE_BYTE_STRING:
         return data
     return data.partition(b"\0")[0].rstrip(b" ").decode("utf-8", "replace")
 
@@ -143,17 +127,17 @@ def text_at(md: bytes, at: int, length: int) -> str:
 def with_field(md: bytes, field: DescriptorField, type: int, value: Value) -> bytes:
     """Return the descriptor with one field set, as by MQSETMP on Root.MQMD.X."""
     if type != field.type:
-        raise MQError(MQRC_PROPERTY_TYPE_ERROR, "The type must be that of the descriptor's field.")
+        raise MQError(mq.MQRC_PROPERTY_TYPE_ERROR, "The type must be that of the descriptor's field.")
     data = b""
     if isinstance(value, int):
-        data = check_range(MQTYPE_INT32, value).to_bytes(4, "little", signed=True)
+        data = check_range(mq.MQTYPE_INT32, value).to_bytes(4, "little", signed=True)
     elif isinstance(value, str):
         data = value.encode().ljust(field.length, b" ")
     elif isinstance(value, bytes):
         data = value.ljust(field.length, b"\0")
     if len(data) != field.length:
         raise MQError(
-            MQRC_BUFFER_LENGTH_ERROR, f"The value must fit the {field.length} bytes of the descriptor's field."
+            mq.MQRC_BUFFER_LENGTH_ERROR, f"The value must fit the {field.length} bytes of the descriptor's field."
         )
     return md[: field.at] + data + md[field.at + field.length :]
 

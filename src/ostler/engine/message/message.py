@@ -7,7 +7,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, read_i32_le, read_i64_le, write_i32_le, write_i64_le
 from mypy_extensions import i32, i64
 
-from ostler.model.constants import MQMF_LAST_MSG_IN_GROUP, MQMF_LAST_SEGMENT, MQMF_MSG_IN_GROUP, MQMF_SEGMENT
+from ostler.model import constants as mq
 
 # Offsets in a stored MQMD version 2, little-endian (364 bytes).
 MD_BYTES: Final = 364
@@ -34,7 +34,7 @@ FLAGS_AT: Final = 356
 ORIGINAL_LENGTH_AT: Final = 360
 
 NULL_ID: Final = bytes(24)
-GROUP_FLAGS: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT | MQMF_LAST_SEGMENT
+GROUP_FLAGS: Final = mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP | mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
 
 _PRIME: Final = 16777619
 _MASK: Final = 0x7FFFFFFF

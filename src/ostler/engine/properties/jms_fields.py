@@ -10,7 +10,7 @@ from typing import Final
 from ostler.engine.message.descriptor_fields import number_at, text_at
 from ostler.engine.message.timestamps import milliseconds_of
 from ostler.engine.properties.property_values import PropertySource, Value
-from ostler.model.constants import MQEI_UNLIMITED, MQMF_LAST_MSG_IN_GROUP, MQMF_MSG_IN_GROUP, MQPER_PERSISTENT
+from ostler.model import constants as mq
 
 DELIVERY_NON_PERSISTENT: Final = 1
 DELIVERY_PERSISTENT: Final = 2
@@ -19,7 +19,7 @@ DESCRIPTOR_ONLY: Final = frozenset(
     {"JMSMessageID", "JMSPriority", "JMSRedelivered", "JMSXAppID", "JMSXDeliveryCount", "JMSXUserID"},
 )
 _NO_ID: Final = bytes(24)
-_IN_GROUP: Final = MQMF_MSG_IN_GROUP | MQMF_LAST_MSG_IN_GROUP
+_IN_GROUP: Final = mq.MQMF_MSG_IN_GROUP | mq.MQMF_LAST_MSG_IN_GROUP
 
 
 def jms_value(name: str, md: bytes, properties: PropertySource) -> Value:
@@ -53,7 +53,7 @@ def _from_folders(name: str, md: bytes, properties: PropertySource) -> Value:
         return value if value is not None else put_milliseconds(md)
     if name == "JMSDeliveryMode":
         value = properties.value("jms.Dlv")
-        persistent = number_at(md, 44) == MQPER_PERSISTENT
+        persistent = number_at(md, 44) == mq.MQPER_PERSISTENT
         return value if value is not None else (DELIVERY_PERSISTENT if persistent else DELIVERY_NON_PERSISTENT)
     if name == "JMSExpiration":
         value = properties.value("jms.Exp")
@@ -105,7 +105,7 @@ def _expiration(md: bytes) -> Value:
     """Return the expiry time in milliseconds since 1970; 0 for none. MQMD.Expiry is in tenths of a second."""
     expiry = number_at(md, 16)
     put = put_milliseconds(md)
-    return 0 if expiry == MQEI_UNLIMITED or put is None else put + expiry * 100
+    return 0 if expiry == mq.MQEI_UNLIMITED or put is None else put + expiry * 100
 
 
 def put_milliseconds(md: bytes) -> int | None:

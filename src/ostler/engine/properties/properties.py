@@ -23,52 +23,21 @@ from ostler.engine.properties.property_names import (
     stored_name,
 )
 from ostler.engine.properties.property_values import PropertySource, Value, check_value, convert_value, pack_value
-from ostler.model.constants import (
-    MQCOPY_ALL,
-    MQCOPY_DEFAULT,
-    MQCOPY_FORWARD,
-    MQCOPY_PUBLISH,
-    MQCOPY_REPLY,
-    MQCOPY_REPORT,
-    MQDMPO_DEL_PROP_UNDER_CURSOR,
-    MQIMPO_CONVERT_TYPE,
-    MQIMPO_CONVERT_VALUE,
-    MQIMPO_INQ_NEXT,
-    MQIMPO_INQ_PROP_UNDER_CURSOR,
-    MQIMPO_QUERY_LENGTH,
-    MQPD_NO_CONTEXT,
-    MQPD_SUPPORT_OPTIONAL,
-    MQPD_USER_CONTEXT,
-    MQRC_MIXED_CONTENT_NOT_ALLOWED,
-    MQRC_NONE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PD_ERROR,
-    MQRC_PROP_TYPE_NOT_SUPPORTED,
-    MQRC_PROPERTY_NAME_ERROR,
-    MQRC_PROPERTY_NOT_AVAILABLE,
-    MQRC_PROPERTY_TYPE_ERROR,
-    MQSMPO_APPEND_PROPERTY,
-    MQSMPO_SET_FIRST,
-    MQSMPO_SET_PROP_AFTER_CURSOR,
-    MQSMPO_SET_PROP_BEFORE_CURSOR,
-    MQSMPO_SET_PROP_UNDER_CURSOR,
-    MQTYPE_AS_SET,
-    MQTYPE_NULL,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
-_COPY_MASK: Final = MQCOPY_ALL | MQCOPY_FORWARD | MQCOPY_PUBLISH | MQCOPY_REPLY | MQCOPY_REPORT
+_COPY_MASK: Final = mq.MQCOPY_ALL | mq.MQCOPY_FORWARD | mq.MQCOPY_PUBLISH | mq.MQCOPY_REPLY | mq.MQCOPY_REPORT
 _SET_OPTIONS: Final = frozenset(
     {
-        MQSMPO_SET_FIRST,
-        MQSMPO_SET_PROP_UNDER_CURSOR,
-        MQSMPO_SET_PROP_AFTER_CURSOR,
-        MQSMPO_SET_PROP_BEFORE_CURSOR,
-        MQSMPO_APPEND_PROPERTY,
+        mq.MQSMPO_SET_FIRST,
+        mq.MQSMPO_SET_PROP_UNDER_CURSOR,
+        mq.MQSMPO_SET_PROP_AFTER_CURSOR,
+        mq.MQSMPO_SET_PROP_BEFORE_CURSOR,
+        mq.MQSMPO_APPEND_PROPERTY,
     },
 )
-_CURSOR_OPTIONS: Final = MQIMPO_INQ_NEXT | MQIMPO_INQ_PROP_UNDER_CURSOR
-_INQUIRE_OPTIONS: Final = _CURSOR_OPTIONS | MQIMPO_CONVERT_TYPE | MQIMPO_CONVERT_VALUE | MQIMPO_QUERY_LENGTH
+_CURSOR_OPTIONS: Final = mq.MQIMPO_INQ_NEXT | mq.MQIMPO_INQ_PROP_UNDER_CURSOR
+_INQUIRE_OPTIONS: Final = _CURSOR_OPTIONS | mq.MQIMPO_CONVERT_TYPE | mq.MQIMPO_CONVERT_VALUE | mq.MQIMPO_QUERY_LENGTH
 
 
 @final
@@ -80,9 +49,9 @@ class Property:
         name: str,
         type: int,
         value: Value,
-        support: int = MQPD_SUPPORT_OPTIONAL,
-        context: int = MQPD_NO_CONTEXT,
-        copy_options: int = MQCOPY_DEFAULT,
+        support: int = mq.MQPD_SUPPORT_OPTIONAL,
+        context: int = mq.MQPD_NO_CONTEXT,
+        copy_options: int = mq.MQCOPY_DEFAULT,
         type_text: str = "",
     ) -> None:
         self.name = name
@@ -95,7 +64,7 @@ class Property:
 
     def is_copied_to(self, copy_option: int) -> bool:
         """Return whether the property is copied into a message of that kind (MQCOPY_FORWARD, MQCOPY_REPLY ...)."""
-        return self.copy_options & (MQCOPY_ALL | copy_option) != 0
+        return self.copy_options & (mq.MQCOPY_ALL | copy_option) != 0
 
 
 @final
@@ -171,19 +140,19 @@ class PropertySet(PropertySource):
         name: str,
         type: int,
         value: Value,
-        options: int = MQSMPO_SET_FIRST,
-        support: int = MQPD_SUPPORT_OPTIONAL,
-        context: int = MQPD_NO_CONTEXT,
-        copy_options: int = MQCOPY_DEFAULT,
+        options: int = mq.MQSMPO_SET_FIRST,
+        support: int = mq.MQPD_SUPPORT_OPTIONAL,
+        context: int = mq.MQPD_NO_CONTEXT,
+        copy_options: int = mq.MQCOPY_DEFAULT,
     ) -> None:
         """MQSETMP: set or add a property at the position of `options`. Nothing changes if it raises.
 
         MQSMPO_SET_PROP_UNDER_CURSOR changes the value of the property under the cursor, not its name.
         """
         if options not in _SET_OPTIONS:
-            raise MQError(MQRC_OPTIONS_ERROR, "MQSETMP needs exactly one option for the position of the property.")
-        if copy_options & ~_COPY_MASK or context not in (MQPD_NO_CONTEXT, MQPD_USER_CONTEXT):
-            raise MQError(MQRC_PD_ERROR, "The property descriptor has a context or copy option that does not exist.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQSETMP needs exactly one option for the position of the property.")
+        if copy_options & ~_COPY_MASK or context not in (mq.MQPD_NO_CONTEXT, mq.MQPD_USER_CONTEXT):
+            raise MQError(mq.MQRC_PD_ERROR, "The property descriptor has a context or copy option that does not exist.")
         if self.validate:
             check_name(name)
         else:
@@ -195,19 +164,19 @@ class PropertySet(PropertySource):
         name = self._settable_name(name, type)
         if self.validate or folder_of(name) != "mq":
             # Only properties defined by MQ can require support (MQPD.Support).
-            support = MQPD_SUPPORT_OPTIONAL
+            support = mq.MQPD_SUPPORT_OPTIONAL
         added = Property(name, type, value, support, context, copy_options)
-        if options == MQSMPO_SET_PROP_UNDER_CURSOR:
+        if options == mq.MQSMPO_SET_PROP_UNDER_CURSOR:
             self._replace(self._changeable_under_cursor(), added)
             return
         counts = self._name_counts()
-        existing = self.find(name) if options == MQSMPO_SET_FIRST and name in counts.names else None
+        existing = self.find(name) if options == mq.MQSMPO_SET_FIRST and name in counts.names else None
         if existing is not None:
             self._replace(existing, added)
             return
         if counts.would_mix(name):
             raise MQError(
-                MQRC_MIXED_CONTENT_NOT_ALLOWED, f"Part of {name[:80]!r} would be a property and a group; rename it."
+                mq.MQRC_MIXED_CONTENT_NOT_ALLOWED, f"Part of {name[:80]!r} would be a property and a group; rename it."
             )
         self._insert(self._insertion_index(name, options), added)
 
@@ -222,9 +191,11 @@ class PropertySet(PropertySource):
         if name not in JMS_TYPES:
             return stored_name(name)
         if name not in JMS_SETTABLE:
-            raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name} can be inquired but not set; set the descriptor instead.")
-        if type not in (JMS_TYPES[name], MQTYPE_NULL):
-            raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{name} must have the type that JMS defines.")
+            raise MQError(
+                mq.MQRC_PROPERTY_NAME_ERROR, f"{name} can be inquired but not set; set the descriptor instead."
+            )
+        if type not in (JMS_TYPES[name], mq.MQTYPE_NULL):
+            raise MQError(mq.MQRC_PROPERTY_TYPE_ERROR, f"{name} must have the type that JMS defines.")
         return JMS_SETTABLE[name]
 
     def _name_counts(self) -> NameCounts:
@@ -238,21 +209,21 @@ class PropertySet(PropertySource):
 
     def _under_cursor(self) -> Property:
         if self._cursor is None:
-            raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, "No property is under the cursor; inquire one first.")
+            raise MQError(mq.MQRC_PROPERTY_NOT_AVAILABLE, "No property is under the cursor; inquire one first.")
         return self._cursor
 
     def _changeable_under_cursor(self) -> Property:
         """Return the property under the cursor if it can be changed. Descriptor fields and JMS names are computed."""
         found = self._under_cursor()
         if found not in self.properties:
-            raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"{found.name} is computed and cannot be changed or deleted.")
+            raise MQError(mq.MQRC_PROPERTY_NOT_AVAILABLE, f"{found.name} is computed and cannot be changed or deleted.")
         return found
 
     def _insertion_index(self, name: str, options: int) -> int:
         """Return the index of a new property: at the cursor, or behind its closest relatives in the hierarchy."""
-        if options in (MQSMPO_SET_PROP_BEFORE_CURSOR, MQSMPO_SET_PROP_AFTER_CURSOR):
+        if options in (mq.MQSMPO_SET_PROP_BEFORE_CURSOR, mq.MQSMPO_SET_PROP_AFTER_CURSOR):
             at = self.properties.index(self._changeable_under_cursor())
-            return at if options == MQSMPO_SET_PROP_BEFORE_CURSOR else at + 1
+            return at if options == mq.MQSMPO_SET_PROP_BEFORE_CURSOR else at + 1
         counts = self._name_counts()
         if name in counts.names:
             return self._index_after(name, False)
@@ -290,24 +261,24 @@ class PropertySet(PropertySource):
 
     # MQINQMP.
 
-    def inquire(self, name: str, options: int = 0, wanted_type: int = MQTYPE_AS_SET) -> PropertyInquiry:
+    def inquire(self, name: str, options: int = 0, wanted_type: int = mq.MQTYPE_AS_SET) -> PropertyInquiry:
         """MQINQMP: return a property by name, or the first or next one that a name ending in % matches.
 
         With MQIMPO_CONVERT_TYPE the value is converted to `wanted_type`. If it raises, the cursor does not move.
         """
         if options & ~_INQUIRE_OPTIONS or options & _CURSOR_OPTIONS == _CURSOR_OPTIONS:
-            raise MQError(MQRC_OPTIONS_ERROR, "MQINQMP has options that do not exist or do not go together.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQINQMP has options that do not exist or do not go together.")
         next_at = self._next
-        if options & MQIMPO_INQ_PROP_UNDER_CURSOR:
+        if options & mq.MQIMPO_INQ_PROP_UNDER_CURSOR:
             found: Property | None = self._under_cursor()
         else:
             found = self._computed(name)
             if found is None:
-                next_at = self._search(name, self._next if options & MQIMPO_INQ_NEXT else 0)
+                next_at = self._search(name, self._next if options & mq.MQIMPO_INQ_NEXT else 0)
                 found = self.properties[next_at - 1]
         assert found is not None
         answer = _make_inquiry(found, options, wanted_type)
-        if options & MQIMPO_INQ_PROP_UNDER_CURSOR == 0:
+        if options & mq.MQIMPO_INQ_PROP_UNDER_CURSOR == 0:
             self._next = next_at
             self._cursor = found
         return answer
@@ -344,14 +315,14 @@ class PropertySet(PropertySource):
 
     def delete(self, name: str, options: int = 0) -> None:
         """MQDLTMP: delete the first property of that name; with MQDMPO_DEL_PROP_UNDER_CURSOR the one at the cursor."""
-        if options & ~MQDMPO_DEL_PROP_UNDER_CURSOR:
-            raise MQError(MQRC_OPTIONS_ERROR, "MQDLTMP has options that do not exist.")
-        if options & MQDMPO_DEL_PROP_UNDER_CURSOR:
+        if options & ~mq.MQDMPO_DEL_PROP_UNDER_CURSOR:
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "MQDLTMP has options that do not exist.")
+        if options & mq.MQDMPO_DEL_PROP_UNDER_CURSOR:
             found: Property | None = self._changeable_under_cursor()
         else:
             check_length(name)
             if "%" in name:
-                raise MQError(MQRC_PROPERTY_NAME_ERROR, "MQDLTMP takes a whole name, without wildcard.")
+                raise MQError(mq.MQRC_PROPERTY_NAME_ERROR, "MQDLTMP takes a whole name, without wildcard.")
             found = self.find(stored_name(JMS_SETTABLE.get(name, name)))
         if found is None:
             raise _not_available(name)
@@ -371,11 +342,11 @@ class PropertySet(PropertySource):
 
 def _make_inquiry(found: Property, options: int, wanted_type: int) -> PropertyInquiry:
     if found.type_text:
-        return PropertyInquiry(found, found.type, found.value, MQRC_PROP_TYPE_NOT_SUPPORTED)
-    if options & MQIMPO_CONVERT_TYPE and wanted_type != MQTYPE_AS_SET:
-        return PropertyInquiry(found, wanted_type, convert_value(found.type, found.value, wanted_type), MQRC_NONE)
-    return PropertyInquiry(found, found.type, found.value, MQRC_NONE)
+        return PropertyInquiry(found, found.type, found.value, mq.MQRC_PROP_TYPE_NOT_SUPPORTED)
+    if options & mq.MQIMPO_CONVERT_TYPE and wanted_type != mq.MQTYPE_AS_SET:
+        return PropertyInquiry(found, wanted_type, convert_value(found.type, found.value, wanted_type), mq.MQRC_NONE)
+    return PropertyInquiry(found, found.type, found.value, mq.MQRC_NONE)
 
 
 def _not_available(name: str) -> MQError:
-    return MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"The message has no (further) property {name[:80]!r}.")
+    return MQError(mq.MQRC_PROPERTY_NOT_AVAILABLE, f"The message has no (further) property {name[:80]!r}.")

@@ -20,7 +20,7 @@ from librt.strings import read_i16_le, read_i32_le
 
 from ostler.engine.properties.properties import Property
 from ostler.engine.properties.property_values import pack_value, unpack_value
-from ostler.model.constants import MQRC_RFH_FORMAT_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 LAYOUT: Final = 1
@@ -82,4 +82,4 @@ def decode_block(block: bytes) -> list[Property]:
 
 
 def _damaged(at: int) -> MQError:
-    return MQError(MQRC_RFH_FORMAT_ERROR, f"The stored properties are damaged at offset {at}.")
+    return MQError(mq.MQRC_RFH_FORMAT_ERROR, f"The stored properties are damaged at offset {at}.")

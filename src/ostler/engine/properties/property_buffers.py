@@ -6,13 +6,7 @@ from ostler.engine.properties.message_properties import read_sent_properties
 from ostler.engine.properties.properties import PropertySet
 from ostler.engine.properties.property_control import GetView, new_header, without_properties
 from ostler.engine.properties.rfh2 import Chain, content_of, read_chain, replace_headers
-from ostler.model.constants import (
-    MQBMHO_DELETE_PROPERTIES,
-    MQMHBO_DELETE_PROPERTIES,
-    MQMHBO_PROPERTIES_IN_MQRFH2,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PROPERTY_NOT_AVAILABLE,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 
@@ -21,8 +15,8 @@ def buffer_to_properties(properties: PropertySet, md: bytes, buffer: bytes, opti
 
     MQBMHO_DELETE_PROPERTIES removes them from the buffer. Returns descriptor and buffer as they are afterwards.
     """
-    if options & ~MQBMHO_DELETE_PROPERTIES:
-        raise MQError(MQRC_OPTIONS_ERROR, "MQBUFMH has options that do not exist.")
+    if options & ~mq.MQBMHO_DELETE_PROPERTIES:
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "MQBUFMH has options that do not exist.")
     chain = read_chain(md, buffer)
     if chain.fault is not None:
         raise chain.fault
@@ -32,7 +26,7 @@ def buffer_to_properties(properties: PropertySet, md: bytes, buffer: bytes, opti
             for each in read_sent_properties(header, folder) or []:
                 properties.add(each)
     view = GetView(md, buffer, properties)
-    if options & MQBMHO_DELETE_PROPERTIES:
+    if options & mq.MQBMHO_DELETE_PROPERTIES:
         stripped = without_properties(md, buffer, chain)
         view.md = stripped.md
         view.body = stripped.body
@@ -46,15 +40,19 @@ def properties_to_buffer(properties: PropertySet, name: str, md: bytes, options:
     The header describes what the descriptor described; the returned descriptor describes the header.
     MQMHBO_DELETE_PROPERTIES removes the properties from the handle.
     """
-    if options & ~(MQMHBO_PROPERTIES_IN_MQRFH2 | MQMHBO_DELETE_PROPERTIES) or not options & MQMHBO_PROPERTIES_IN_MQRFH2:
+    if (
+        options & ~(mq.MQMHBO_PROPERTIES_IN_MQRFH2 | mq.MQMHBO_DELETE_PROPERTIES)
+        or not options & mq.MQMHBO_PROPERTIES_IN_MQRFH2
+    ):
         raise MQError(
-            MQRC_OPTIONS_ERROR, "MQMHBUF needs MQMHBO_PROPERTIES_IN_MQRFH2; only MQMHBO_DELETE_PROPERTIES can be added."
+            mq.MQRC_OPTIONS_ERROR,
+            "MQMHBUF needs MQMHBO_PROPERTIES_IN_MQRFH2; only MQMHBO_DELETE_PROPERTIES can be added.",
         )
     found = properties.matching(name)
     if not found:
-        raise MQError(MQRC_PROPERTY_NOT_AVAILABLE, f"The message handle has no property {name[:80]!r}.")
+        raise MQError(mq.MQRC_PROPERTY_NOT_AVAILABLE, f"The message handle has no property {name[:80]!r}.")
     md, buffer = replace_headers(md, b"", Chain(content_of(md)), [new_header(md, found)])
-    if options & MQMHBO_DELETE_PROPERTIES:
+    if options & mq.MQMHBO_DELETE_PROPERTIES:
         for each in found:
             properties.remove(each)
     return GetView(md, buffer, properties)

@@ -55,44 +55,7 @@ from ostler.engine.properties.rfh2 import (
     replace_headers,
 )
 from ostler.engine.properties.rfh2_folders import write_folders
-from ostler.model.constants import (
-    MQACTP_FORWARD,
-    MQACTP_NEW,
-    MQACTP_REPLY,
-    MQACTP_REPORT,
-    MQCOPY_FORWARD,
-    MQCOPY_REPLY,
-    MQCOPY_REPORT,
-    MQEI_UNLIMITED,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_INTEGER_REVERSED,
-    MQENC_NATIVE,
-    MQFB_NONE,
-    MQFMT_RF_HEADER_2,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_PROPERTIES_COMPATIBILITY,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-    MQGMO_PROPERTIES_IN_HANDLE,
-    MQMI_NONE,
-    MQMT_REPLY,
-    MQMT_REPORT,
-    MQPD_SUPPORT_OPTIONAL,
-    MQPROP_ALL,
-    MQPROP_FORCE_MQRFH2,
-    MQPROP_NONE,
-    MQPROP_V6COMPAT,
-    MQRC_ACTION_ERROR,
-    MQRC_HMSG_ERROR,
-    MQRC_OPTIONS_ERROR,
-    MQRC_UNSUPPORTED_PROPERTY,
-    MQRO_DISCARD_MSG,
-    MQRO_NONE,
-    MQRO_PASS_CORREL_ID,
-    MQRO_PASS_DISCARD_AND_EXPIRY,
-    MQRO_PASS_MSG_ID,
-    MQTYPE_NULL,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 # Treatments of the properties of a message: the outcomes of the table above.
@@ -103,14 +66,17 @@ COMPATIBLE: Final = 3
 AS_SENT: Final = 4
 
 _OPTIONS: Final = (
-    MQGMO_PROPERTIES_IN_HANDLE | MQGMO_NO_PROPERTIES | MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_COMPATIBILITY
+    mq.MQGMO_PROPERTIES_IN_HANDLE
+    | mq.MQGMO_NO_PROPERTIES
+    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    | mq.MQGMO_PROPERTIES_COMPATIBILITY
 )
 # The format MQHRF2 as a little-endian integer, so that one comparison suffices.
-_RFH2_WORD: Final = int.from_bytes(MQFMT_RF_HEADER_2, "little")
+_RFH2_WORD: Final = int.from_bytes(mq.MQFMT_RF_HEADER_2, "little")
 _COPY_OPTIONS: Final[dict[int, int]] = {
-    MQACTP_FORWARD: MQCOPY_FORWARD,
-    MQACTP_REPLY: MQCOPY_REPLY,
-    MQACTP_REPORT: MQCOPY_REPORT,
+    mq.MQACTP_FORWARD: mq.MQCOPY_FORWARD,
+    mq.MQACTP_REPLY: mq.MQCOPY_REPLY,
+    mq.MQACTP_REPORT: mq.MQCOPY_REPORT,
 }
 
 
@@ -133,8 +99,8 @@ def has_no_visible_properties(block: bytes, has_handle: bool, options: int, cont
     return (
         block[0] == PUBLICATION_LAYOUT
         and not has_handle
-        and options & (MQGMO_PROPERTIES_FORCE_MQRFH2 | MQGMO_PROPERTIES_IN_HANDLE) == 0
-        and control not in (MQPROP_ALL, MQPROP_FORCE_MQRFH2)
+        and options & (mq.MQGMO_PROPERTIES_FORCE_MQRFH2 | mq.MQGMO_PROPERTIES_IN_HANDLE) == 0
+        and control not in (mq.MQPROP_ALL, mq.MQPROP_FORCE_MQRFH2)
     )
 
 
@@ -157,24 +123,24 @@ def choose_treatment(property_control: int, options: int, has_handle: bool) -> i
     """Return the treatment of properties for one get, by the table of this module."""
     chosen = options & _OPTIONS
     if chosen & (chosen - 1):
-        raise MQError(MQRC_OPTIONS_ERROR, "Only one of the options for message properties can be given.")
-    if chosen == MQGMO_PROPERTIES_IN_HANDLE:
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "Only one of the options for message properties can be given.")
+    if chosen == mq.MQGMO_PROPERTIES_IN_HANDLE:
         if not has_handle:
-            raise MQError(MQRC_HMSG_ERROR, "MQGMO_PROPERTIES_IN_HANDLE needs a message handle; create one first.")
+            raise MQError(mq.MQRC_HMSG_ERROR, "MQGMO_PROPERTIES_IN_HANDLE needs a message handle; create one first.")
         return IN_HANDLE
-    if chosen == MQGMO_NO_PROPERTIES:
+    if chosen == mq.MQGMO_NO_PROPERTIES:
         return REMOVED
-    if chosen == MQGMO_PROPERTIES_FORCE_MQRFH2 or (not chosen and property_control == MQPROP_FORCE_MQRFH2):
+    if chosen == mq.MQGMO_PROPERTIES_FORCE_MQRFH2 or (not chosen and property_control == mq.MQPROP_FORCE_MQRFH2):
         return IN_HEADERS
-    if chosen == MQGMO_PROPERTIES_COMPATIBILITY:
+    if chosen == mq.MQGMO_PROPERTIES_COMPATIBILITY:
         return COMPATIBLE
-    if property_control == MQPROP_V6COMPAT:
+    if property_control == mq.MQPROP_V6COMPAT:
         return AS_SENT
     if has_handle:
         return IN_HANDLE
-    if property_control == MQPROP_ALL:
+    if property_control == mq.MQPROP_ALL:
         return IN_HEADERS
-    return REMOVED if property_control == MQPROP_NONE else COMPATIBLE
+    return REMOVED if property_control == mq.MQPROP_NONE else COMPATIBLE
 
 
 def properties_on_get(
@@ -238,9 +204,9 @@ def new_header(md: bytes, properties: list[Property]) -> Rfh2:
     """Return a header for these properties, to be placed in front of the data that the descriptor describes."""
     follows = content_of(md)
     encoding = follows.encoding
-    if encoding & MQENC_INTEGER_MASK not in (MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED):
-        encoding = MQENC_NATIVE
-    header = Rfh2(Content(encoding, UTF_8, MQFMT_RF_HEADER_2), follows, is_big_endian(encoding))
+    if encoding & mq.MQENC_INTEGER_MASK not in (mq.MQENC_INTEGER_NORMAL, mq.MQENC_INTEGER_REVERSED):
+        encoding = mq.MQENC_NATIVE
+    header = Rfh2(Content(encoding, UTF_8, mq.MQFMT_RF_HEADER_2), follows, is_big_endian(encoding))
     header.folders = [header.data(text) for text in write_folders(properties)]
     return header
 
@@ -271,16 +237,16 @@ def properties_on_put(
     The body is not changed. MQRFH2 headers in it are checked only if a handle is given, as in MQ, so that programs
     without message handles may put any data.
     """
-    if action not in _COPY_OPTIONS and action != MQACTP_NEW:
-        raise MQError(MQRC_ACTION_ERROR, f"{action} is not one of the MQACTP values.")
+    if action not in _COPY_OPTIONS and action != mq.MQACTP_NEW:
+        raise MQError(mq.MQRC_ACTION_ERROR, f"{action} is not one of the MQACTP values.")
     if original is None and new is None:
         return b""
     _check_headers(md, body)
     properties = merged_properties(original, new, action)
     for each in properties:
-        if each.support != MQPD_SUPPORT_OPTIONAL and folder_of(each.name) == "mq":
+        if each.support != mq.MQPD_SUPPORT_OPTIONAL and folder_of(each.name) == "mq":
             raise MQError(
-                MQRC_UNSUPPORTED_PROPERTY,
+                mq.MQRC_UNSUPPORTED_PROPERTY,
                 f"{each.name} requires support (MQPD_SUPPORT) that this queue manager does not have.",
             )
     return encode_block(properties)
@@ -300,10 +266,10 @@ def merged_properties(original: PropertySet | None, new: PropertySet | None, act
     properties = [
         each
         for each in original.properties
-        if each.name not in replaced and (action == MQACTP_NEW or each.is_copied_to(copy_option))
+        if each.name not in replaced and (action == mq.MQACTP_NEW or each.is_copied_to(copy_option))
     ]
     for each in added:
-        is_removed = each.type == MQTYPE_NULL and action != MQACTP_NEW and original.find(each.name) is not None
+        is_removed = each.type == mq.MQTYPE_NULL and action != mq.MQACTP_NEW and original.find(each.name) is not None
         if not is_removed:
             properties.append(each)
     return properties
@@ -331,8 +297,8 @@ def descriptor_for_put(original: PropertySet | None, new: PropertySet | None, ac
         md = original.descriptor
     elif new is not None:
         return new.descriptor
-    if action in (MQACTP_REPLY, MQACTP_REPORT):
-        md = _reply_descriptor(md, MQMT_REPLY if action == MQACTP_REPLY else MQMT_REPORT)
+    if action in (mq.MQACTP_REPLY, mq.MQACTP_REPORT):
+        md = _reply_descriptor(md, mq.MQMT_REPLY if action == mq.MQACTP_REPLY else mq.MQMT_REPORT)
     if new is not None:
         for name in new.descriptor_set:
             field = FIELDS[name]
@@ -343,21 +309,21 @@ def descriptor_for_put(original: PropertySet | None, new: PropertySet | None, ac
 
 def _reply_descriptor(md: bytes, message_type: int) -> bytes:
     report = number_at(md, FIELDS["Report"].at)
-    passes_expiry = report & MQRO_PASS_DISCARD_AND_EXPIRY != 0
-    correlation = field_value(md, FIELDS["CorrelId" if report & MQRO_PASS_CORREL_ID else "MsgId"])
+    passes_expiry = report & mq.MQRO_PASS_DISCARD_AND_EXPIRY != 0
+    correlation = field_value(md, FIELDS["CorrelId" if report & mq.MQRO_PASS_CORREL_ID else "MsgId"])
     changes: dict[str, Value] = {
-        "Report": report & MQRO_DISCARD_MSG if passes_expiry else MQRO_NONE,
+        "Report": report & mq.MQRO_DISCARD_MSG if passes_expiry else mq.MQRO_NONE,
         "MsgType": message_type,
-        "Feedback": MQFB_NONE,
+        "Feedback": mq.MQFB_NONE,
         "CorrelId": correlation,
         "BackoutCount": 0,
         "ReplyToQ": "",
         "ReplyToQMgr": "",
     }
     if not passes_expiry:
-        changes["Expiry"] = MQEI_UNLIMITED
-    if report & MQRO_PASS_MSG_ID == 0:
-        changes["MsgId"] = MQMI_NONE
+        changes["Expiry"] = mq.MQEI_UNLIMITED
+    if report & mq.MQRO_PASS_MSG_ID == 0:
+        changes["MsgId"] = mq.MQMI_NONE
     for name, value in changes.items():
         field = FIELDS[name]
         md = with_field(md, field, field.type, value)

@@ -8,15 +8,7 @@ from __future__ import annotations
 
 from typing import Final, final
 
-from ostler.model.constants import (
-    MQ_MAX_PROPERTY_NAME_LENGTH,
-    MQRC_PROPERTY_NAME_ERROR,
-    MQRC_PROPERTY_NAME_LENGTH_ERR,
-    MQTYPE_BOOLEAN,
-    MQTYPE_INT32,
-    MQTYPE_INT64,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 KEYWORDS: Final = frozenset(
@@ -25,21 +17,21 @@ KEYWORDS: Final = frozenset(
 DESCRIPTOR_PREFIX: Final = "Root.MQMD."
 # The JMS names that an MQI program may use, and their types.
 JMS_TYPES: Final[dict[str, int]] = {
-    "JMSCorrelationID": MQTYPE_STRING,
-    "JMSDeliveryMode": MQTYPE_INT32,
-    "JMSDestination": MQTYPE_STRING,
-    "JMSExpiration": MQTYPE_INT64,
-    "JMSMessageID": MQTYPE_STRING,
-    "JMSPriority": MQTYPE_INT32,
-    "JMSRedelivered": MQTYPE_BOOLEAN,
-    "JMSReplyTo": MQTYPE_STRING,
-    "JMSTimestamp": MQTYPE_INT64,
-    "JMSType": MQTYPE_STRING,
-    "JMSXAppID": MQTYPE_STRING,
-    "JMSXDeliveryCount": MQTYPE_INT32,
-    "JMSXGroupID": MQTYPE_STRING,
-    "JMSXGroupSeq": MQTYPE_INT32,
-    "JMSXUserID": MQTYPE_STRING,
+    "JMSCorrelationID": mq.MQTYPE_STRING,
+    "JMSDeliveryMode": mq.MQTYPE_INT32,
+    "JMSDestination": mq.MQTYPE_STRING,
+    "JMSExpiration": mq.MQTYPE_INT64,
+    "JMSMessageID": mq.MQTYPE_STRING,
+    "JMSPriority": mq.MQTYPE_INT32,
+    "JMSRedelivered": mq.MQTYPE_BOOLEAN,
+    "JMSReplyTo": mq.MQTYPE_STRING,
+    "JMSTimestamp": mq.MQTYPE_INT64,
+    "JMSType": mq.MQTYPE_STRING,
+    "JMSXAppID": mq.MQTYPE_STRING,
+    "JMSXDeliveryCount": mq.MQTYPE_INT32,
+    "JMSXGroupID": mq.MQTYPE_STRING,
+    "JMSXGroupSeq": mq.MQTYPE_INT32,
+    "JMSXUserID": mq.MQTYPE_STRING,
 }
 # The JMS names that MQSETMP can set, and the properties they stand for.
 JMS_SETTABLE: Final[dict[str, str]] = {
@@ -130,10 +122,10 @@ def _adjust(counts: dict[str, int], key: str, change: int) -> None:
 
 
 def check_length(name: str) -> None:
-    if not 0 < len(name) <= MQ_MAX_PROPERTY_NAME_LENGTH:
+    if not 0 < len(name) <= mq.MQ_MAX_PROPERTY_NAME_LENGTH:
         raise MQError(
-            MQRC_PROPERTY_NAME_LENGTH_ERR,
-            f"A property name has 1 to {MQ_MAX_PROPERTY_NAME_LENGTH} characters, not {len(name)}.",
+            mq.MQRC_PROPERTY_NAME_LENGTH_ERR,
+            f"A property name has 1 to {mq.MQ_MAX_PROPERTY_NAME_LENGTH} characters, not {len(name)}.",
         )
 
 
@@ -142,14 +134,14 @@ def check_name(name: str) -> None:
     check_length(name)
     fault = name_fault(name)
     if fault:
-        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r}: {fault}.")
+        raise MQError(mq.MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r}: {fault}.")
 
 
 def check_storable(name: str) -> None:
     """Raise MQError if a name, even unvalidated, cannot be stored."""
     check_length(name)
     if "" in name.split(".") or not _BREAKING.isdisjoint(name):
-        raise MQError(MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r} cannot be written as an element of an MQRFH2.")
+        raise MQError(mq.MQRC_PROPERTY_NAME_ERROR, f"{name[:80]!r} cannot be written as an element of an MQRFH2.")
 
 
 def name_fault(name: str) -> str:
@@ -187,7 +179,7 @@ class PropertyNamePattern:
         self._wild = text.endswith("%")
         self._wanted = text[:-1] if self._wild else stored_name(text)
         if "%" in self._wanted:
-            raise MQError(MQRC_PROPERTY_NAME_ERROR, "The wildcard % stands only at the end of a name.")
+            raise MQError(mq.MQRC_PROPERTY_NAME_ERROR, "The wildcard % stands only at the end of a name.")
 
     def matches(self, name: str) -> bool:
         if not self._wild:

@@ -14,53 +14,37 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from ostler.model.constants import (
-    MQRC_BUFFER_ERROR,
-    MQRC_BUFFER_LENGTH_ERROR,
-    MQRC_PROP_CONV_NOT_SUPPORTED,
-    MQRC_PROP_NUMBER_FORMAT_ERROR,
-    MQRC_PROPERTY_TYPE_ERROR,
-    MQTYPE_BOOLEAN,
-    MQTYPE_BYTE_STRING,
-    MQTYPE_FLOAT32,
-    MQTYPE_FLOAT64,
-    MQTYPE_INT8,
-    MQTYPE_INT16,
-    MQTYPE_INT32,
-    MQTYPE_INT64,
-    MQTYPE_NULL,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 Value = str | int | float | bool | bytes | None
 
-INTEGER_BITS: Final[dict[int, int]] = {MQTYPE_INT8: 8, MQTYPE_INT16: 16, MQTYPE_INT32: 32, MQTYPE_INT64: 64}
+INTEGER_BITS: Final[dict[int, int]] = {mq.MQTYPE_INT8: 8, mq.MQTYPE_INT16: 16, mq.MQTYPE_INT32: 32, mq.MQTYPE_INT64: 64}
 TYPE_NAMES: Final[dict[int, str]] = {
-    MQTYPE_NULL: "null",
-    MQTYPE_BOOLEAN: "boolean",
-    MQTYPE_BYTE_STRING: "byte string",
-    MQTYPE_INT8: "8-bit integer",
-    MQTYPE_INT16: "16-bit integer",
-    MQTYPE_INT32: "32-bit integer",
-    MQTYPE_INT64: "64-bit integer",
-    MQTYPE_FLOAT32: "32-bit float",
-    MQTYPE_FLOAT64: "64-bit float",
-    MQTYPE_STRING: "string",
+    mq.MQTYPE_NULL: "null",
+    mq.MQTYPE_BOOLEAN: "boolean",
+    mq.MQTYPE_BYTE_STRING: "byte string",
+    mq.MQTYPE_INT8: "8-bit integer",
+    mq.MQTYPE_INT16: "16-bit integer",
+    mq.MQTYPE_INT32: "32-bit integer",
+    mq.MQTYPE_INT64: "64-bit integer",
+    mq.MQTYPE_FLOAT32: "32-bit float",
+    mq.MQTYPE_FLOAT64: "64-bit float",
+    mq.MQTYPE_STRING: "string",
 }
-_ANY_INTEGER: Final = frozenset({MQTYPE_INT8, MQTYPE_INT16, MQTYPE_INT32, MQTYPE_INT64})
+_ANY_INTEGER: Final = frozenset({mq.MQTYPE_INT8, mq.MQTYPE_INT16, mq.MQTYPE_INT32, mq.MQTYPE_INT64})
 # The types that MQINQMP converts to, besides the type itself.
 CONVERSIONS: Final[dict[int, frozenset[int]]] = {
-    MQTYPE_NULL: frozenset(),
-    MQTYPE_BOOLEAN: _ANY_INTEGER | {MQTYPE_STRING},
-    MQTYPE_BYTE_STRING: frozenset({MQTYPE_STRING}),
-    MQTYPE_INT8: frozenset({MQTYPE_STRING, MQTYPE_INT16, MQTYPE_INT32, MQTYPE_INT64}),
-    MQTYPE_INT16: frozenset({MQTYPE_STRING, MQTYPE_INT32, MQTYPE_INT64}),
-    MQTYPE_INT32: frozenset({MQTYPE_STRING, MQTYPE_INT64}),
-    MQTYPE_INT64: frozenset({MQTYPE_STRING}),
-    MQTYPE_FLOAT32: frozenset({MQTYPE_STRING, MQTYPE_FLOAT64}),
-    MQTYPE_FLOAT64: frozenset({MQTYPE_STRING}),
-    MQTYPE_STRING: _ANY_INTEGER | {MQTYPE_BOOLEAN, MQTYPE_FLOAT32, MQTYPE_FLOAT64},
+    mq.MQTYPE_NULL: frozenset(),
+    mq.MQTYPE_BOOLEAN: _ANY_INTEGER | {mq.MQTYPE_STRING},
+    mq.MQTYPE_BYTE_STRING: frozenset({mq.MQTYPE_STRING}),
+    mq.MQTYPE_INT8: frozenset({mq.MQTYPE_STRING, mq.MQTYPE_INT16, mq.MQTYPE_INT32, mq.MQTYPE_INT64}),
+    mq.MQTYPE_INT16: frozenset({mq.MQTYPE_STRING, mq.MQTYPE_INT32, mq.MQTYPE_INT64}),
+    mq.MQTYPE_INT32: frozenset({mq.MQTYPE_STRING, mq.MQTYPE_INT64}),
+    mq.MQTYPE_INT64: frozenset({mq.MQTYPE_STRING}),
+    mq.MQTYPE_FLOAT32: frozenset({mq.MQTYPE_STRING, mq.MQTYPE_FLOAT64}),
+    mq.MQTYPE_FLOAT64: frozenset({mq.MQTYPE_STRING}),
+    mq.MQTYPE_STRING: _ANY_INTEGER | {mq.MQTYPE_BOOLEAN, mq.MQTYPE_FLOAT32, mq.MQTYPE_FLOAT64},
 }
 _INTEGER_PREFIX: Final = re.compile(r" *([+-]?)0*([0-9]+)")
 _FLOAT_PREFIX: Final = re.compile(r" *([+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)")
@@ -79,43 +63,43 @@ class PropertySource(metaclass=ABCMeta):
 
 def check_type(type: int) -> None:
     if type not in CONVERSIONS:
-        raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{type} is not one of the property data types.")
+        raise MQError(mq.MQRC_PROPERTY_TYPE_ERROR, f"{type} is not one of the property data types.")
 
 
 def check_value(type: int, value: Value) -> Value:
     """Return the value in the form a property of that type holds. Raises MQError if it does not fit."""
     check_type(type)
-    if type == MQTYPE_NULL:
+    if type == mq.MQTYPE_NULL:
         return None if value is None else _reject_value(type, value)
-    if type == MQTYPE_STRING:
+    if type == mq.MQTYPE_STRING:
         return _check_text(value) if isinstance(value, str) else _reject_value(type, value)
-    if type == MQTYPE_BYTE_STRING:
+    if type == mq.MQTYPE_BYTE_STRING:
         return value if isinstance(value, bytes) else _reject_value(type, value)
-    if type == MQTYPE_BOOLEAN:
+    if type == mq.MQTYPE_BOOLEAN:
         return bool(value) if isinstance(value, int) else _reject_value(type, value)
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return _reject_value(type, value)
     if type in INTEGER_BITS:
         return check_range(type, value) if isinstance(value, int) else _reject_value(type, value)
-    return to_single(float(value)) if type == MQTYPE_FLOAT32 else float(value)
+    return to_single(float(value)) if type == mq.MQTYPE_FLOAT32 else float(value)
 
 
 def _reject_value(type: int, value: Value) -> Value:
-    raise MQError(MQRC_PROPERTY_TYPE_ERROR, f"{value!r:.60} is no value of type {TYPE_NAMES[type]}.")
+    raise MQError(mq.MQRC_PROPERTY_TYPE_ERROR, f"{value!r:.60} is no value of type {TYPE_NAMES[type]}.")
 
 
 def _check_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise MQError(MQRC_BUFFER_ERROR, "The string holds half of a surrogate pair.") from None
+        raise MQError(mq.MQRC_BUFFER_ERROR, "The string holds half of a surrogate pair.") from None
     return text
 
 
 def check_range(type: int, number: int) -> int:
     half = 1 << (INTEGER_BITS[type] - 1)
     if not -half <= number < half:
-        raise MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a {TYPE_NAMES[type]}.")
+        raise MQError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a {TYPE_NAMES[type]}.")
     return number
 
 
@@ -124,7 +108,7 @@ def to_single(number: float) -> float:
     try:
         return float(struct.unpack("<f", struct.pack("<f", number))[0])
     except OverflowError:
-        raise MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a 32-bit float.") from None
+        raise MQError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR, f"{number} is outside the range of a 32-bit float.") from None
 
 
 def text_of(type: int, value: Value) -> str:
@@ -134,7 +118,7 @@ def text_of(type: int, value: Value) -> str:
     if isinstance(value, bytes):
         return value.hex().upper()
     if isinstance(value, float):
-        return single_text(value) if type == MQTYPE_FLOAT32 else repr(value)
+        return single_text(value) if type == mq.MQTYPE_FLOAT32 else repr(value)
     return "" if value is None else str(value)
 
 
@@ -155,10 +139,10 @@ def convert_value(type: int, value: Value, wanted: int) -> Value:
         return value
     if wanted not in CONVERSIONS[type]:
         raise MQError(
-            MQRC_PROP_CONV_NOT_SUPPORTED,
+            mq.MQRC_PROP_CONV_NOT_SUPPORTED,
             f"A {TYPE_NAMES[type]} cannot be converted to a {TYPE_NAMES[wanted]}; ask for another type.",
         )
-    if wanted == MQTYPE_STRING:
+    if wanted == mq.MQTYPE_STRING:
         return text_of(type, value)
     if isinstance(value, str):
         return _from_text(value, wanted)
@@ -168,7 +152,7 @@ def convert_value(type: int, value: Value, wanted: int) -> Value:
 
 
 def _from_text(text: str, wanted: int) -> Value:
-    if wanted == MQTYPE_BOOLEAN:
+    if wanted == mq.MQTYPE_BOOLEAN:
         word = text.upper()
         if word in ("TRUE", "1"):
             return True
@@ -186,11 +170,11 @@ def _from_text(text: str, wanted: int) -> Value:
     number = float(match.group(1))
     if math.isinf(number):
         raise _number_error(text, wanted)
-    return to_single(number) if wanted == MQTYPE_FLOAT32 else number
+    return to_single(number) if wanted == mq.MQTYPE_FLOAT32 else number
 
 
 def _number_error(text: str, wanted: int) -> MQError:
-    return MQError(MQRC_PROP_NUMBER_FORMAT_ERROR, f"{text!r:.60} does not read as a {TYPE_NAMES[wanted]}.")
+    return MQError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR, f"{text!r:.60} does not read as a {TYPE_NAMES[wanted]}.")
 
 
 def pack_value(type: int, value: Value, big_endian: bool) -> bytes:
@@ -200,10 +184,10 @@ def pack_value(type: int, value: Value, big_endian: bool) -> bytes:
     if isinstance(value, bytes):
         return value
     order = ">" if big_endian else "<"
-    if type == MQTYPE_BOOLEAN:
+    if type == mq.MQTYPE_BOOLEAN:
         return struct.pack(order + "i", 1 if value else 0)
     if isinstance(value, float):
-        return struct.pack(order + ("f" if type == MQTYPE_FLOAT32 else "d"), value)
+        return struct.pack(order + ("f" if type == mq.MQTYPE_FLOAT32 else "d"), value)
     if isinstance(value, int):
         return value.to_bytes(INTEGER_BITS[type] // 8, "big" if big_endian else "little", signed=True)
     return b""
@@ -212,29 +196,29 @@ def pack_value(type: int, value: Value, big_endian: bool) -> bytes:
 def unpack_value(type: int, data: bytes, big_endian: bool) -> Value:
     """Return the value that MQSETMP reads from the application's buffer; strings in UTF-8."""
     check_type(type)
-    if type == MQTYPE_BYTE_STRING:
+    if type == mq.MQTYPE_BYTE_STRING:
         return data
-    if type == MQTYPE_STRING:
+    if type == mq.MQTYPE_STRING:
         try:
             return data.decode()
         except UnicodeDecodeError:
-            raise MQError(MQRC_BUFFER_ERROR, "The string is not UTF-8.") from None
+            raise MQError(mq.MQRC_BUFFER_ERROR, "The string is not UTF-8.") from None
     if len(data) != packed_length(type):
-        raise MQError(MQRC_BUFFER_LENGTH_ERROR, f"A {TYPE_NAMES[type]} does not take {len(data)} bytes.")
+        raise MQError(mq.MQRC_BUFFER_LENGTH_ERROR, f"A {TYPE_NAMES[type]} does not take {len(data)} bytes.")
     order = ">" if big_endian else "<"
-    if type == MQTYPE_NULL:
+    if type == mq.MQTYPE_NULL:
         return None
-    if type == MQTYPE_BOOLEAN:
+    if type == mq.MQTYPE_BOOLEAN:
         return any(data)
     if type in INTEGER_BITS:
         return int.from_bytes(data, "big" if big_endian else "little", signed=True)
-    return float(struct.unpack(order + ("f" if type == MQTYPE_FLOAT32 else "d"), data)[0])
+    return float(struct.unpack(order + ("f" if type == mq.MQTYPE_FLOAT32 else "d"), data)[0])
 
 
 def packed_length(type: int) -> int:
     """Return the size in bytes of a fixed-size type; 0 for null."""
     if type in INTEGER_BITS:
         return INTEGER_BITS[type] // 8
-    if type == MQTYPE_FLOAT64:
+    if type == mq.MQTYPE_FLOAT64:
         return 8
-    return 0 if type == MQTYPE_NULL else 4
+    return 0 if type == mq.MQTYPE_NULL else 4

@@ -21,18 +21,7 @@ from ostler.engine.message.descriptor_fields import (
 )
 from ostler.engine.properties.properties import Property
 from ostler.engine.properties.rfh2_folders import folder_head, holds_properties, read_folder
-from ostler.model.constants import (
-    MQCCSI_INHERIT,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQFMT_RF_HEADER_2,
-    MQRC_RFH_ERROR,
-    MQRC_RFH_FORMAT_ERROR,
-    MQRFH_NO_FLAGS,
-    MQRFH_STRUC_ID,
-    MQRFH_STRUC_LENGTH_FIXED_2,
-    MQRFH_VERSION_2,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 UTF_8: Final = 1208
@@ -40,16 +29,16 @@ UTF_16: Final = frozenset({1200, 13488, 17584})
 # More headers in a row than applications write; further ones count as message data.
 HEADERS_MAX: Final = 64
 # The same characters in EBCDIC message data.
-_EBCDIC_ID: Final = MQRFH_STRUC_ID.decode().encode("cp500")
-_EBCDIC_FORMAT: Final = MQFMT_RF_HEADER_2.decode().encode("cp500")
+_EBCDIC_ID: Final = mq.MQRFH_STRUC_ID.decode().encode("cp500")
+_EBCDIC_FORMAT: Final = mq.MQFMT_RF_HEADER_2.decode().encode("cp500")
 
 
 def is_big_endian(encoding: int) -> bool:
-    return encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL
+    return encoding & mq.MQENC_INTEGER_MASK == mq.MQENC_INTEGER_NORMAL
 
 
 def is_rfh2(format: bytes) -> bool:
-    return format in (MQFMT_RF_HEADER_2, _EBCDIC_FORMAT)
+    return format in (mq.MQFMT_RF_HEADER_2, _EBCDIC_FORMAT)
 
 
 class Content:
@@ -70,8 +59,8 @@ class Rfh2:
     def __init__(self, itself: Content, follows: Content, big_endian: bool) -> None:
         self.itself = itself
         self.follows = follows
-        self.struc_id: bytes = MQRFH_STRUC_ID
-        self.flags: int = MQRFH_NO_FLAGS
+        self.struc_id: bytes = mq.MQRFH_STRUC_ID
+        self.flags: int = mq.MQRFH_NO_FLAGS
         self.name_value_ccsid: int = UTF_8
         self.big_endian = big_endian
         self.folders: list[bytes] = []
@@ -84,8 +73,8 @@ class Rfh2:
             if self.name_value_ccsid in UTF_16:
                 return folder.decode("utf-16-be" if self.big_endian else "utf-16-le")
         except UnicodeDecodeError:
-            raise MQError(MQRC_RFH_FORMAT_ERROR, "A folder of an MQRFH2 is not in its code page.") from None
-        raise MQError(MQRC_RFH_FORMAT_ERROR, f"NameValueCCSID {self.name_value_ccsid} is not Unicode; use 1208.")
+            raise MQError(mq.MQRC_RFH_FORMAT_ERROR, "A folder of an MQRFH2 is not in its code page.") from None
+        raise MQError(mq.MQRC_RFH_FORMAT_ERROR, f"NameValueCCSID {self.name_value_ccsid} is not Unicode; use 1208.")
 
     def data(self, text: str) -> bytes:
         """Encode a folder text in this header's code page, padded with blanks to a multiple of four bytes."""
@@ -98,12 +87,12 @@ class Rfh2:
     def pack(self) -> bytes:
         """Encode the header."""
         order = ">" if self.big_endian else "<"
-        length = MQRFH_STRUC_LENGTH_FIXED_2 + sum([4 + len(folder) for folder in self.folders])
+        length = mq.MQRFH_STRUC_LENGTH_FIXED_2 + sum([4 + len(folder) for folder in self.folders])
         # Zero is no valid code page here; inherit that of the preceding header.
-        ccsid = self.follows.ccsid if self.follows.ccsid != 0 else MQCCSI_INHERIT
+        ccsid = self.follows.ccsid if self.follows.ccsid != 0 else mq.MQCCSI_INHERIT
         parts = [
             self.struc_id,
-            struct.pack(order + "iiii", MQRFH_VERSION_2, length, self.follows.encoding, ccsid),
+            struct.pack(order + "iiii", mq.MQRFH_VERSION_2, length, self.follows.encoding, ccsid),
             self.follows.format,
             struct.pack(order + "ii", self.flags, self.name_value_ccsid),
         ]
@@ -115,21 +104,21 @@ class Rfh2:
 
 def read_rfh2(body: bytes, at: int, itself: Content) -> Rfh2:
     """Read the header at an offset. Raises MQRC_RFH_ERROR if it is invalid or does not fit."""
-    if len(body) - at < MQRFH_STRUC_LENGTH_FIXED_2:
+    if len(body) - at < mq.MQRFH_STRUC_LENGTH_FIXED_2:
         raise _error("the message ends inside the fixed part")
     struc_id = body[at : at + 4]
-    if struc_id not in (MQRFH_STRUC_ID, _EBCDIC_ID):
+    if struc_id not in (mq.MQRFH_STRUC_ID, _EBCDIC_ID):
         raise _error("StrucId is not 'RFH '")
     big_endian = is_big_endian(itself.encoding)
-    if _integer(body, at + 4, big_endian) != MQRFH_VERSION_2:
+    if _integer(body, at + 4, big_endian) != mq.MQRFH_VERSION_2:
         raise _error("Version is not 2")
     length = _integer(body, at + 8, big_endian)
-    if not MQRFH_STRUC_LENGTH_FIXED_2 <= length <= len(body) - at:
+    if not mq.MQRFH_STRUC_LENGTH_FIXED_2 <= length <= len(body) - at:
         raise _error(f"StrucLength {length} does not fit the message")
     ccsid = _integer(body, at + 16, big_endian)
     follows = Content(
         _integer(body, at + 12, big_endian),
-        itself.ccsid if ccsid == MQCCSI_INHERIT else ccsid,
+        itself.ccsid if ccsid == mq.MQCCSI_INHERIT else ccsid,
         body[at + 20 : at + 28],
     )
     header = Rfh2(itself, follows, big_endian)
@@ -137,7 +126,7 @@ def read_rfh2(body: bytes, at: int, itself: Content) -> Rfh2:
     header.flags = _integer(body, at + 28, big_endian)
     header.name_value_ccsid = _integer(body, at + 32, big_endian)
     header.length = length
-    header.folders = _pairs(body, at + MQRFH_STRUC_LENGTH_FIXED_2, at + length, big_endian)
+    header.folders = _pairs(body, at + mq.MQRFH_STRUC_LENGTH_FIXED_2, at + length, big_endian)
     return header
 
 
@@ -158,7 +147,7 @@ def _integer(data: bytes, at: int, big_endian: bool) -> int:
 
 
 def _error(problem: str) -> MQError:
-    return MQError(MQRC_RFH_ERROR, f"The MQRFH2 is not valid: {problem}.")
+    return MQError(mq.MQRC_RFH_ERROR, f"The MQRFH2 is not valid: {problem}.")
 
 
 def folder_properties(header: Rfh2, folder: bytes) -> list[Property] | None:

@@ -15,32 +15,7 @@ from typing import Final
 from ostler.engine.properties.properties import Property
 from ostler.engine.properties.property_names import KEYWORDS, PROPERTY_FOLDERS, canonical_name, folder_of
 from ostler.engine.properties.property_values import Value, check_range, text_of, to_single
-from ostler.model.constants import (
-    MQCOPY_ALL,
-    MQCOPY_DEFAULT,
-    MQCOPY_FORWARD,
-    MQCOPY_NONE,
-    MQCOPY_PUBLISH,
-    MQCOPY_REPLY,
-    MQCOPY_REPORT,
-    MQPD_NO_CONTEXT,
-    MQPD_SUPPORT_OPTIONAL,
-    MQPD_SUPPORT_REQUIRED,
-    MQPD_SUPPORT_REQUIRED_IF_LOCAL,
-    MQPD_USER_CONTEXT,
-    MQRC_RFH_FORMAT_ERROR,
-    MQRC_RFH_RESTRICTED_FORMAT_ERR,
-    MQTYPE_BOOLEAN,
-    MQTYPE_BYTE_STRING,
-    MQTYPE_FLOAT32,
-    MQTYPE_FLOAT64,
-    MQTYPE_INT8,
-    MQTYPE_INT16,
-    MQTYPE_INT32,
-    MQTYPE_INT64,
-    MQTYPE_NULL,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 DEPTH_MAX: Final = 32
@@ -48,26 +23,26 @@ ELEMENTS_MAX: Final = 16_384
 _ATTRIBUTES_MAX: Final = 16
 
 _TYPES: Final[dict[str, int]] = {
-    "string": MQTYPE_STRING,
-    "boolean": MQTYPE_BOOLEAN,
-    "bin.hex": MQTYPE_BYTE_STRING,
-    "i1": MQTYPE_INT8,
-    "i2": MQTYPE_INT16,
-    "i4": MQTYPE_INT32,
-    "i8": MQTYPE_INT64,
-    "int": MQTYPE_INT64,
-    "r4": MQTYPE_FLOAT32,
-    "r8": MQTYPE_FLOAT64,
+    "string": mq.MQTYPE_STRING,
+    "boolean": mq.MQTYPE_BOOLEAN,
+    "bin.hex": mq.MQTYPE_BYTE_STRING,
+    "i1": mq.MQTYPE_INT8,
+    "i2": mq.MQTYPE_INT16,
+    "i4": mq.MQTYPE_INT32,
+    "i8": mq.MQTYPE_INT64,
+    "int": mq.MQTYPE_INT64,
+    "r4": mq.MQTYPE_FLOAT32,
+    "r8": mq.MQTYPE_FLOAT64,
 }
 _TYPE_TEXTS: Final[dict[int, str]] = {number: text for text, number in _TYPES.items() if text != "int"}
 _COPY_WORDS: Final[dict[str, int]] = {
-    "forward": MQCOPY_FORWARD,
-    "publish": MQCOPY_PUBLISH,
-    "reply": MQCOPY_REPLY,
-    "report": MQCOPY_REPORT,
-    "all": MQCOPY_ALL,
-    "none": MQCOPY_NONE,
-    "default": MQCOPY_DEFAULT,
+    "forward": mq.MQCOPY_FORWARD,
+    "publish": mq.MQCOPY_PUBLISH,
+    "reply": mq.MQCOPY_REPLY,
+    "report": mq.MQCOPY_REPORT,
+    "all": mq.MQCOPY_ALL,
+    "none": mq.MQCOPY_NONE,
+    "default": mq.MQCOPY_DEFAULT,
 }
 _ENTITIES: Final[dict[str, str]] = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY: Final = re.compile(r"&([^;&<]{0,10})(;?)")
@@ -79,7 +54,7 @@ _NAME_ENDS: Final = frozenset(" \t\r\n<>/=\"'&")
 
 
 def format_error(problem: str, at: int) -> MQError:
-    return MQError(MQRC_RFH_FORMAT_ERROR, f"MQRFH2 folder, position {at}: {problem}.")
+    return MQError(mq.MQRC_RFH_FORMAT_ERROR, f"MQRFH2 folder, position {at}: {problem}.")
 
 
 class Tag:
@@ -230,7 +205,9 @@ def read_folder(text: str) -> list[Property]:
 
 
 def _restricted_error() -> MQError:
-    return MQError(MQRC_RFH_RESTRICTED_FORMAT_ERR, "The folder mq has no groups, escapes, nulls or content attribute.")
+    return MQError(
+        mq.MQRC_RFH_RESTRICTED_FORMAT_ERR, "The folder mq has no groups, escapes, nulls or content attribute."
+    )
 
 
 def _collect(properties: list[Property], tag: Tag, content: str, folder: str) -> None:
@@ -239,14 +216,14 @@ def _collect(properties: list[Property], tag: Tag, content: str, folder: str) ->
         return
     name = canonical_name(tag.path)
     if not tag.attributes:
-        properties.append(Property(name, MQTYPE_STRING, unescape(content)))
+        properties.append(Property(name, mq.MQTYPE_STRING, unescape(content)))
         return
     type_text = tag.attributes.get("dt", "string")
-    property_type = _TYPES.get(type_text, MQTYPE_STRING)
+    property_type = _TYPES.get(type_text, mq.MQTYPE_STRING)
     if tag.attributes.get("xsi:nil") == "true":
-        property_type = MQTYPE_NULL
+        property_type = mq.MQTYPE_NULL
     added = Property(name, property_type, _value_of(property_type, content))
-    if type_text not in _TYPES and property_type != MQTYPE_NULL:
+    if type_text not in _TYPES and property_type != mq.MQTYPE_NULL:
         added.type_text = type_text[:8]
     _describe(added, tag.attributes, folder)
     properties.append(added)
@@ -258,28 +235,28 @@ def _is_hidden(name: str, in_usr: bool) -> bool:
 
 
 def _value_of(type: int, content: str) -> Value:
-    if type == MQTYPE_NULL:
+    if type == mq.MQTYPE_NULL:
         return None
-    if type == MQTYPE_STRING:
+    if type == mq.MQTYPE_STRING:
         return unescape(content)
     text = content.strip(_BLANKS)
-    if type == MQTYPE_BOOLEAN:
+    if type == mq.MQTYPE_BOOLEAN:
         word = text.lower()
         if word not in ("0", "1", "true", "false"):
             raise format_error(f"{text[:40]!r} is no boolean", 0)
         return word in ("1", "true")
-    if type == MQTYPE_BYTE_STRING:
+    if type == mq.MQTYPE_BYTE_STRING:
         try:
             return bytes.fromhex(text)
         except ValueError:
             raise format_error("a byte string has pairs of hexadecimal digits", 0) from None
-    real = type in (MQTYPE_FLOAT32, MQTYPE_FLOAT64)
+    real = type in (mq.MQTYPE_FLOAT32, mq.MQTYPE_FLOAT64)
     if (_FLOAT if real else _INTEGER).match(text) is None:
         raise format_error(f"{text[:40]!r} is no number", 0)
     try:
         if not real:
             return check_range(type, int(text))
-        return to_single(float(text)) if type == MQTYPE_FLOAT32 else float(text)
+        return to_single(float(text)) if type == mq.MQTYPE_FLOAT32 else float(text)
     except MQError as error:
         raise format_error(error.detail.rstrip("."), 0) from None
 
@@ -320,39 +297,39 @@ def escape(text: str) -> str:
 
 def _describe(added: Property, attributes: dict[str, str], folder: str) -> None:
     """Set the property descriptor from the attributes of an element; unknown words are ignored."""
-    added.context = MQPD_USER_CONTEXT if attributes.get("context") == "user" else MQPD_NO_CONTEXT
+    added.context = mq.MQPD_USER_CONTEXT if attributes.get("context") == "user" else mq.MQPD_NO_CONTEXT
     copy = attributes.get("copy")
     if copy is not None:
-        added.copy_options = MQCOPY_NONE
+        added.copy_options = mq.MQCOPY_NONE
         for word in copy.split(","):
-            added.copy_options |= _COPY_WORDS.get(word.strip(_BLANKS), MQCOPY_NONE)
+            added.copy_options |= _COPY_WORDS.get(word.strip(_BLANKS), mq.MQCOPY_NONE)
     if folder == "mq":
         if "sr" in attributes:
-            added.support = MQPD_SUPPORT_REQUIRED
+            added.support = mq.MQPD_SUPPORT_REQUIRED
         elif "sx" in attributes:
-            added.support = MQPD_SUPPORT_REQUIRED_IF_LOCAL
+            added.support = mq.MQPD_SUPPORT_REQUIRED_IF_LOCAL
 
 
 def _attributes(described: Property) -> str:
     text = ""
     if described.type_text:
         text += f" dt='{escape(described.type_text)}'"
-    elif described.type == MQTYPE_NULL:
+    elif described.type == mq.MQTYPE_NULL:
         text += " xsi:nil='true'"
-    elif described.type != MQTYPE_STRING:
+    elif described.type != mq.MQTYPE_STRING:
         text += f" dt='{_TYPE_TEXTS[described.type]}'"
-    if described.support != MQPD_SUPPORT_OPTIONAL and folder_of(described.name) == "mq":
-        required = described.support == MQPD_SUPPORT_REQUIRED
+    if described.support != mq.MQPD_SUPPORT_OPTIONAL and folder_of(described.name) == "mq":
+        required = described.support == mq.MQPD_SUPPORT_REQUIRED
         text += " sr='required'" if required else " sx='local'"
-    if described.context == MQPD_USER_CONTEXT:
+    if described.context == mq.MQPD_USER_CONTEXT:
         text += " context='user'"
-    if described.copy_options != MQCOPY_DEFAULT:
+    if described.copy_options != mq.MQCOPY_DEFAULT:
         text += f" copy='{_copy_words(described.copy_options)}'"
     return text
 
 
 def _copy_words(options: int) -> str:
-    if options & MQCOPY_ALL:
+    if options & mq.MQCOPY_ALL:
         return "all"
     words = [word for word in ("forward", "publish", "reply", "report") if options & _COPY_WORDS[word]]
     return ",".join(words) or "none"

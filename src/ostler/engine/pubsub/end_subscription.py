@@ -14,17 +14,8 @@ from ostler.engine.handle import Handle
 from ostler.engine.objects import delete, delete_queue
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQCO_DELETE,
-    MQCO_DELETE_PURGE,
-    MQCO_KEEP_SUB,
-    MQCO_REMOVE_SUB,
-    MQRC_NONE,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_SUBSCRIPTION_IN_USE,
-)
 from ostler.model.errors import MQError
 
 MANAGED_DURABLE: Final = "SYSTEM.MANAGED.DURABLE."
@@ -39,24 +30,26 @@ def close_subscription(engine: Engine, connection: Connection, handle: Handle, o
     """
     subscription = handle.subscription
     assert subscription is not None, "the handle of a subscription"
-    if options & (MQCO_DELETE | MQCO_DELETE_PURGE):
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A subscription is kept or removed, not deleted as a queue is.")
-    choice: i64 = options & (MQCO_KEEP_SUB | MQCO_REMOVE_SUB)
-    if choice == MQCO_KEEP_SUB | MQCO_REMOVE_SUB:
-        raise MQError(MQRC_OPTIONS_ERROR, "A subscription is either kept or removed.")
-    if choice == MQCO_KEEP_SUB and not subscription.is_durable:
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only a durable subscription can be kept.")
+    if options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE):
+        raise MQError(
+            mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "A subscription is kept or removed, not deleted as a queue is."
+        )
+    choice: i64 = options & (mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB)
+    if choice == mq.MQCO_KEEP_SUB | mq.MQCO_REMOVE_SUB:
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "A subscription is either kept or removed.")
+    if choice == mq.MQCO_KEEP_SUB and not subscription.is_durable:
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "Only a durable subscription can be kept.")
     connection.after_lsn = 0
     connection.handles.pop(handle.number, None)
     statistics.count_close(engine, connection, handle)
     if subscription.is_removed:
-        return MQRC_NONE
+        return mq.MQRC_NONE
     if subscription.connection == connection.number:
         subscription.connection = 0
         subscription.connection_id = b""
-    if not subscription.is_durable or choice == MQCO_REMOVE_SUB:
+    if not subscription.is_durable or choice == mq.MQCO_REMOVE_SUB:
         connection.after_lsn = end_subscription(engine, subscription)
-    return MQRC_NONE
+    return mq.MQRC_NONE
 
 
 def remove_subscription(engine: Engine, subscription: Subscription) -> i64:
@@ -65,7 +58,7 @@ def remove_subscription(engine: Engine, subscription: Subscription) -> i64:
     Raises MQRC_SUBSCRIPTION_IN_USE while it is open.
     """
     if subscription.connection != 0:
-        raise MQError(MQRC_SUBSCRIPTION_IN_USE, f"The subscription {subscription.name} is in use.")
+        raise MQError(mq.MQRC_SUBSCRIPTION_IN_USE, f"The subscription {subscription.name} is in use.")
     return end_subscription(engine, subscription)
 
 

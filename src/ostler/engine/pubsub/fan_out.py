@@ -35,17 +35,7 @@ from ostler.engine.queue.transmission import HEADERS_BYTES
 from ostler.engine.recovery.checkpoint_reserve import MESSAGE_BYTES, QUEUE_BYTES
 from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, refuse_full_disk
 from ostler.engine.selectors.selector import Selector
-from ostler.model.constants import (
-    MQPMO_NOT_OWN_SUBS,
-    MQPRI_PRIORITY_AS_PUBLISHED,
-    MQPSPROP_MSGPROP,
-    MQPSPROP_NONE,
-    MQRC_PUBLICATION_FAILURE,
-    MQRC_PUT_INHIBITED,
-    MQRC_Q_FULL,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-)
+from ostler.model import constants as mq
 
 _IDENTITY_END: Final = CONTEXT_AT + IDENTITY_BYTES
 _RECORD_BYTES: Final = COPY_BYTES + IDENTITY_BYTES
@@ -68,7 +58,7 @@ class DescriptorTemplate:
     def descriptor(self, engine: Engine, subscription: Subscription, queue: Queue, persistence: i64) -> bytes:
         """Return the descriptor of a copy: a new message identifier, priority and context of the subscription."""
         priority: i64 = subscription.priority
-        if priority == MQPRI_PRIORITY_AS_PUBLISHED:
+        if priority == mq.MQPRI_PRIORITY_AS_PUBLISHED:
             priority = self.published_priority
         elif priority < 0:
             priority = queue.default_priority
@@ -166,7 +156,7 @@ def plan_copies(
     """Plan a copy for each subscription that gets one. Sets `plan.reason` when the publish must fail."""
     level: i64 = highest_level(found, publish_level)
     groups: set[bytes] | None = None
-    is_not_for_own: bool = options & MQPMO_NOT_OWN_SUBS != 0
+    is_not_for_own: bool = options & mq.MQPMO_NOT_OWN_SUBS != 0
     for subscription in found:
         if subscription.level != level or subscription.is_on_request:
             continue
@@ -188,8 +178,10 @@ def plan_copies(
         reason: i64 = plan_copy(engine, plan, subscription, False)
         if reason == 0 or plan_dead_letter(engine, plan, subscription, settings, reason):
             continue
-        if reason == MQRC_RESOURCE_PROBLEM or settings.requires_delivery(plan.is_persistent, subscription.is_durable):
-            plan.reason = MQRC_PUBLICATION_FAILURE if reason != MQRC_RESOURCE_PROBLEM else reason
+        if reason == mq.MQRC_RESOURCE_PROBLEM or settings.requires_delivery(
+            plan.is_persistent, subscription.is_durable
+        ):
+            plan.reason = mq.MQRC_PUBLICATION_FAILURE if reason != mq.MQRC_RESOURCE_PROBLEM else reason
             return
 
 
@@ -200,24 +192,24 @@ def plan_copy(engine: Engine, plan: FanOutPlan, subscription: Subscription, is_r
     if reason != 0 or queue is None:
         return reason
     if not queue.put_allowed:
-        return MQRC_PUT_INHIBITED
+        return mq.MQRC_PUT_INHIBITED
     is_remote: bool = subscription.remote_manager != ""
     reason = check_admission(engine, queue, len(plan.body) + (HEADERS_BYTES if is_remote else 0), False)
     if reason != 0:
         return reason
     if queue.depth + queue.reserved >= queue.depth_max:
-        return MQRC_Q_FULL
+        return mq.MQRC_Q_FULL
     # A temporary dynamic queue does not survive a restart, so its messages are never persistent.
     persistence: i64 = 1 if plan.is_persistent and not queue.is_temporary else 0
     md = plan.template.descriptor(engine, subscription, queue, persistence)
     own = plan.block
     style: i64 = subscription.property_style
-    if style != MQPSPROP_MSGPROP:
+    if style != mq.MQPSPROP_MSGPROP:
         own = without_additions(own)
     elif subscription.user_data or is_retained:
         own = copy_block(own, subscription.user_data, is_retained)
     queue.reserved += 1
-    if style > MQPSPROP_NONE and style != MQPSPROP_MSGPROP:
+    if style > mq.MQPSPROP_NONE and style != mq.MQPSPROP_MSGPROP:
         md, body = publication_headers.with_header(md, plan.body, plan.block, subscription, is_retained)
         plan.separate.append(SeparateCopy(subscription, queue, md, own, body))
         plan.own_bytes += len(own) + len(body)
@@ -241,7 +233,7 @@ def plan_dead_letter(
     Returns False if that queue cannot take it, or USEDLQ(NO) applies.
     """
     queue = engine.queues.get(engine.dead_letter_queue)
-    if queue is None or not settings.uses_dead_letters or reason == MQRC_RESOURCE_PROBLEM:
+    if queue is None or not settings.uses_dead_letters or reason == mq.MQRC_RESOURCE_PROBLEM:
         return False
     if queue is subscription.queue or queue.is_temporary or not queue.put_allowed:
         return False
@@ -277,12 +269,12 @@ def check_capacity(engine: Engine, plan: FanOutPlan, unit_entries: i64) -> i64:
     """
     count: i64 = len(plan.copies) + len(plan.separate)
     if unit_entries >= 0 and unit_entries + count + 1 > engine.uncommitted_max:
-        return MQRC_SYNCPOINT_LIMIT_REACHED
+        return mq.MQRC_SYNCPOINT_LIMIT_REACHED
     if plan.is_persistent:
         records: i64 = 1 + len(plan.separate)
         needed: i64 = len(plan.body) + records * JOURNAL_MARGIN_BYTES + count * _RECORD_BYTES + plan.own_bytes
         if engine.lacks_log_space(needed):
-            return MQRC_RESOURCE_PROBLEM
+            return mq.MQRC_RESOURCE_PROBLEM
         if not has_checkpoint_space(engine, _file_bytes(plan, count)):
             return refuse_full_disk(engine)
     return 0

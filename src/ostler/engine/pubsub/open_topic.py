@@ -13,29 +13,19 @@ from ostler.engine.handle import TOPIC, Handle, OpenTopic
 from ostler.engine.pubsub.publication_properties import topic_block
 from ostler.engine.pubsub.topic_strings import check_published, check_topic, join_topic_strings
 from ostler.engine.pubsub.topic_tree import TopicNode
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import PUB, words_of
-from ostler.model.constants import (
-    MQOO_BROWSE,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOO_SET,
-    MQOT_TOPIC,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OPTION_NOT_VALID_FOR_TYPE,
-    MQRC_PUBSUB_INHIBITED,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_TOPIC_STRING_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 _NOT_FOR_TOPICS: Final = (
-    MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE | MQOO_BROWSE | MQOO_INQUIRE | MQOO_SET
+    mq.MQOO_INPUT_AS_Q_DEF
+    | mq.MQOO_INPUT_SHARED
+    | mq.MQOO_INPUT_EXCLUSIVE
+    | mq.MQOO_BROWSE
+    | mq.MQOO_INQUIRE
+    | mq.MQOO_SET
 )
 
 _NO_NAMES: Final = b" " * 96
@@ -47,11 +37,11 @@ def named_topic(engine: Engine, object_name: str, given: str) -> str:
     if object_name:
         definition = engine.of_type(ObjectType.TOPIC).get(object_name)
         if definition is None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no topic object {object_name}.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no topic object {object_name}.")
         text = definition.attributes.get("TOPICSTR", "")
         of_object = text if isinstance(text, str) else ""
         if not of_object and not given:
-            raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic object {object_name} has an empty topic string.")
+            raise MQError(mq.MQRC_TOPIC_STRING_ERROR, f"The topic object {object_name} has an empty topic string.")
     topic = join_topic_strings(of_object, given)
     check_topic(topic)
     return topic
@@ -60,14 +50,14 @@ def named_topic(engine: Engine, object_name: str, given: str) -> str:
 def check_enabled(engine: Engine) -> None:
     """Raise MQRC_PUBSUB_INHIBITED while the queue manager has PSMODE(DISABLED)."""
     if engine.publishing_is_off:
-        raise MQError(MQRC_PUBSUB_INHIBITED, "Publish/subscribe is off; ALTER QMGR PSMODE(ENABLED) turns it on.")
+        raise MQError(mq.MQRC_PUBSUB_INHIBITED, "Publish/subscribe is off; ALTER QMGR PSMODE(ENABLED) turns it on.")
 
 
 def check_node_limit(engine: Engine, topic: str) -> None:
     """Raise MQRC_RESOURCE_PROBLEM if a new topic would exceed MaxTopicNodes of qm.ini."""
     if not engine.topics.has_room_for(topic):
         raise MQError(
-            MQRC_RESOURCE_PROBLEM,
+            mq.MQRC_RESOURCE_PROBLEM,
             f"The topic tree has {engine.topics.nodes_max} nodes, as many as MaxTopicNodes in qm.ini allows.",
         )
 
@@ -83,13 +73,13 @@ def require_on_topic(engine: Engine, user: str, topic: str, needed: i64) -> None
     while node is not None:
         definition = node.definition
         if definition is not None:
-            missing = needed & ~guard.authorities(user, MQOT_TOPIC, definition.name)
+            missing = needed & ~guard.authorities(user, mq.MQOT_TOPIC, definition.name)
             if missing == 0:
                 return
             nearest = nearest or definition.name
         node = node.parent
     raise MQError(
-        MQRC_NOT_AUTHORIZED,
+        mq.MQRC_NOT_AUTHORIZED,
         f"User {user} has no {','.join(words_of(missing))} authority on topic {topic[:256]}: "
         f"neither on {nearest or 'SYSTEM.BASE.TOPIC'} nor on an object above it.",
     )
@@ -108,8 +98,8 @@ def open_topic(
 
     `user` comes from `authority.user_of_open`; authority on an alias was checked already.
     """
-    if options & _NOT_FOR_TOPICS or not options & MQOO_OUTPUT:
-        raise MQError(MQRC_OPTION_NOT_VALID_FOR_TYPE, "A topic can be opened for output only.")
+    if options & _NOT_FOR_TOPICS or not options & mq.MQOO_OUTPUT:
+        raise MQError(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE, "A topic can be opened for output only.")
     check_enabled(engine)
     topic = named_topic(engine, object_name, given)
     check_published(topic)

@@ -9,18 +9,7 @@ from ostler.engine.message.descriptor_fields import with_content
 from ostler.engine.properties.rfh2 import UTF_8, Content, Rfh2, content_of, is_big_endian
 from ostler.engine.pubsub.publication_properties import topic_in
 from ostler.engine.pubsub.subscription import Subscription
-from ostler.model.constants import (
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_INTEGER_REVERSED,
-    MQENC_NATIVE,
-    MQFMT_RF_HEADER_1,
-    MQFMT_RF_HEADER_2,
-    MQPSPROP_RFH2,
-    MQRFH_NO_FLAGS,
-    MQRFH_STRUC_ID,
-    MQRFH_VERSION_1,
-)
+from ostler.model import constants as mq
 
 _FIXED_BYTES: Final = 32  # of an MQRFH
 
@@ -32,20 +21,20 @@ def with_header(
     topic = topic_in(block)
     follows = content_of(md)
     encoding = follows.encoding
-    if encoding & MQENC_INTEGER_MASK not in (MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED):
-        encoding = MQENC_NATIVE
-    if subscription.property_style == MQPSPROP_RFH2:
-        header = Rfh2(Content(encoding, UTF_8, MQFMT_RF_HEADER_2), follows, is_big_endian(encoding))
+    if encoding & mq.MQENC_INTEGER_MASK not in (mq.MQENC_INTEGER_NORMAL, mq.MQENC_INTEGER_REVERSED):
+        encoding = mq.MQENC_NATIVE
+    if subscription.property_style == mq.MQPSPROP_RFH2:
+        header = Rfh2(Content(encoding, UTF_8, mq.MQFMT_RF_HEADER_2), follows, is_big_endian(encoding))
         header.folders = [header.data(_folder(topic, subscription.user_data, is_retained))]
-        return with_content(md, encoding, UTF_8, MQFMT_RF_HEADER_2), header.pack() + body
+        return with_content(md, encoding, UTF_8, mq.MQFMT_RF_HEADER_2), header.pack() + body
     text = _name_values(topic, subscription.user_data, is_retained).encode()
     text += b" " * (-len(text) % 4)
     order = ">" if is_big_endian(encoding) else "<"
-    head = MQRFH_STRUC_ID + struct.pack(
-        order + "iiii", MQRFH_VERSION_1, _FIXED_BYTES + len(text), follows.encoding, follows.ccsid
+    head = mq.MQRFH_STRUC_ID + struct.pack(
+        order + "iiii", mq.MQRFH_VERSION_1, _FIXED_BYTES + len(text), follows.encoding, follows.ccsid
     )
-    head += follows.format + struct.pack(order + "i", MQRFH_NO_FLAGS) + text
-    return with_content(md, encoding, UTF_8, MQFMT_RF_HEADER_1), head + body
+    head += follows.format + struct.pack(order + "i", mq.MQRFH_NO_FLAGS) + text
+    return with_content(md, encoding, UTF_8, mq.MQFMT_RF_HEADER_1), head + body
 
 
 def _folder(topic: str, user_data: str, is_retained: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 
 from ostler.engine.properties.properties import Property
 from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_block, encode_block
-from ostler.model.constants import MQTYPE_BOOLEAN, MQTYPE_STRING
+from ostler.model import constants as mq
 
 TOPIC: Final = "mqps.Top"
 USER_DATA: Final = "mqps.Sud"
@@ -42,7 +42,7 @@ def copy_block(block: bytes, user_data: str, is_retained: bool) -> bytes:
     if user_data:
         more.append(_text(USER_DATA, user_data))
     if is_retained:
-        more.append(Property(RETAINED, MQTYPE_BOOLEAN, True))
+        more.append(Property(RETAINED, mq.MQTYPE_BOOLEAN, True))
     if not more:
         return block
     added = encode_block(more)
@@ -67,7 +67,7 @@ def topic_in(block: bytes) -> str:
 
 
 def _text(name: str, value: str) -> Property:
-    return Property(name, MQTYPE_STRING, value)
+    return Property(name, mq.MQTYPE_STRING, value)
 
 
 def _mark_publication(block: bytes) -> bytes:

@@ -44,33 +44,7 @@ from ostler.engine.queue.delivery import check_admission
 from ostler.engine.queue.queue import Queue
 from ostler.engine.statistics import count_put
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import (
-    MQOT_TOPIC,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_RETAIN,
-    MQPMO_SUPPRESS_REPLYTO,
-    MQPMO_SYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQPMO_WARN_IF_NO_SUBS_MATCHED,
-    MQPRT_ASYNC_RESPONSE,
-    MQRC_BACKED_OUT,
-    MQRC_CONTEXT_HANDLE_ERROR,
-    MQRC_CONTEXT_NOT_AVAILABLE,
-    MQRC_HOBJ_ERROR,
-    MQRC_MISSING_REPLY_TO_Q,
-    MQRC_MSG_NOT_ALLOWED_IN_GROUP,
-    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
-    MQRC_NO_SUBS_MATCHED,
-    MQRC_NOT_OPEN_FOR_OUTPUT,
-    MQRC_OBJECT_CHANGED,
-    MQRC_PRIORITY_EXCEEDS_MAXIMUM,
-    MQRC_PUBSUB_INHIBITED,
-    MQRC_PUT_INHIBITED,
-    MQRC_PUT_NOT_RETAINED,
-)
+from ostler.model import constants as mq
 
 _NO_REPLY: Final = b" " * 96
 _REPLY_END: Final = REPLY_QUEUE_AT + 96
@@ -91,7 +65,7 @@ def publish(
     connection.after_lsn = 0
     opened = handle.topic
     if opened is None or not handle.for_output:
-        return MQRC_HOBJ_ERROR if opened is None else MQRC_NOT_OPEN_FOR_OUTPUT
+        return mq.MQRC_HOBJ_ERROR if opened is None else mq.MQRC_NOT_OPEN_FOR_OUTPUT
     if options != handle.put_options_checked:
         reason: i64 = check_options(handle, options)
         if reason != 0:
@@ -102,16 +76,16 @@ def publish(
     if reason != 0:
         return reason
     unit: UnitOfWork | None = None
-    if options & MQPMO_SYNCPOINT:
+    if options & mq.MQPMO_SYNCPOINT:
         unit = engine.unit_of_work_of(connection)
         if unit.backed_out_by_system:
-            return MQRC_BACKED_OUT
+            return mq.MQRC_BACKED_OUT
     priority: i64 = i64(read_i32_le(md, PRIORITY_AT))
     warning: i64 = 0
     if priority < 0:
         priority = settings.priority
     elif priority > PRIORITY_MAX:
-        warning = MQRC_PRIORITY_EXCEEDS_MAXIMUM
+        warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM
         priority = PRIORITY_MAX
     persistence: i64 = i64(read_i32_le(md, PERSISTENCE_AT))
     if persistence == 2:
@@ -119,7 +93,7 @@ def publish(
     context = message_context(engine, connection, md, options, source)
     if len(context) == 0:
         is_saved: bool = source is not None and source.saves_context
-        return MQRC_CONTEXT_NOT_AVAILABLE if is_saved else MQRC_CONTEXT_HANDLE_ERROR
+        return mq.MQRC_CONTEXT_NOT_AVAILABLE if is_saved else mq.MQRC_CONTEXT_HANDLE_ERROR
     stored = _published_descriptor(
         stored_descriptor(engine, handle, md, options, RESOLVED[persistence][priority], context), options, settings
     )
@@ -132,9 +106,9 @@ def publish(
         reason = check_capacity(engine, plan, len(unit.entries) if unit is not None else _NO_UNIT)
     if reason != 0:
         return reason
-    retaining = _queue_to_retain(engine, len(body), is_persistent) if options & MQPMO_RETAIN else None
-    if options & MQPMO_RETAIN and retaining is None:
-        return MQRC_PUT_NOT_RETAINED
+    retaining = _queue_to_retain(engine, len(body), is_persistent) if options & mq.MQPMO_RETAIN else None
+    if options & mq.MQPMO_RETAIN and retaining is None:
+        return mq.MQRC_PUT_NOT_RETAINED
     lsn = deliver_plan(engine, plan, retaining, unit)
     if lsn != 0 and _is_synchronous(settings, options):
         connection.after_lsn = lsn
@@ -142,10 +116,10 @@ def publish(
     opened.published += 1
     opened.published_ms = engine.wall_ms()
     count_put(engine, connection, handle, len(body), is_persistent)
-    if plan.matched == 0 and warning == 0 and options & MQPMO_WARN_IF_NO_SUBS_MATCHED:
-        warning = MQRC_NO_SUBS_MATCHED
+    if plan.matched == 0 and warning == 0 and options & mq.MQPMO_WARN_IF_NO_SUBS_MATCHED:
+        warning = mq.MQRC_NO_SUBS_MATCHED
     if not _is_synchronous(settings, options):
-        connection.async_status.count(warning, handle.object_name, MQOT_TOPIC, opened.topic)
+        connection.async_status.count(warning, handle.object_name, mq.MQOT_TOPIC, opened.topic)
     return warning
 
 
@@ -154,21 +128,21 @@ def _refusal_reason(
 ) -> i64:
     """Return the reason why nothing can be published now, or 0. Does not depend on subscriptions."""
     if not handle.valid:
-        return MQRC_OBJECT_CHANGED
+        return mq.MQRC_OBJECT_CHANGED
     if engine.publishing_is_off:
-        return MQRC_PUBSUB_INHIBITED
+        return mq.MQRC_PUBSUB_INHIBITED
     if not settings.may_publish or not handle.put_allowed_by_alias:
-        return MQRC_PUT_INHIBITED
+        return mq.MQRC_PUT_INHIBITED
     if engine.state != RUNNING:
-        engine.check_state(options & MQPMO_FAIL_IF_QUIESCING != 0)
+        engine.check_state(options & mq.MQPMO_FAIL_IF_QUIESCING != 0)
     reason: i64 = check_descriptor(md, False)
     if reason != 0:
         return reason
-    if options & MQPMO_SUPPRESS_REPLYTO and i64(read_i32_le(md, REPORT_AT)) & REPLY_OPTIONS:
-        return MQRC_MISSING_REPLY_TO_Q
-    if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS or options & MQPMO_LOGICAL_ORDER:
-        return MQRC_MSG_NOT_ALLOWED_IN_GROUP
-    return MQRC_MSG_TOO_BIG_FOR_Q_MGR if size_bytes > engine.message_bytes_max else 0
+    if options & mq.MQPMO_SUPPRESS_REPLYTO and i64(read_i32_le(md, REPORT_AT)) & REPLY_OPTIONS:
+        return mq.MQRC_MISSING_REPLY_TO_Q
+    if i64(read_i32_le(md, FLAGS_AT)) & GROUP_FLAGS or options & mq.MQPMO_LOGICAL_ORDER:
+        return mq.MQRC_MSG_NOT_ALLOWED_IN_GROUP
+    return mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR if size_bytes > engine.message_bytes_max else 0
 
 
 def refresh_open_topic(engine: Engine, opened: OpenTopic) -> TopicSettings:
@@ -188,7 +162,7 @@ def _published_descriptor(stored: bytes, options: i64, settings: TopicSettings) 
     """Return the descriptor to publish: without report options, and with the expiry limited by CAPEXPRY."""
     if read_i32_le(stored, REPORT_AT) != 0:
         stored = patch_i32(stored, REPORT_AT, 0)
-    if options & MQPMO_SUPPRESS_REPLYTO:
+    if options & mq.MQPMO_SUPPRESS_REPLYTO:
         stored = stored[:REPLY_QUEUE_AT] + _NO_REPLY + stored[_REPLY_END:]
     if settings.expiry_max >= 0:
         expiry: i64 = i64(read_i32_le(stored, EXPIRY_AT))
@@ -199,7 +173,7 @@ def _published_descriptor(stored: bytes, options: i64, settings: TopicSettings) 
 
 def _returned_descriptor(stored: bytes, md: bytes, options: i64) -> bytes:
     """Return the descriptor for the publisher. It keeps its own MsgId unless MQPMO_NEW_MSG_ID was given."""
-    if options & MQPMO_NEW_MSG_ID:
+    if options & mq.MQPMO_NEW_MSG_ID:
         return stored
     return stored[:MESSAGE_ID_AT] + md[MESSAGE_ID_AT:CORRELATION_ID_AT] + stored[CORRELATION_ID_AT:]
 
@@ -213,6 +187,6 @@ def _queue_to_retain(engine: Engine, size_bytes: i64, is_persistent: bool) -> Qu
 
 
 def _is_synchronous(settings: TopicSettings, options: i64) -> bool:
-    if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
-        return options & MQPMO_ASYNC_RESPONSE == 0
-    return settings.response != MQPRT_ASYNC_RESPONSE
+    if options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE):
+        return options & mq.MQPMO_ASYNC_RESPONSE == 0
+    return settings.response != mq.MQPRT_ASYNC_RESPONSE

@@ -21,48 +21,9 @@ from ostler.engine.pubsub.subscribe_request import (
 from ostler.engine.pubsub.subscription import ENDS, Subscription
 from ostler.engine.pubsub.subscription_definitions import resolve_destination
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.authorities import PUT, RESUME, SETID, SUB
-from ostler.model.constants import (
-    MQEI_UNLIMITED,
-    MQOO_BROWSE,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INQUIRE,
-    MQOO_NO_READ_AHEAD,
-    MQOO_READ_AHEAD,
-    MQOT_Q,
-    MQPRI_PRIORITY_AS_PUBLISHED,
-    MQRC_ALTER_SUB_ERROR,
-    MQRC_DEST_CLASS_NOT_ALTERABLE,
-    MQRC_DURABILITY_NOT_ALTERABLE,
-    MQRC_GROUPING_NOT_ALTERABLE,
-    MQRC_HOBJ_ERROR,
-    MQRC_IDENTITY_MISMATCH,
-    MQRC_INVALID_DESTINATION,
-    MQRC_INVALID_SUBSCRIPTION,
-    MQRC_SELECTOR_NOT_ALTERABLE,
-    MQRC_SUBLEVEL_NOT_ALTERABLE,
-    MQRC_SUBSCRIPTION_IN_USE,
-    MQRC_TOPIC_NOT_ALTERABLE,
-    MQRU_PUBLISH_ALL,
-    MQRU_PUBLISH_ON_REQUEST,
-    MQSO_ALTER,
-    MQSO_ANY_USERID,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_FAIL_IF_QUIESCING,
-    MQSO_FIXED_USERID,
-    MQSO_GROUP_SUB,
-    MQSO_MANAGED,
-    MQSO_NO_READ_AHEAD,
-    MQSO_PUBLICATIONS_ON_REQUEST,
-    MQSO_READ_AHEAD,
-    MQSO_SET_IDENTITY_CONTEXT,
-    MQSO_WILDCARD_CHAR,
-    MQVU_ANY_USER,
-    MQVU_FIXED_USER,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -72,20 +33,20 @@ def resume(
 ) -> SubscribeResult:
     """Resume a subscription that is not open. `user` is checked for authority; empty for no check."""
     if 0 < known.ends_ms <= engine.now_ms:
-        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The subscription {known.name} has expired.")
+        raise MQError(mq.MQRC_INVALID_SUBSCRIPTION, f"The subscription {known.name} has expired.")
     if known.connection != 0:
-        raise MQError(MQRC_SUBSCRIPTION_IN_USE, f"The subscription {known.name} is in use.")
+        raise MQError(mq.MQRC_SUBSCRIPTION_IN_USE, f"The subscription {known.name} is in use.")
     who = owner_of(connection, request)
     is_other: bool = known.user != who
     if is_other and not known.is_for_any_user and not connection.is_privileged:
-        raise MQError(MQRC_IDENTITY_MISMATCH, f"The subscription {known.name} belongs to user {known.user}.")
+        raise MQError(mq.MQRC_IDENTITY_MISMATCH, f"The subscription {known.name} belongs to user {known.user}.")
     require_on_topic(engine, user, known.topic, SUB if is_other and known.is_for_any_user else RESUME)
     _check_same(engine, request, known)
     queue = _destination(engine, request, known, user)
     changes: dict[str, Value] = {}
     if known.is_for_any_user and is_other:
         changes["SUBUSER"] = who  # user identifier of the copies from now on
-    if request.options & MQSO_ALTER:
+    if request.options & mq.MQSO_ALTER:
         _alter(engine, request, known, user, who, changes)
     made = open_handles(engine, connection, request, known, queue)
     if changes:
@@ -104,13 +65,14 @@ def _destination(engine: Engine, request: SubscribeRequest, known: Subscription,
     """Return the queue to open a handle for; None if the subscriber passed its own queue handle."""
     if request.destination is None or known.is_managed:
         if resolve_destination(engine, known) != 0 or known.queue is None:
-            raise MQError(MQRC_INVALID_DESTINATION, f"The queue {known.destination} of {known.name} is gone.")
+            raise MQError(mq.MQRC_INVALID_DESTINATION, f"The queue {known.destination} of {known.name} is gone.")
         return known.queue
-    if not request.options & MQSO_ALTER:
+    if not request.options & mq.MQSO_ALTER:
         destination, manager = provided_destination(engine, request, user, known.is_durable)
         if (destination, manager) != (known.destination, known.destination_manager or engine.name):
             raise MQError(
-                MQRC_ALTER_SUB_ERROR, f"The destination of {known.name} is {known.destination}; MQSO_ALTER changes it."
+                mq.MQRC_ALTER_SUB_ERROR,
+                f"The destination of {known.name} is {known.destination}; MQSO_ALTER changes it.",
             )
     return None
 
@@ -120,24 +82,24 @@ def _check_same(engine: Engine, request: SubscribeRequest, known: Subscription) 
     options: i64 = request.options
     if request.object_name or request.topic_string:
         if named_topic(engine, request.object_name, request.topic_string) != known.topic:
-            raise MQError(MQRC_TOPIC_NOT_ALTERABLE, f"{known.name} is a subscription to {known.topic[:256]}.")
+            raise MQError(mq.MQRC_TOPIC_NOT_ALTERABLE, f"{known.name} is a subscription to {known.topic[:256]}.")
         is_wild: bool = known.fixed_levels >= 0 or known.is_character_wild
-        is_other_scheme: bool = known.is_character_scheme != (options & MQSO_WILDCARD_CHAR != 0)
+        is_other_scheme: bool = known.is_character_scheme != (options & mq.MQSO_WILDCARD_CHAR != 0)
         if is_wild and is_other_scheme:
-            raise MQError(MQRC_TOPIC_NOT_ALTERABLE, f"{known.name} has wildcards of another scheme.")
-    if options & MQSO_CREATE and known.is_durable != (options & MQSO_DURABLE != 0):
-        raise MQError(MQRC_DURABILITY_NOT_ALTERABLE, f"{known.name} is {'' if known.is_durable else 'not '}durable.")
-    if options & MQSO_ALTER:
-        if known.is_grouped != (options & MQSO_GROUP_SUB != 0):
-            raise MQError(MQRC_GROUPING_NOT_ALTERABLE)
+            raise MQError(mq.MQRC_TOPIC_NOT_ALTERABLE, f"{known.name} has wildcards of another scheme.")
+    if options & mq.MQSO_CREATE and known.is_durable != (options & mq.MQSO_DURABLE != 0):
+        raise MQError(mq.MQRC_DURABILITY_NOT_ALTERABLE, f"{known.name} is {'' if known.is_durable else 'not '}durable.")
+    if options & mq.MQSO_ALTER:
+        if known.is_grouped != (options & mq.MQSO_GROUP_SUB != 0):
+            raise MQError(mq.MQRC_GROUPING_NOT_ALTERABLE)
         if request.level != known.level:
-            raise MQError(MQRC_SUBLEVEL_NOT_ALTERABLE, f"The level of {known.name} is {known.level}.")
+            raise MQError(mq.MQRC_SUBLEVEL_NOT_ALTERABLE, f"The level of {known.name} is {known.level}.")
         selector = known.selector
         if request.selection and request.selection != (selector.text if selector is not None else ""):
-            raise MQError(MQRC_SELECTOR_NOT_ALTERABLE, f"The selector of {known.name} cannot be changed.")
-        if known.is_managed != (options & MQSO_MANAGED != 0):
+            raise MQError(mq.MQRC_SELECTOR_NOT_ALTERABLE, f"The selector of {known.name} cannot be changed.")
+        if known.is_managed != (options & mq.MQSO_MANAGED != 0):
             raise MQError(
-                MQRC_DEST_CLASS_NOT_ALTERABLE,
+                mq.MQRC_DEST_CLASS_NOT_ALTERABLE,
                 "A subscription cannot be changed between managed and provided destinations.",
             )
 
@@ -148,19 +110,21 @@ def _alter(
     """Collect the changes of MQSO_ALTER: all fields of the descriptor apply, defaults too."""
     options: i64 = request.options
     changes["USERDATA"] = ""
-    changes["EXPIRY"] = MQEI_UNLIMITED
+    changes["EXPIRY"] = mq.MQEI_UNLIMITED
     changes[ENDS] = 0
-    changes["PUBPRTY"] = MQPRI_PRIORITY_AS_PUBLISHED
-    changes["REQONLY"] = MQRU_PUBLISH_ON_REQUEST if options & MQSO_PUBLICATIONS_ON_REQUEST else MQRU_PUBLISH_ALL
+    changes["PUBPRTY"] = mq.MQPRI_PRIORITY_AS_PUBLISHED
+    changes["REQONLY"] = (
+        mq.MQRU_PUBLISH_ON_REQUEST if options & mq.MQSO_PUBLICATIONS_ON_REQUEST else mq.MQRU_PUBLISH_ALL
+    )
     changes.update(alterable_attributes(engine, request))
     if not known.is_managed and request.destination is not None:
         destination, manager = provided_destination(engine, request, user, known.is_durable)
         changes["DEST"] = destination
         changes["DESTQMGR"] = manager
-    if options & MQSO_ANY_USERID:
-        changes["VARUSER"] = MQVU_ANY_USER
-    elif options & MQSO_FIXED_USERID:
-        changes["VARUSER"] = MQVU_FIXED_USER
+    if options & mq.MQSO_ANY_USERID:
+        changes["VARUSER"] = mq.MQVU_ANY_USER
+    elif options & mq.MQSO_FIXED_USERID:
+        changes["VARUSER"] = mq.MQVU_FIXED_USER
         changes["SUBUSER"] = who
     day, time = date_and_time(engine.wall_ms())
     changes["ALTDATE"] = day
@@ -185,14 +149,15 @@ def provided_destination(engine: Engine, request: SubscribeRequest, user: str, i
     """Check the subscriber's own queue as a destination; returns the names of the queue and its queue manager."""
     handle: Handle | None = request.destination
     if handle is None or handle.kind != QUEUE or handle.queue is None:
-        raise MQError(MQRC_HOBJ_ERROR, "A subscription that is not managed needs the handle of an open queue.")
+        raise MQError(mq.MQRC_HOBJ_ERROR, "A subscription that is not managed needs the handle of an open queue.")
     if handle.queue.is_temporary and is_durable:
         raise MQError(
-            MQRC_INVALID_DESTINATION, "A temporary dynamic queue cannot be the destination of a durable subscription."
+            mq.MQRC_INVALID_DESTINATION,
+            "A temporary dynamic queue cannot be the destination of a durable subscription.",
         )
     if user:
-        needed: i64 = PUT | SETID if request.options & MQSO_SET_IDENTITY_CONTEXT else PUT
-        authority.require(engine, user, MQOT_Q, handle.object_name or handle.queue.name, needed)
+        needed: i64 = PUT | SETID if request.options & mq.MQSO_SET_IDENTITY_CONTEXT else PUT
+        authority.require(engine, user, mq.MQOT_Q, handle.object_name or handle.queue.name, needed)
     if handle.remote_manager:
         return handle.remote_queue, handle.remote_manager
     return handle.queue.name, engine.name
@@ -208,13 +173,13 @@ def open_handles(
     """Open the subscription handle, and a handle to get from `queue`."""
     destination: Handle | None = None
     if queue is not None:
-        opening: i64 = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
-        if request.options & MQSO_FAIL_IF_QUIESCING:
-            opening |= MQOO_FAIL_IF_QUIESCING
-        if request.options & MQSO_READ_AHEAD:
-            opening |= MQOO_READ_AHEAD
-        if request.options & MQSO_NO_READ_AHEAD:
-            opening |= MQOO_NO_READ_AHEAD
+        opening: i64 = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_BROWSE | mq.MQOO_INQUIRE
+        if request.options & mq.MQSO_FAIL_IF_QUIESCING:
+            opening |= mq.MQOO_FAIL_IF_QUIESCING
+        if request.options & mq.MQSO_READ_AHEAD:
+            opening |= mq.MQOO_READ_AHEAD
+        if request.options & mq.MQSO_NO_READ_AHEAD:
+            opening |= mq.MQOO_NO_READ_AHEAD
         destination = open_managed(engine, connection, queue, opening)
         destination.is_managed = subscription.is_managed
     handle = Handle(connection.next_handle, SUBSCRIPTION, subscription.name, 0)

@@ -16,7 +16,7 @@ from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_tree import TopicNode
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_RETAINED_MSG_Q_ERROR, MQRC_RETAINED_NOT_DELIVERED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 # Retained publications are republished at this level, so that subscriptions above it (SUBLEVEL) do not intercept them.
@@ -33,17 +33,17 @@ def send_retained(engine: Engine, subscription: Subscription) -> tuple[int, int]
         return 0, 0
     queue = retained.retained_queue(engine)
     if queue is None or queue.damaged or not queue.get_allowed:
-        raise MQError(MQRC_RETAINED_MSG_Q_ERROR, "SYSTEM.RETAINED.PUB.QUEUE is missing, damaged or get-inhibited.")
+        raise MQError(mq.MQRC_RETAINED_MSG_Q_ERROR, "SYSTEM.RETAINED.PUB.QUEUE is missing, damaged or get-inhibited.")
     unit = engine.new_unit_of_work()
     sent = 0
     for node in nodes:
         reason: i64 = _send_one(engine, subscription, node, unit)
         if reason > 0:
             back_out_unit(engine, unit)
-            if reason == MQRC_RESOURCE_PROBLEM:
-                raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
+            if reason == mq.MQRC_RESOURCE_PROBLEM:
+                raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log is full.")
             raise MQError(
-                MQRC_RETAINED_NOT_DELIVERED,
+                mq.MQRC_RETAINED_NOT_DELIVERED,
                 f"{subscription.destination} cannot take the retained publication (reason {reason}).",
             )
         if reason == 0:

@@ -21,38 +21,9 @@ from ostler.engine.pubsub.topic_settings import TopicSettings
 from ostler.engine.pubsub.topic_strings import CharacterPattern
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
 from ostler.engine.queue.queue import Queue
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import SUB
-from ostler.model.constants import (
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQQDT_PERMANENT_DYNAMIC,
-    MQRC_ACTION_ERROR,
-    MQRC_DUPLICATE_GROUP_SUB,
-    MQRC_DURABILITY_NOT_ALLOWED,
-    MQRC_HANDLE_NOT_AVAILABLE,
-    MQRC_HOBJ_ERROR,
-    MQRC_INVALID_DESTINATION,
-    MQRC_INVALID_SUBSCRIPTION,
-    MQRC_NO_RETAINED_MSG,
-    MQRC_NO_SUBSCRIPTION,
-    MQRC_OPTIONS_ERROR,
-    MQRC_SUB_ALREADY_EXISTS,
-    MQRC_SUB_INHIBITED,
-    MQSO_ALTER,
-    MQSO_ALTERNATE_USER_AUTHORITY,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_FAIL_IF_QUIESCING,
-    MQSO_GROUP_SUB,
-    MQSO_MANAGED,
-    MQSO_NEW_PUBLICATIONS_ONLY,
-    MQSO_PUBLICATIONS_ON_REQUEST,
-    MQSO_RESUME,
-    MQSO_WILDCARD_CHAR,
-    MQSR_ACTION_PUBLICATION,
-    MQSRO_FAIL_IF_QUIESCING,
-    MQSUB_DURABLE_YES,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -64,26 +35,26 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
     """
     options: i64 = request.options
     connection.after_lsn = 0
-    engine.check_state(options & MQSO_FAIL_IF_QUIESCING != 0)
+    engine.check_state(options & mq.MQSO_FAIL_IF_QUIESCING != 0)
     check_options(request)
     check_enabled(engine)
     if len(connection.handles) + 2 > engine.handles_max:
-        raise MQError(MQRC_HANDLE_NOT_AVAILABLE)
-    bits: i64 = MQOO_ALTERNATE_USER_AUTHORITY if options & MQSO_ALTERNATE_USER_AUTHORITY else 0
+        raise MQError(mq.MQRC_HANDLE_NOT_AVAILABLE)
+    bits: i64 = mq.MQOO_ALTERNATE_USER_AUTHORITY if options & mq.MQSO_ALTERNATE_USER_AUTHORITY else 0
     user = authority.user_of_open(engine, connection, bits, request.alternate_user)
     if request.name == DEFAULT_SUBSCRIPTION:
         raise MQError(
-            MQRC_INVALID_SUBSCRIPTION,
+            mq.MQRC_INVALID_SUBSCRIPTION,
             f"{DEFAULT_SUBSCRIPTION} holds default attributes only and cannot be subscribed with.",
         )
     known = engine.topics.by_name.get(request.name) if request.name else None
-    if known is not None and options & (MQSO_RESUME | MQSO_ALTER):
+    if known is not None and options & (mq.MQSO_RESUME | mq.MQSO_ALTER):
         return resume_subscription.resume(engine, connection, request, known, user)
-    if not options & MQSO_CREATE:
-        raise MQError(MQRC_NO_SUBSCRIPTION, f"There is no subscription {request.name}.")
+    if not options & mq.MQSO_CREATE:
+        raise MQError(mq.MQRC_NO_SUBSCRIPTION, f"There is no subscription {request.name}.")
     if known is not None:
         if known.connection != 0 or not 0 < known.ends_ms <= engine.now_ms:
-            raise MQError(MQRC_SUB_ALREADY_EXISTS, f"There is a subscription {request.name} already.")
+            raise MQError(mq.MQRC_SUB_ALREADY_EXISTS, f"There is a subscription {request.name} already.")
         end_subscription(engine, known)
     return _create(engine, connection, request, user)
 
@@ -91,25 +62,25 @@ def subscribe(engine: Engine, connection: Connection, request: SubscribeRequest)
 def _create(engine: Engine, connection: Connection, request: SubscribeRequest, user: str) -> SubscribeResult:
     options: i64 = request.options
     topic = named_topic(engine, request.object_name, request.topic_string)
-    if options & MQSO_WILDCARD_CHAR:
+    if options & mq.MQSO_WILDCARD_CHAR:
         CharacterPattern(topic)
     settings = engine.topics.settings_of(topic)
-    is_durable: bool = options & MQSO_DURABLE != 0
+    is_durable: bool = options & mq.MQSO_DURABLE != 0
     if not settings.may_subscribe:
-        raise MQError(MQRC_SUB_INHIBITED, f"Subscriptions to {topic[:256]} are inhibited (SUB(DISABLED)).")
+        raise MQError(mq.MQRC_SUB_INHIBITED, f"Subscriptions to {topic[:256]} are inhibited (SUB(DISABLED)).")
     if is_durable and not settings.may_be_durable:
-        raise MQError(MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
+        raise MQError(mq.MQRC_DURABILITY_NOT_ALLOWED, f"Subscriptions to {topic[:256]} must not be durable.")
     require_on_topic(engine, user, topic, SUB)
     check_node_limit(engine, topic)
     if request.selection:
         engine.compile_selector(request.selection)
     managed: Queue | None = None
-    if options & MQSO_MANAGED:
+    if options & mq.MQSO_MANAGED:
         managed = managed_queue(engine, settings, is_durable, user)
         destination, manager = managed.name, engine.name
     else:
         destination, manager = resume_subscription.provided_destination(engine, request, user, is_durable)
-    if options & MQSO_GROUP_SUB:
+    if options & mq.MQSO_GROUP_SUB:
         _check_group(engine, request, topic, destination)
     try:
         definition = subscription_definition(engine, connection, request, topic, destination, manager)
@@ -118,7 +89,7 @@ def _create(engine: Engine, connection: Connection, request: SubscribeRequest, u
         if managed is not None:
             delete_queue(engine, managed)
         raise
-    if not options & (MQSO_NEW_PUBLICATIONS_ONLY | MQSO_PUBLICATIONS_ON_REQUEST):
+    if not options & (mq.MQSO_NEW_PUBLICATIONS_ONLY | mq.MQSO_PUBLICATIONS_ON_REQUEST):
         try:
             lsn = send_retained(engine, subscription)[1]
         except MQError:
@@ -134,10 +105,10 @@ def managed_queue(engine: Engine, settings: TopicSettings, is_durable: bool, use
     name = settings.durable_model if is_durable else settings.non_durable_model
     model = engine.of_type(ObjectType.QMODEL).get(name)
     if model is None:
-        raise MQError(MQRC_INVALID_DESTINATION, f"The model queue {name} for managed queues does not exist.")
-    if is_durable and model.attributes.get("DEFTYPE") != MQQDT_PERMANENT_DYNAMIC:
+        raise MQError(mq.MQRC_INVALID_DESTINATION, f"The model queue {name} for managed queues does not exist.")
+    if is_durable and model.attributes.get("DEFTYPE") != mq.MQQDT_PERMANENT_DYNAMIC:
         raise MQError(
-            MQRC_INVALID_DESTINATION, f"Model queue {name} is not DEFTYPE(PERMDYN), as durable subscriptions need."
+            mq.MQRC_INVALID_DESTINATION, f"Model queue {name} is not DEFTYPE(PERMDYN), as durable subscriptions need."
         )
     prefix = MANAGED_DURABLE if is_durable else MANAGED_NON_DURABLE
     return create_dynamic(engine, model, f"{prefix}*", user)
@@ -148,11 +119,11 @@ def _check_group(engine: Engine, request: SubscribeRequest, topic: str, destinat
     for other in engine.topics.subscribed_to(topic):
         is_same: bool = other.destination == destination and other.correlation_id == request.correlation_id
         if other.is_grouped and is_same:
-            raise MQError(MQRC_DUPLICATE_GROUP_SUB, f"The group has a subscription to {topic[:256]} already.")
+            raise MQError(mq.MQRC_DUPLICATE_GROUP_SUB, f"The group has a subscription to {topic[:256]} already.")
 
 
 def _register(engine: Engine, connection: Connection, definition: Definition, topic: str) -> Subscription:
-    if definition.attributes["DURABLE"] == MQSUB_DURABLE_YES:
+    if definition.attributes["DURABLE"] == mq.MQSUB_DURABLE_YES:
         connection.after_lsn = define(engine, definition)
         return engine.topics.by_name[definition.name]
     subscription = Subscription(definition, topic, engine.now_ms)
@@ -166,17 +137,17 @@ def request_publications(engine: Engine, connection: Connection, handle: Handle,
     The reply must wait until `connection.after_lsn` is durable.
     """
     connection.after_lsn = 0
-    engine.check_state(options & MQSRO_FAIL_IF_QUIESCING != 0)
+    engine.check_state(options & mq.MQSRO_FAIL_IF_QUIESCING != 0)
     subscription = handle.subscription
     if subscription is None:
-        raise MQError(MQRC_HOBJ_ERROR, "This is not the handle of a subscription.")
-    if options & ~MQSRO_FAIL_IF_QUIESCING:
-        raise MQError(MQRC_OPTIONS_ERROR)
-    if action != MQSR_ACTION_PUBLICATION:
-        raise MQError(MQRC_ACTION_ERROR, "The only action is MQSR_ACTION_PUBLICATION.")
+        raise MQError(mq.MQRC_HOBJ_ERROR, "This is not the handle of a subscription.")
+    if options & ~mq.MQSRO_FAIL_IF_QUIESCING:
+        raise MQError(mq.MQRC_OPTIONS_ERROR)
+    if action != mq.MQSR_ACTION_PUBLICATION:
+        raise MQError(mq.MQRC_ACTION_ERROR, "The only action is MQSR_ACTION_PUBLICATION.")
     if subscription.is_removed or 0 < subscription.ends_ms <= engine.now_ms:
-        raise MQError(MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} was removed or has expired.")
+        raise MQError(mq.MQRC_INVALID_SUBSCRIPTION, f"The subscription {subscription.name} was removed or has expired.")
     sent, connection.after_lsn = send_retained(engine, subscription)
     if sent == 0:
-        raise MQError(MQRC_NO_RETAINED_MSG, f"There is no retained publication for {subscription.topic[:256]}.")
+        raise MQError(mq.MQRC_NO_RETAINED_MSG, f"There is no retained publication for {subscription.topic[:256]}.")
     return sent

@@ -13,51 +13,15 @@ from ostler.engine.message.message import NULL_ID
 from ostler.engine.message.timestamps import date_of_day, time_of_day
 from ostler.engine.pubsub import subscription_definitions
 from ostler.engine.pubsub.subscription import ENDS, GROUPED, Subscription
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import (
-    MQDC_MANAGED,
-    MQDC_PROVIDED,
-    MQEI_UNLIMITED,
-    MQPRI_PRIORITY_AS_PUBLISHED,
-    MQRC_EXPIRY_ERROR,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PRIORITY_ERROR,
-    MQRC_SUB_NAME_ERROR,
-    MQRC_SUB_USER_DATA_ERROR,
-    MQRU_PUBLISH_ON_REQUEST,
-    MQSO_ALTER,
-    MQSO_ALTERNATE_USER_AUTHORITY,
-    MQSO_ANY_USERID,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_FIXED_USERID,
-    MQSO_GROUP_SUB,
-    MQSO_MANAGED,
-    MQSO_NEW_PUBLICATIONS_ONLY,
-    MQSO_NO_READ_AHEAD,
-    MQSO_PUBLICATIONS_ON_REQUEST,
-    MQSO_READ_AHEAD,
-    MQSO_RESUME,
-    MQSO_SCOPE_QMGR,
-    MQSO_SET_CORREL_ID,
-    MQSO_SET_IDENTITY_CONTEXT,
-    MQSO_WILDCARD_CHAR,
-    MQSO_WILDCARD_TOPIC,
-    MQSUB_DURABLE_NO,
-    MQSUB_DURABLE_YES,
-    MQSUBTYPE_API,
-    MQTSCOPE_QMGR,
-    MQVU_ANY_USER,
-    MQVU_FIXED_USER,
-    MQWS_CHAR,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
 _ALL_OPTIONS: Final = 0x1C743BFF
 _LEVEL_HIGHEST: Final = 9
 _TEXT_BYTES_MAX: Final = 10240
-_ACTIONS: Final = MQSO_CREATE | MQSO_RESUME | MQSO_ALTER
+_ACTIONS: Final = mq.MQSO_CREATE | mq.MQSO_RESUME | mq.MQSO_ALTER
 _DAY_MS: Final = 86_400_000
 # Offsets of the accounting token in an identity context.
 _TOKEN_AT: Final = 12
@@ -76,8 +40,8 @@ class SubscribeRequest:
         self.user_data: str = ""
         self.selection: str = ""
         self.correlation_id: bytes = NULL_ID
-        self.expiry: i64 = MQEI_UNLIMITED  # tenths of a second
-        self.priority: i64 = MQPRI_PRIORITY_AS_PUBLISHED
+        self.expiry: i64 = mq.MQEI_UNLIMITED  # tenths of a second
+        self.priority: i64 = mq.MQPRI_PRIORITY_AS_PUBLISHED
         self.accounting_token: bytes = b""
         self.application_data: str = ""
         self.level: i64 = 1
@@ -99,36 +63,36 @@ class SubscribeResult:
 
 def check_options(request: SubscribeRequest) -> None:
     options: i64 = request.options
-    users: i64 = options & (MQSO_ANY_USERID | MQSO_FIXED_USERID)
-    schemes: i64 = options & (MQSO_WILDCARD_CHAR | MQSO_WILDCARD_TOPIC)
-    ahead: i64 = options & (MQSO_READ_AHEAD | MQSO_NO_READ_AHEAD)
-    new_only: bool = options & MQSO_NEW_PUBLICATIONS_ONLY != 0
+    users: i64 = options & (mq.MQSO_ANY_USERID | mq.MQSO_FIXED_USERID)
+    schemes: i64 = options & (mq.MQSO_WILDCARD_CHAR | mq.MQSO_WILDCARD_TOPIC)
+    ahead: i64 = options & (mq.MQSO_READ_AHEAD | mq.MQSO_NO_READ_AHEAD)
+    new_only: bool = options & mq.MQSO_NEW_PUBLICATIONS_ONLY != 0
     if (
         options & ~_ALL_OPTIONS
         or not options & _ACTIONS
-        or (options & MQSO_GROUP_SUB and (options & MQSO_MANAGED or not options & MQSO_SET_CORREL_ID))
+        or (options & mq.MQSO_GROUP_SUB and (options & mq.MQSO_MANAGED or not options & mq.MQSO_SET_CORREL_ID))
         or users & (users - 1)
         or schemes & (schemes - 1)
         or ahead & (ahead - 1)
-        or (new_only and (options & MQSO_PUBLICATIONS_ON_REQUEST or not options & MQSO_CREATE))
+        or (new_only and (options & mq.MQSO_PUBLICATIONS_ON_REQUEST or not options & mq.MQSO_CREATE))
     ):
-        raise MQError(MQRC_OPTIONS_ERROR)
+        raise MQError(mq.MQRC_OPTIONS_ERROR)
     is_named: bool = request.name != ""
-    if not is_named and options & (MQSO_DURABLE | MQSO_RESUME | MQSO_ALTER):
-        raise MQError(MQRC_SUB_NAME_ERROR, "A durable subscription, and one that is resumed, needs a name.")
+    if not is_named and options & (mq.MQSO_DURABLE | mq.MQSO_RESUME | mq.MQSO_ALTER):
+        raise MQError(mq.MQRC_SUB_NAME_ERROR, "A durable subscription, and one that is resumed, needs a name.")
     if len(request.name.encode()) > _TEXT_BYTES_MAX or "\0" in request.name:
-        raise MQError(MQRC_SUB_NAME_ERROR, f"A name has at most {_TEXT_BYTES_MAX} bytes, and no null characters.")
+        raise MQError(mq.MQRC_SUB_NAME_ERROR, f"A name has at most {_TEXT_BYTES_MAX} bytes, and no null characters.")
     if len(request.user_data.encode()) > _TEXT_BYTES_MAX:
-        raise MQError(MQRC_SUB_USER_DATA_ERROR, f"The user data has more than {_TEXT_BYTES_MAX} bytes.")
-    if request.expiry != MQEI_UNLIMITED and request.expiry <= 0:
-        raise MQError(MQRC_EXPIRY_ERROR)
-    if not MQPRI_PRIORITY_AS_PUBLISHED <= request.priority <= _LEVEL_HIGHEST or request.priority == -2:
-        raise MQError(MQRC_PRIORITY_ERROR)
+        raise MQError(mq.MQRC_SUB_USER_DATA_ERROR, f"The user data has more than {_TEXT_BYTES_MAX} bytes.")
+    if request.expiry != mq.MQEI_UNLIMITED and request.expiry <= 0:
+        raise MQError(mq.MQRC_EXPIRY_ERROR)
+    if not mq.MQPRI_PRIORITY_AS_PUBLISHED <= request.priority <= _LEVEL_HIGHEST or request.priority == -2:
+        raise MQError(mq.MQRC_PRIORITY_ERROR)
     if not 0 <= request.level <= _LEVEL_HIGHEST:
-        raise MQError(MQRC_OPTIONS_ERROR, "A subscription's level is 0 to 9.")
-    if request.level > 1 and options & MQSO_PUBLICATIONS_ON_REQUEST:
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "A subscription's level is 0 to 9.")
+    if request.level > 1 and options & mq.MQSO_PUBLICATIONS_ON_REQUEST:
         raise MQError(
-            MQRC_OPTIONS_ERROR,
+            mq.MQRC_OPTIONS_ERROR,
             "MQSO_PUBLICATIONS_ON_REQUEST needs level 0 or 1: retained publications are published at level 1.",
         )
 
@@ -144,9 +108,9 @@ def subscription_definition(
         "TOPICSTR": request.topic_string,
         "DEST": destination,
         "DESTQMGR": manager,
-        "DESTCLAS": MQDC_MANAGED if options & MQSO_MANAGED else MQDC_PROVIDED,
-        "DURABLE": MQSUB_DURABLE_YES if options & MQSO_DURABLE else MQSUB_DURABLE_NO,
-        "SUBTYPE": MQSUBTYPE_API,
+        "DESTCLAS": mq.MQDC_MANAGED if options & mq.MQSO_MANAGED else mq.MQDC_PROVIDED,
+        "DURABLE": mq.MQSUB_DURABLE_YES if options & mq.MQSO_DURABLE else mq.MQSUB_DURABLE_NO,
+        "SUBTYPE": mq.MQSUBTYPE_API,
         "SUBUSER": owner_of(connection, request),
     }
     token = connection.identity_context[_TOKEN_AT:_TOKEN_END]
@@ -155,14 +119,14 @@ def subscription_definition(
     if request.object_name:
         attributes["TOPICOBJ"] = request.object_name
         attributes[subscription_definitions.FULL_TOPIC] = topic
-    attributes["VARUSER"] = MQVU_ANY_USER if options & MQSO_ANY_USERID else MQVU_FIXED_USER
-    if options & MQSO_WILDCARD_CHAR:
-        attributes["WSCHEMA"] = MQWS_CHAR
-    if options & MQSO_PUBLICATIONS_ON_REQUEST:
-        attributes["REQONLY"] = MQRU_PUBLISH_ON_REQUEST
-    if options & MQSO_SCOPE_QMGR:
-        attributes["SUBSCOPE"] = MQTSCOPE_QMGR
-    if options & MQSO_GROUP_SUB:
+    attributes["VARUSER"] = mq.MQVU_ANY_USER if options & mq.MQSO_ANY_USERID else mq.MQVU_FIXED_USER
+    if options & mq.MQSO_WILDCARD_CHAR:
+        attributes["WSCHEMA"] = mq.MQWS_CHAR
+    if options & mq.MQSO_PUBLICATIONS_ON_REQUEST:
+        attributes["REQONLY"] = mq.MQRU_PUBLISH_ON_REQUEST
+    if options & mq.MQSO_SCOPE_QMGR:
+        attributes["SUBSCOPE"] = mq.MQTSCOPE_QMGR
+    if options & mq.MQSO_GROUP_SUB:
         attributes[GROUPED] = 1
     if request.selection:
         attributes["SELECTOR"] = request.selection
@@ -177,7 +141,7 @@ def subscription_definition(
 
 def owner_of(connection: Connection, request: SubscribeRequest) -> str:
     """Return the user identifier that owns the subscription."""
-    given = request.alternate_user.strip() if request.options & MQSO_ALTERNATE_USER_AUTHORITY else ""
+    given = request.alternate_user.strip() if request.options & mq.MQSO_ALTERNATE_USER_AUTHORITY else ""
     return given or connection.user
 
 
@@ -186,14 +150,14 @@ def alterable_attributes(engine: Engine, request: SubscribeRequest) -> dict[str,
     changes: dict[str, int | str | tuple[str, ...]] = {}
     if request.user_data:
         changes["USERDATA"] = request.user_data
-    if request.expiry != MQEI_UNLIMITED:
+    if request.expiry != mq.MQEI_UNLIMITED:
         changes["EXPIRY"] = request.expiry
         changes[ENDS] = engine.now_ms + request.expiry * 100
-    if request.priority != MQPRI_PRIORITY_AS_PUBLISHED:
+    if request.priority != mq.MQPRI_PRIORITY_AS_PUBLISHED:
         changes["PUBPRTY"] = request.priority
-    if request.options & MQSO_SET_CORREL_ID:
+    if request.options & mq.MQSO_SET_CORREL_ID:
         changes["DESTCORL"] = request.correlation_id.hex().upper()
-    if request.options & MQSO_SET_IDENTITY_CONTEXT:
+    if request.options & mq.MQSO_SET_IDENTITY_CONTEXT:
         changes["PUBACCT"] = request.accounting_token.hex().upper()
         changes["PUBAPPID"] = request.application_data
     return changes

@@ -8,17 +8,7 @@ from mypy_extensions import i64
 
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.selectors.selector import Selector, compile_stored
-from ostler.model.constants import (
-    MQDC_MANAGED,
-    MQEI_UNLIMITED,
-    MQPRI_PRIORITY_AS_PUBLISHED,
-    MQPSPROP_MSGPROP,
-    MQRU_PUBLISH_ON_REQUEST,
-    MQSUB_DURABLE_NO,
-    MQSUBTYPE_ADMIN,
-    MQVU_ANY_USER,
-    MQWS_CHAR,
-)
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 
 if TYPE_CHECKING:
@@ -69,8 +59,8 @@ class Subscription:
         self.identifier: bytes = _bytes(attributes, "SUBID", 24)
         self.destination = _text(attributes, "DEST")
         self.destination_manager = _text(attributes, "DESTQMGR")
-        self.is_managed: bool = attributes.get("DESTCLAS") == MQDC_MANAGED
-        self.is_durable: bool = attributes.get("DURABLE") != MQSUB_DURABLE_NO
+        self.is_managed: bool = attributes.get("DESTCLAS") == mq.MQDC_MANAGED
+        self.is_durable: bool = attributes.get("DURABLE") != mq.MQSUB_DURABLE_NO
         self.correlation_id: bytes = _bytes(attributes, "DESTCORL", 24)
         # MQCI_NONE given explicitly: copies keep the correlation identifier of the publisher.
         self.passes_correlation: bool = self.correlation_id == NULL_ID and _text(attributes, "DESTCORL") != ""
@@ -78,15 +68,15 @@ class Subscription:
             self.correlation_id = self.identifier
         self.user = _text(attributes, "SUBUSER")
         self.user_data = _text(attributes, "USERDATA")
-        self.priority: i64 = _integer(attributes, "PUBPRTY", MQPRI_PRIORITY_AS_PUBLISHED)
+        self.priority: i64 = _integer(attributes, "PUBPRTY", mq.MQPRI_PRIORITY_AS_PUBLISHED)
         self.level: i64 = _integer(attributes, "SUBLEVEL", 1)
-        self.property_style: i64 = _integer(attributes, "PSPROP", MQPSPROP_MSGPROP)
-        self.is_on_request: bool = attributes.get("REQONLY") == MQRU_PUBLISH_ON_REQUEST
-        self.is_for_any_user: bool = _integer(attributes, "VARUSER", MQVU_ANY_USER) == MQVU_ANY_USER
-        self.is_character_scheme: bool = attributes.get("WSCHEMA") == MQWS_CHAR
+        self.property_style: i64 = _integer(attributes, "PSPROP", mq.MQPSPROP_MSGPROP)
+        self.is_on_request: bool = attributes.get("REQONLY") == mq.MQRU_PUBLISH_ON_REQUEST
+        self.is_for_any_user: bool = _integer(attributes, "VARUSER", mq.MQVU_ANY_USER) == mq.MQVU_ANY_USER
+        self.is_character_scheme: bool = attributes.get("WSCHEMA") == mq.MQWS_CHAR
         self.is_grouped: bool = attributes.get(GROUPED) == 1
-        self.type: i64 = _integer(attributes, "SUBTYPE", MQSUBTYPE_ADMIN)
-        life: i64 = _integer(attributes, "EXPIRY", MQEI_UNLIMITED)
+        self.type: i64 = _integer(attributes, "SUBTYPE", mq.MQSUBTYPE_ADMIN)
+        life: i64 = _integer(attributes, "EXPIRY", mq.MQEI_UNLIMITED)
         self.ends_ms: i64 = _integer(attributes, ENDS, 0)
         if life >= 0 and self.ends_ms == 0:
             self.ends_ms = self.created_ms + life * 100

@@ -12,8 +12,8 @@ from ostler.engine.name_resolution import resolve
 from ostler.engine.pubsub.subscription import Subscription
 from ostler.engine.pubsub.topic_strings import CharacterPattern, check_topic, join_topic_strings
 from ostler.engine.pubsub.topic_tree import DEFAULT_SUBSCRIPTION
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQRC_PUT_INHIBITED, MQRC_TOPIC_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 
@@ -53,7 +53,7 @@ def check_definition(engine: Engine, definition: Definition) -> None:
         return
     topic = full_topic(engine, definition)
     if topic == "":
-        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The subscription {definition.name} has no topic.")
+        raise MQError(mq.MQRC_TOPIC_STRING_ERROR, f"The subscription {definition.name} has no topic.")
     check_topic(topic)
     made = Subscription(definition, topic, engine.now_ms)
     if made.is_character_scheme:
@@ -107,7 +107,7 @@ def resolve_destination(engine: Engine, subscription: Subscription) -> i64:
     if subscription.is_managed:
         managed = engine.queues.get(subscription.destination)
         if managed is None:
-            subscription.unresolved = MQRC_UNKNOWN_OBJECT_NAME
+            subscription.unresolved = mq.MQRC_UNKNOWN_OBJECT_NAME
         subscription.queue = managed
         return subscription.unresolved
     try:
@@ -116,12 +116,12 @@ def resolve_destination(engine: Engine, subscription: Subscription) -> i64:
         subscription.unresolved = error.reason
         return error.reason
     if found.queue is None:
-        subscription.unresolved = MQRC_UNKNOWN_OBJECT_NAME
-        return MQRC_UNKNOWN_OBJECT_NAME
+        subscription.unresolved = mq.MQRC_UNKNOWN_OBJECT_NAME
+        return mq.MQRC_UNKNOWN_OBJECT_NAME
     for definition in found.path:
         if definition.attributes.get("PUT", 0) != 0:
-            subscription.unresolved = MQRC_PUT_INHIBITED
-            return MQRC_PUT_INHIBITED
+            subscription.unresolved = mq.MQRC_PUT_INHIBITED
+            return mq.MQRC_PUT_INHIBITED
     subscription.queue = found.queue
     subscription.remote_queue = found.remote_queue
     subscription.remote_manager = found.remote_manager

@@ -6,32 +6,7 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.model.constants import (
-    MQDLV_ALL,
-    MQDLV_ALL_AVAIL,
-    MQDLV_ALL_DUR,
-    MQDLV_AS_PARENT,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENCE_AS_PARENT,
-    MQPRI_PRIORITY_AS_PARENT,
-    MQPRT_RESPONSE_AS_PARENT,
-    MQPRT_SYNC_RESPONSE,
-    MQSCOPE_ALL,
-    MQSCOPE_AS_PARENT,
-    MQSUB_DURABLE_ALLOWED,
-    MQSUB_DURABLE_AS_PARENT,
-    MQSUB_DURABLE_INHIBITED,
-    MQTA_BLOCK,
-    MQTA_PUB_ALLOWED,
-    MQTA_PUB_AS_PARENT,
-    MQTA_PUB_INHIBITED,
-    MQTA_SUB_ALLOWED,
-    MQTA_SUB_AS_PARENT,
-    MQTA_SUB_INHIBITED,
-    MQUSEDLQ_AS_PARENT,
-    MQUSEDLQ_NO,
-    MQUSEDLQ_YES,
-)
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 
 DURABLE_MODEL: Final = "SYSTEM.DURABLE.MODEL.QUEUE"
@@ -47,46 +22,52 @@ class TopicSettings:
         self.object_name: str = definition.name if definition is not None else ""
         attributes: dict[str, int | str | tuple[str, ...]] = definition.attributes if definition is not None else {}
         self.publish: i64 = _number(
-            attributes, "PUB", MQTA_PUB_AS_PARENT, above.publish if above is not None else MQTA_PUB_ALLOWED
+            attributes, "PUB", mq.MQTA_PUB_AS_PARENT, above.publish if above is not None else mq.MQTA_PUB_ALLOWED
         )
         self.subscribe: i64 = _number(
-            attributes, "SUB", MQTA_SUB_AS_PARENT, above.subscribe if above is not None else MQTA_SUB_ALLOWED
+            attributes, "SUB", mq.MQTA_SUB_AS_PARENT, above.subscribe if above is not None else mq.MQTA_SUB_ALLOWED
         )
         self.durable: i64 = _number(
-            attributes, "DURSUB", MQSUB_DURABLE_AS_PARENT, above.durable if above is not None else MQSUB_DURABLE_ALLOWED
+            attributes,
+            "DURSUB",
+            mq.MQSUB_DURABLE_AS_PARENT,
+            above.durable if above is not None else mq.MQSUB_DURABLE_ALLOWED,
         )
         self.persistence: i64 = _number(
             attributes,
             "DEFPSIST",
-            MQPER_PERSISTENCE_AS_PARENT,
-            above.persistence if above is not None else MQPER_NOT_PERSISTENT,
+            mq.MQPER_PERSISTENCE_AS_PARENT,
+            above.persistence if above is not None else mq.MQPER_NOT_PERSISTENT,
         )
         self.priority: i64 = _number(
-            attributes, "DEFPRTY", MQPRI_PRIORITY_AS_PARENT, above.priority if above is not None else 0
+            attributes, "DEFPRTY", mq.MQPRI_PRIORITY_AS_PARENT, above.priority if above is not None else 0
         )
         self.response: i64 = _number(
             attributes,
             "DEFPRESP",
-            MQPRT_RESPONSE_AS_PARENT,
-            above.response if above is not None else MQPRT_SYNC_RESPONSE,
+            mq.MQPRT_RESPONSE_AS_PARENT,
+            above.response if above is not None else mq.MQPRT_SYNC_RESPONSE,
         )
         self.delivery_nonpersistent: i64 = _number(
             attributes,
             "NPMSGDLV",
-            MQDLV_AS_PARENT,
-            above.delivery_nonpersistent if above is not None else MQDLV_ALL_AVAIL,
+            mq.MQDLV_AS_PARENT,
+            above.delivery_nonpersistent if above is not None else mq.MQDLV_ALL_AVAIL,
         )
         self.delivery_persistent: i64 = _number(
-            attributes, "PMSGDLV", MQDLV_AS_PARENT, above.delivery_persistent if above is not None else MQDLV_ALL_DUR
+            attributes,
+            "PMSGDLV",
+            mq.MQDLV_AS_PARENT,
+            above.delivery_persistent if above is not None else mq.MQDLV_ALL_DUR,
         )
         self.dead_letters: i64 = _number(
-            attributes, "USEDLQ", MQUSEDLQ_AS_PARENT, above.dead_letters if above is not None else MQUSEDLQ_YES
+            attributes, "USEDLQ", mq.MQUSEDLQ_AS_PARENT, above.dead_letters if above is not None else mq.MQUSEDLQ_YES
         )
         self.publish_scope: i64 = _number(
-            attributes, "PUBSCOPE", MQSCOPE_AS_PARENT, above.publish_scope if above is not None else MQSCOPE_ALL
+            attributes, "PUBSCOPE", mq.MQSCOPE_AS_PARENT, above.publish_scope if above is not None else mq.MQSCOPE_ALL
         )
         self.subscribe_scope: i64 = _number(
-            attributes, "SUBSCOPE", MQSCOPE_AS_PARENT, above.subscribe_scope if above is not None else MQSCOPE_ALL
+            attributes, "SUBSCOPE", mq.MQSCOPE_AS_PARENT, above.subscribe_scope if above is not None else mq.MQSCOPE_ALL
         )
         # Tenths of a second; -1: unlimited. ASPARENT is stored as -2.
         self.expiry_max: i64 = _number(attributes, "CAPEXPRY", -2, above.expiry_max if above is not None else _NO_LIMIT)
@@ -96,28 +77,28 @@ class TopicSettings:
         self.non_durable_model: str = _name(
             attributes, "MNDURMDL", above.non_durable_model if above is not None else NON_DURABLE_MODEL
         )
-        self.blocks_wildcards: bool = attributes.get("WILDCARD") == MQTA_BLOCK
+        self.blocks_wildcards: bool = attributes.get("WILDCARD") == mq.MQTA_BLOCK
 
     @property
     def may_publish(self) -> bool:
-        return self.publish != MQTA_PUB_INHIBITED
+        return self.publish != mq.MQTA_PUB_INHIBITED
 
     @property
     def may_subscribe(self) -> bool:
-        return self.subscribe != MQTA_SUB_INHIBITED
+        return self.subscribe != mq.MQTA_SUB_INHIBITED
 
     @property
     def may_be_durable(self) -> bool:
-        return self.durable != MQSUB_DURABLE_INHIBITED
+        return self.durable != mq.MQSUB_DURABLE_INHIBITED
 
     @property
     def uses_dead_letters(self) -> bool:
-        return self.dead_letters != MQUSEDLQ_NO
+        return self.dead_letters != mq.MQUSEDLQ_NO
 
     def requires_delivery(self, is_persistent: bool, is_durable: bool) -> bool:
         """Return whether a publish fails if a subscription of this kind cannot get its copy (NPMSGDLV, PMSGDLV)."""
         wanted: i64 = self.delivery_persistent if is_persistent else self.delivery_nonpersistent
-        return wanted == MQDLV_ALL or (wanted == MQDLV_ALL_DUR and is_durable)
+        return wanted == mq.MQDLV_ALL or (wanted == mq.MQDLV_ALL_DUR and is_durable)
 
 
 def _number(attributes: dict[str, int | str | tuple[str, ...]], name: str, as_parent: int, otherwise: i64) -> i64:

@@ -11,11 +11,7 @@ from typing import Final, final
 from mypy_extensions import i64
 
 from ostler.engine.selectors.like import ANY_ONE, ANY_RUN, LikePattern
-from ostler.model.constants import (
-    MQRC_ADMIN_TOPIC_STRING_ERROR,
-    MQRC_TOPIC_STRING_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 TOPIC_BYTES_MAX: Final = 10240
@@ -41,20 +37,22 @@ def join_topic_strings(of_object: str, given: str) -> str:
 def check_topic(topic: str) -> None:
     """Raise MQError if a topic string is invalid."""
     if topic == "":
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "Neither a topic object nor a topic string is given.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, "Neither a topic object nor a topic string is given.")
     if len(topic) > TOPIC_BYTES_MAX or len(topic.encode("utf-8", "replace")) > TOPIC_BYTES_MAX:
-        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic string is longer than {TOPIC_BYTES_MAX} bytes; shorten it.")
+        raise MQError(
+            mq.MQRC_TOPIC_STRING_ERROR, f"The topic string is longer than {TOPIC_BYTES_MAX} bytes; shorten it."
+        )
     if topic.count("/") >= LEVELS_MAX:
-        raise MQError(MQRC_TOPIC_STRING_ERROR, f"The topic string has more than {LEVELS_MAX} levels.")
+        raise MQError(mq.MQRC_TOPIC_STRING_ERROR, f"The topic string has more than {LEVELS_MAX} levels.")
     if "\0" in topic:
-        raise MQError(MQRC_TOPIC_STRING_ERROR, "There is a null character in the topic string.")
+        raise MQError(mq.MQRC_TOPIC_STRING_ERROR, "There is a null character in the topic string.")
 
 
 def check_published(topic: str) -> None:
     """Raise MQError for a topic that applications must not publish to."""
     check_topic(topic)
     if topic == ADMINISTRATIVE or topic.startswith(f"{ADMINISTRATIVE}/"):
-        raise MQError(MQRC_ADMIN_TOPIC_STRING_ERROR, f"Only the queue manager publishes below {ADMINISTRATIVE}.")
+        raise MQError(mq.MQRC_ADMIN_TOPIC_STRING_ERROR, f"Only the queue manager publishes below {ADMINISTRATIVE}.")
 
 
 def levels_of(topic: str) -> list[str]:
@@ -101,7 +99,7 @@ class CharacterPattern:
                     at += 1
                     if at == len(text) or text[at] not in "*?%":
                         raise MQError(
-                            MQRC_TOPIC_STRING_ERROR,
+                            mq.MQRC_TOPIC_STRING_ERROR,
                             "In a topic string with wildcard characters, % stands before *, ? or %.",
                         )
                     character = text[at]

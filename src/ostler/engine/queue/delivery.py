@@ -35,19 +35,7 @@ from ostler.engine.queue.transmission import transmission_message
 from ostler.engine.recovery.checkpoint_space import has_checkpoint_space, reclaim_space, refuse_full_disk
 from ostler.engine.recovery.records import PUT, put_head
 from ostler.engine.unit_of_work import Entry, UnitOfWork
-from ostler.model.constants import (
-    MQGMO_BROWSE_NEXT,
-    MQGMO_CONVERT,
-    MQGMO_SYNCPOINT,
-    MQRC_MSG_TOO_BIG_FOR_Q,
-    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_PERSISTENT_NOT_ALLOWED,
-    MQRC_Q_FULL,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_STORAGE_NOT_AVAILABLE,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, DiskFull
 from ostler.model.errors import MQError
 
@@ -58,13 +46,13 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
     Messages beyond the queue's buffers may be written to its file first.
     """
     if queue.depth >= queue.depth_max:
-        return MQRC_Q_FULL
+        return mq.MQRC_Q_FULL
     if size_bytes > queue.message_bytes_max:
-        return MQRC_MSG_TOO_BIG_FOR_Q
+        return mq.MQRC_MSG_TOO_BIG_FOR_Q
     if size_bytes > engine.message_bytes_max:
-        return MQRC_MSG_TOO_BIG_FOR_Q_MGR
+        return mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR
     if queue.damaged:
-        return MQRC_OBJECT_DAMAGED
+        return mq.MQRC_OBJECT_DAMAGED
     if queue.spill_bytes >= SPILL_BATCH_BYTES:
         if engine.reserve.is_in_use:
             return refuse_full_disk(engine)
@@ -73,11 +61,11 @@ def check_admission(engine: Engine, queue: Queue, size_bytes: i64, is_persistent
             return reason
     if is_persistent:
         if queue.is_temporary:
-            return MQRC_PERSISTENT_NOT_ALLOWED
+            return mq.MQRC_PERSISTENT_NOT_ALLOWED
         if not has_checkpoint_space(engine, size_bytes):
             return refuse_full_disk(engine)
         if engine.lacks_log_space(size_bytes + JOURNAL_MARGIN_BYTES):
-            return MQRC_RESOURCE_PROBLEM
+            return mq.MQRC_RESOURCE_PROBLEM
     return 0
 
 
@@ -88,7 +76,7 @@ def _spill(engine: Engine, queue: Queue) -> i64:
             queue.write_spill()
             return 0
         except DescriptorsExhausted:
-            return MQRC_RESOURCE_PROBLEM
+            return mq.MQRC_RESOURCE_PROBLEM
         except DiskFull:
             if not reclaim_space(engine):
                 return refuse_full_disk(engine)
@@ -179,7 +167,7 @@ def _hand_over(engine: Engine, queue: Queue, message: Message, request: GetReque
 
     Returns False, with nothing done, when the get is in syncpoint or the message must be changed or cut for it.
     """
-    if request.options & (MQGMO_SYNCPOINT | MQGMO_CONVERT) or len(message.body) > request.max_bytes:
+    if request.options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_CONVERT) or len(message.body) > request.max_bytes:
         return False
     md = message.md
     if needs_property_view(md, request.has_message_handle) or read_i32_le(md, FLAGS_AT) != 0:
@@ -196,7 +184,7 @@ def _hand_over(engine: Engine, queue: Queue, message: Message, request: GetReque
         finish_get(engine, request, queue, message, NONE)
     except MemoryError:
         # The get fails, and the message goes onto the queue for others.
-        fail_request(engine, request, MQRC_STORAGE_NOT_AVAILABLE)
+        fail_request(engine, request, mq.MQRC_STORAGE_NOT_AVAILABLE)
         engine.woken.append(request)
         end_answering(engine)
         return False
@@ -244,7 +232,7 @@ def _serve_plain(engine: Engine, queue: Queue, md: bytes) -> None:
     while request is not None and try_satisfy(engine, request, queue):
         queue.waiting.remove(request)
         engine.woken.append(request)
-        if request.reason != MQRC_TRUNCATED_MSG_FAILED:
+        if request.reason != mq.MQRC_TRUNCATED_MSG_FAILED:
             break
         request = queue.waiting.first_plain(md)
 
@@ -348,7 +336,7 @@ def _may_receive(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -
     if request.is_scanning and (request.scan_slot == NONE or queue.is_behind(slot, request.scan_slot)):
         return False
     handle = request.handle
-    is_next: bool = request.options & MQGMO_BROWSE_NEXT != 0 and handle.cursor_set and handle.cursor != NONE
+    is_next: bool = request.options & mq.MQGMO_BROWSE_NEXT != 0 and handle.cursor_set and handle.cursor != NONE
     if is_next and not queue.is_behind(slot, handle.cursor):
         return False
     return is_eligible(engine, request, queue, slot) and (

@@ -9,16 +9,7 @@ from mypy_extensions import i64
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.queue.slots import NONE
 from ostler.engine.selectors.selector import Selector, SelectorUse
-from ostler.model.constants import (
-    MQGMO_ALL_MSGS_AVAILABLE,
-    MQGMO_ALL_SEGMENTS_AVAILABLE,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_MSG_UNDER_CURSOR,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_COMPLETE_MSG,
-    MQGMO_LOGICAL_ORDER,
-    MQGMO_MSG_UNDER_CURSOR,
-)
+from ostler.model import constants as mq
 
 if TYPE_CHECKING:
     from ostler.engine.connection import Connection
@@ -32,11 +23,11 @@ BY_CORRELATION_ID: Final = 2
 BY_BOTH: Final = 3
 BY_SCAN: Final = 4  # group, sequence number, offset, token, selector, logical order, browse
 
-BROWSE_OPTIONS: Final = MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT | MQGMO_BROWSE_MSG_UNDER_CURSOR
+BROWSE_OPTIONS: Final = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 GROUP_OPTIONS: Final = (
-    MQGMO_LOGICAL_ORDER | MQGMO_COMPLETE_MSG | MQGMO_ALL_MSGS_AVAILABLE | MQGMO_ALL_SEGMENTS_AVAILABLE
+    mq.MQGMO_LOGICAL_ORDER | mq.MQGMO_COMPLETE_MSG | mq.MQGMO_ALL_MSGS_AVAILABLE | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
 )
-UNDER_CURSOR: Final = MQGMO_MSG_UNDER_CURSOR | MQGMO_BROWSE_MSG_UNDER_CURSOR
+UNDER_CURSOR: Final = mq.MQGMO_MSG_UNDER_CURSOR | mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
 
 UNLIMITED: Final = -1  # MQWI_UNLIMITED
 _NO_TOKEN: Final = bytes(16)

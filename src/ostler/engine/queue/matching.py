@@ -22,14 +22,7 @@ from ostler.engine.properties.property_control import selector_source, starts_wi
 from ostler.engine.queue.get_request import GetRequest
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import LOCKED
-from ostler.model.constants import (
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_GROUP_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_SEQ_NUMBER,
-    MQMO_MATCH_MSG_TOKEN,
-    MQMO_MATCH_OFFSET,
-)
+from ostler.model import constants as mq
 
 # Costs of examining a message besides its selector, in units of `Engine.work_left`: reading it from the queue's file,
 # reading properties (bytes per unit), removing it when it has expired.
@@ -89,15 +82,15 @@ def matches_options(request: GetRequest, queue: Queue, slot: i64, md: bytes) -> 
         return True
     if not identifiers_match(request, md) or not numbers_match(request, md):
         return False
-    return not request.match & MQMO_MATCH_MSG_TOKEN or request.token == token_of(queue, slot)
+    return not request.match & mq.MQMO_MATCH_MSG_TOKEN or request.token == token_of(queue, slot)
 
 
 def identifiers_match(request: GetRequest, md: bytes) -> bool:
     """Compare message and correlation identifier. Null identifiers match everything."""
     match: i64 = request.match
-    if match & MQMO_MATCH_MSG_ID and not _same_id(request.message_id, md, MESSAGE_ID_AT):
+    if match & mq.MQMO_MATCH_MSG_ID and not _same_id(request.message_id, md, MESSAGE_ID_AT):
         return False
-    return not match & MQMO_MATCH_CORREL_ID or _same_id(request.correlation_id, md, CORRELATION_ID_AT)
+    return not match & mq.MQMO_MATCH_CORREL_ID or _same_id(request.correlation_id, md, CORRELATION_ID_AT)
 
 
 def _same_id(wanted: bytes, md: bytes, at: i64) -> bool:
@@ -107,11 +100,11 @@ def _same_id(wanted: bytes, md: bytes, at: i64) -> bool:
 def numbers_match(request: GetRequest, md: bytes) -> bool:
     """Compare group identifier, sequence number and offset."""
     match: i64 = request.match
-    if match & MQMO_MATCH_GROUP_ID and not _same_id(request.group_id, md, GROUP_ID_AT):
+    if match & mq.MQMO_MATCH_GROUP_ID and not _same_id(request.group_id, md, GROUP_ID_AT):
         return False
-    if match & MQMO_MATCH_MSG_SEQ_NUMBER and read_i32(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
+    if match & mq.MQMO_MATCH_MSG_SEQ_NUMBER and read_i32(md, SEQUENCE_NUMBER_AT) != request.sequence_number:
         return False
-    return not match & MQMO_MATCH_OFFSET or read_i32(md, OFFSET_AT) == request.offset
+    return not match & mq.MQMO_MATCH_OFFSET or read_i32(md, OFFSET_AT) == request.offset
 
 
 def token_of(queue: Queue, slot: i64) -> bytes:

@@ -18,16 +18,7 @@ from ostler.engine.queue.slots import GOT_UNCOMMITTED, GROUPED, LOCKED, NONE, PE
 from ostler.engine.recovery.records import GET, PUT, get_head, put_head
 from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import Entry, UnitOfWork
-from ostler.model.constants import (
-    MQRC_MSG_TOO_BIG_FOR_Q,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_OBJECT_IN_USE,
-    MQRC_PERSISTENT_NOT_ALLOWED,
-    MQRC_Q_FULL,
-    MQRC_Q_NOT_EMPTY,
-    MQRC_Q_SPACE_NOT_AVAILABLE,
-    MQRC_RESOURCE_PROBLEM,
-)
+from ostler.model import constants as mq
 from ostler.model.disk import DiskFull
 from ostler.model.errors import MQError
 
@@ -43,10 +34,10 @@ def move_messages(engine: Engine, source: Queue, target: Queue, target_must_be_e
     _check_idle(source)
     _check_idle(target)
     if target_must_be_empty and target.depth > 0:
-        raise MQError(MQRC_Q_NOT_EMPTY, f"The queue {target.name} holds {target.depth} messages; use TYPE(ADD).")
+        raise MQError(mq.MQRC_Q_NOT_EMPTY, f"The queue {target.name} holds {target.depth} messages; use TYPE(ADD).")
     _discard_expired(engine, source)
     if target.depth + source.depth > target.depth_max:
-        raise MQError(MQRC_Q_FULL, f"The queue {target.name} has no room for {source.depth} further messages.")
+        raise MQError(mq.MQRC_Q_FULL, f"The queue {target.name} has no room for {source.depth} further messages.")
     unit = engine.new_unit_of_work()
     try:
         _check_fit(engine, source, target)
@@ -54,10 +45,10 @@ def move_messages(engine: Engine, source: Queue, target: Queue, target_must_be_e
     except QueueFileDamaged as damage:
         back_out_unit(engine, unit)
         engine.mark_damaged(source, str(damage))
-        raise MQError(MQRC_OBJECT_DAMAGED, f"The queue {source.name} is damaged.") from None
+        raise MQError(mq.MQRC_OBJECT_DAMAGED, f"The queue {source.name} is damaged.") from None
     except DiskFull:
         back_out_unit(engine, unit)
-        raise MQError(MQRC_Q_SPACE_NOT_AVAILABLE, f"The disk has no room for the queue {target.name}.") from None
+        raise MQError(mq.MQRC_Q_SPACE_NOT_AVAILABLE, f"The disk has no room for the queue {target.name}.") from None
     except MQError:
         back_out_unit(engine, unit)
         raise
@@ -66,9 +57,9 @@ def move_messages(engine: Engine, source: Queue, target: Queue, target_must_be_e
 
 def _check_idle(queue: Queue) -> None:
     if queue.damaged:
-        raise MQError(MQRC_OBJECT_DAMAGED, f"The queue {queue.name} is damaged.")
+        raise MQError(mq.MQRC_OBJECT_DAMAGED, f"The queue {queue.name} is damaged.")
     if queue.handles or queue.uncommitted > 0:
-        raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
+        raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
 
 
 def _discard_expired(engine: Engine, queue: Queue) -> None:
@@ -87,14 +78,14 @@ def _check_fit(engine: Engine, source: Queue, target: Queue) -> None:
     while slot != NONE:
         message = source.load(slot)
         if len(message.body) > target.message_bytes_max:
-            raise MQError(MQRC_MSG_TOO_BIG_FOR_Q, f"A message is longer than MAXMSGL of the queue {target.name}.")
+            raise MQError(mq.MQRC_MSG_TOO_BIG_FOR_Q, f"A message is longer than MAXMSGL of the queue {target.name}.")
         if source.slots.flags[slot] & PERSISTENT:
             if target.is_temporary:
-                raise MQError(MQRC_PERSISTENT_NOT_ALLOWED, f"{target.name} takes no persistent messages.")
+                raise MQError(mq.MQRC_PERSISTENT_NOT_ALLOWED, f"{target.name} takes no persistent messages.")
             logged_bytes += message.size_bytes() + _RECORDS_BYTES_PER_MESSAGE
         slot = source.slots.following(slot)
     if engine.lacks_log_space(logged_bytes + JOURNAL_MARGIN_BYTES):
-        raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for all messages at once.")
+        raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log has no room for all messages at once.")
 
 
 def _move_all(engine: Engine, source: Queue, target: Queue, unit: UnitOfWork) -> None:

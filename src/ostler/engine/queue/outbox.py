@@ -14,8 +14,8 @@ from ostler.engine.events.reports import Outgoing
 from ostler.engine.name_resolution import Resolved, resolve
 from ostler.engine.queue.queue import Queue
 from ostler.engine.unit_of_work import UnitOfWork
+from ostler.model import constants as mq
 from ostler.model.authorities import PASSID, PUT
-from ostler.model.constants import MQOT_Q, MQRC_NOT_AUTHORIZED, MQRC_PUT_INHIBITED, MQRC_Q_TYPE_ERROR
 from ostler.model.errors import MQError
 
 _REPORT_AUTHORITIES: Final = PUT | PASSID
@@ -32,11 +32,11 @@ def find_destination(engine: Engine, message: Outgoing) -> Resolved:
     found = resolve(engine, message.queue_name, message.manager_name)
     target = found.queue
     if target is None:
-        raise MQError(MQRC_Q_TYPE_ERROR)  # a model queue
+        raise MQError(mq.MQRC_Q_TYPE_ERROR)  # a model queue
     if not target.put_allowed:
-        raise MQError(MQRC_PUT_INHIBITED)
+        raise MQError(mq.MQRC_PUT_INHIBITED)
     if message.is_for_user and not _may_put_report(engine, message, found.remote_manager != "", target):
-        raise MQError(MQRC_NOT_AUTHORIZED)
+        raise MQError(mq.MQRC_NOT_AUTHORIZED)
     return found
 
 
@@ -50,5 +50,5 @@ def _may_put_report(engine: Engine, message: Outgoing, is_remote: bool, target: 
     name = target.name if is_there else message.queue_name
     if engine.dynamic_owners.get(name) == message.user:
         return True
-    granted: i64 = guard.authorities(message.user, MQOT_Q, name)
+    granted: i64 = guard.authorities(message.user, mq.MQOT_Q, name)
     return granted & _REPORT_AUTHORITIES == _REPORT_AUTHORITIES

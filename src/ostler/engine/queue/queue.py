@@ -26,15 +26,8 @@ from ostler.engine.queue.slots import (
     extent_length,
 )
 from ostler.engine.recovery.checkpoint_reserve import MESSAGE_BYTES, QUEUE_BYTES, CheckpointReserve
+from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage
-from ostler.model.constants import (
-    MQMDS_FIFO,
-    MQMON_NONE,
-    MQMON_OFF,
-    MQMON_ON,
-    MQMON_Q_MGR,
-    MQQDT_TEMPORARY_DYNAMIC,
-)
 from ostler.model.counters import Counts, QueueCounters, queue_counts
 from ostler.model.definitions import Definition
 
@@ -82,8 +75,8 @@ class Queue:
         self.statistics_high: i64 = 0
         self.statistics_low: i64 = 0
         self.times: MovingAverage | None = None  # milliseconds on the queue (QTIME); None: MONQ is off
-        self.manager_statistics: i64 = MQMON_NONE
-        self.manager_monitoring: i64 = MQMON_NONE
+        self.manager_statistics: i64 = mq.MQMON_NONE
+        self.manager_monitoring: i64 = mq.MQMON_NONE
         self.next_seq: i64 = 1
         self.depth: i64 = 0  # CURDEPTH: available messages and uncommitted puts
         self.uncommitted: i64 = 0
@@ -137,7 +130,7 @@ class Queue:
         self.default_persistence: i64 = _integer(a, "DEFPSIST")
         self.default_priority: i64 = _integer(a, "DEFPRTY")
         self.default_response: i64 = _integer(a, "DEFPRESP")
-        self.is_fifo: bool = _integer(a, "MSGDLVSQ") == MQMDS_FIFO
+        self.is_fifo: bool = _integer(a, "MSGDLVSQ") == mq.MQMDS_FIFO
         self.shareable: bool = _integer(a, "SHARE") != 0
         self.backout_threshold: i64 = _integer(a, "BOTHRESH")
         self.harden_backout: bool = _integer(a, "HARDENBO") != 0
@@ -150,8 +143,8 @@ class Queue:
         self.trigger_priority: i64 = _integer(a, "TRIGMPRI")
         self.depth_high: i64 = _integer(a, "QDEPTHHI")
         self.depth_low: i64 = _integer(a, "QDEPTHLO")
-        self.is_temporary: bool = _integer(a, "DEFTYPE") == MQQDT_TEMPORARY_DYNAMIC
-        self.is_accounted: bool = _integer(a, "ACCTQ") == MQMON_ON
+        self.is_temporary: bool = _integer(a, "DEFTYPE") == mq.MQQDT_TEMPORARY_DYNAMIC
+        self.is_accounted: bool = _integer(a, "ACCTQ") == mq.MQMON_ON
         self._switch_collection()
 
     # -- statistics ----------------------------------------------------------------------------------
@@ -435,10 +428,10 @@ def is_collected(attributes: dict[str, int | str | tuple[str, ...]], name: str, 
 
     NONE on the queue manager forbids it for all queues.
     """
-    if manager == MQMON_NONE:
+    if manager == mq.MQMON_NONE:
         return False
-    own = attributes.get(name, MQMON_Q_MGR)
-    return (manager if own == MQMON_Q_MGR else own) != MQMON_OFF
+    own = attributes.get(name, mq.MQMON_Q_MGR)
+    return (manager if own == mq.MQMON_Q_MGR else own) != mq.MQMON_OFF
 
 
 def _integer(attributes: dict[str, int | str | tuple[str, ...]], name: str) -> int:

@@ -18,7 +18,7 @@ from mypy_extensions import i32, i64
 
 from ostler.engine.message.message import MD_BYTES, Message
 from ostler.engine.queue.slots import NONE, extent_length, extent_offset, pack_extent
-from ostler.model.constants import MQRC_RESOURCE_PROBLEM
+from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, Disk, DiskFailed, DiskFull, File
 from ostler.model.errors import MQError
 
@@ -346,7 +346,7 @@ class QueueFile:
         try:
             file = self.open_file()
         except DescriptorsExhausted as exhausted:
-            raise MQError(MQRC_RESOURCE_PROBLEM, str(exhausted)) from None
+            raise MQError(mq.MQRC_RESOURCE_PROBLEM, str(exhausted)) from None
         if length > _READ_SEPARATELY_BYTES:
             return self._read_long(file, offset, length)
         data = file.read_at(offset, length)

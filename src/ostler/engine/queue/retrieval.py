@@ -47,18 +47,7 @@ from ostler.engine.queue.slots import AVAILABLE, GOT_UNCOMMITTED, HAS_CURSOR, LO
 from ostler.engine.recovery.records import COMMIT, GET, get_head, number_head
 from ostler.engine.statistics import count_browse, count_get, count_get_failed, count_got
 from ostler.engine.unit_of_work import Entry, UnitOfWork
-from ostler.model.constants import (
-    MQGMO_ACCEPT_TRUNCATED_MSG,
-    MQGMO_CONVERT,
-    MQGMO_LOCK,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_STORAGE_NOT_AVAILABLE,
-    MQRC_TRUNCATED_MSG_ACCEPTED,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _EXPIRED_AT_ONCE_MAX: Final = 1000
@@ -103,7 +92,7 @@ def satisfy(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
             and queue.slots.flags[slot] & PERSISTENT
             and _is_log_reserve_spent(engine)
         ):
-            return fail_request(engine, request, MQRC_RESOURCE_PROBLEM)
+            return fail_request(engine, request, mq.MQRC_RESOURCE_PROBLEM)
         if request.slots:
             _finish_joined(engine, request, queue)
         else:
@@ -116,10 +105,10 @@ def satisfy(engine: Engine, request: GetRequest, queue: Queue, slot: i64) -> boo
 
 
 def _fail_with(engine: Engine, request: GetRequest, queue: Queue, error: Exception) -> bool:
-    reason: i64 = error.reason if isinstance(error, MQError) else MQRC_STORAGE_NOT_AVAILABLE
+    reason: i64 = error.reason if isinstance(error, MQError) else mq.MQRC_STORAGE_NOT_AVAILABLE
     if isinstance(error, QueueFileDamaged):
         engine.mark_damaged(queue, str(error))
-        reason = MQRC_OBJECT_DAMAGED
+        reason = mq.MQRC_OBJECT_DAMAGED
     queue.waiting.remove(request)  # a scan that has paused waits there
     return fail_request(engine, request, reason)
 
@@ -155,7 +144,7 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
         md = view.md
         body = view.body
         request.properties = view.property_set
-    if request.options & MQGMO_CONVERT:
+    if request.options & mq.MQGMO_CONVERT:
         converted = convert_message(
             md[FORMAT_AT : FORMAT_AT + 8],
             body,
@@ -164,7 +153,7 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
             request.encoding,
             request.ccsid if request.ccsid != 0 else engine.ccsid,
             request.max_bytes,
-            request.options & MQGMO_ACCEPT_TRUNCATED_MSG != 0,
+            request.options & mq.MQGMO_ACCEPT_TRUNCATED_MSG != 0,
             engine.ccsid,
         )
         body = converted.body
@@ -174,12 +163,12 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
         md, body = with_extension(md, body, engine.ccsid)
     size: i64 = len(body)
     request.data_bytes = size
-    if reason == MQRC_TRUNCATED_MSG_ACCEPTED or reason == MQRC_TRUNCATED_MSG_FAILED:
+    if reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED or reason == mq.MQRC_TRUNCATED_MSG_FAILED:
         request.data_bytes = len(message.body)  # the conversion has truncated it to the buffer
     elif size > request.max_bytes:
-        reason = MQRC_TRUNCATED_MSG_ACCEPTED
-        if not request.options & MQGMO_ACCEPT_TRUNCATED_MSG:
-            reason = MQRC_TRUNCATED_MSG_FAILED
+        reason = mq.MQRC_TRUNCATED_MSG_ACCEPTED
+        if not request.options & mq.MQGMO_ACCEPT_TRUNCATED_MSG:
+            reason = mq.MQRC_TRUNCATED_MSG_FAILED
         body = body[: request.max_bytes]
     if slot != NONE:
         md = _with_current_fields(engine, queue, slot, md)
@@ -191,8 +180,8 @@ def finish_get(engine: Engine, request: GetRequest, queue: Queue, message: Messa
     request.after_lsn = message.visible_lsn
     request.done = True
     if request.options & BROWSE_OPTIONS:
-        _finish_browse(engine, request, queue, message, slot, reason != MQRC_TRUNCATED_MSG_FAILED)
-    elif reason == MQRC_TRUNCATED_MSG_FAILED:
+        _finish_browse(engine, request, queue, message, slot, reason != mq.MQRC_TRUNCATED_MSG_FAILED)
+    elif reason == mq.MQRC_TRUNCATED_MSG_FAILED:
         count_get_failed(engine, request)
     elif request.joined_unit == 0:
         dequeue(engine, request, queue, message, slot, True)
@@ -233,7 +222,7 @@ def _finish_joined(engine: Engine, request: GetRequest, queue: Queue) -> None:
     request.joined_unit = engine.next_unit_of_work
     engine.next_unit_of_work += 1
     finish_get(engine, request, queue, whole, slots[0])
-    if request.options & BROWSE_OPTIONS == 0 and request.reason != MQRC_TRUNCATED_MSG_FAILED:
+    if request.options & BROWSE_OPTIONS == 0 and request.reason != mq.MQRC_TRUNCATED_MSG_FAILED:
         index: i64 = 0
         while index < len(slots):
             dequeue(engine, request, queue, segments[index], slots[index], index == 0)
@@ -258,7 +247,7 @@ def _finish_browse(
     handle.cursor_message_gone = False
     handle.saved_context = b""  # MQPMO_PASS_*_CONTEXT does not pass on the context of a browsed message
     queue.slots.flags[slot] |= HAS_CURSOR
-    if request.options & MQGMO_LOCK:
+    if request.options & mq.MQGMO_LOCK:
         queue.slots.flags[slot] |= LOCKED
         handle.locked_slot = slot
         handle.locked_seq = message.seq
@@ -277,7 +266,7 @@ def dequeue(engine: Engine, request: GetRequest, queue: Queue, message: Message,
     expiry_ms: i64 = 0
     if slot != NONE:
         expiry_ms = queue.slots.expiries[slot]
-        if options & MQGMO_SYNCPOINT or (is_persistent and options & MQGMO_SYNCPOINT_IF_PERSISTENT):
+        if options & mq.MQGMO_SYNCPOINT or (is_persistent and options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT):
             unit = engine.unit_of_work_of(request.connection)
         queue.unlink(slot)
         if unit is not None:

@@ -23,7 +23,7 @@ from ostler.engine.queue.get_request import GROUP_OPTIONS as GROUP_OPTIONS
 from ostler.engine.queue.matching import is_eligible, matches
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.slots import AVAILABLE, NONE, STATE_MASK, IdIndex, Slots
-from ostler.model.constants import MQGMO_BROWSE_NEXT, MQMO_MATCH_CORREL_ID, MQMO_MATCH_MSG_ID
+from ostler.model import constants as mq
 
 # Messages of one hash chain to examine before a request may pause.
 _CHAIN_MAX: Final = 4_000
@@ -83,13 +83,13 @@ def scan(engine: Engine, request: GetRequest, queue: Queue) -> i64:
     slot: i64 = NONE
     if last != NONE:
         slot = slots.following(last)
-    elif request.options & MQGMO_BROWSE_NEXT and handle.cursor_set and handle.cursor != NONE:
+    elif request.options & mq.MQGMO_BROWSE_NEXT and handle.cursor_set and handle.cursor != NONE:
         slot = slots.following(handle.cursor)
     else:
         slot = slots.first()
     may_pause: bool = request.may_pause
-    hash_message: i64 = hash_id(request.message_id, 0) if request.match & MQMO_MATCH_MSG_ID else 0
-    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & MQMO_MATCH_CORREL_ID else 0
+    hash_message: i64 = hash_id(request.message_id, 0) if request.match & mq.MQMO_MATCH_MSG_ID else 0
+    hash_correlation: i64 = hash_id(request.correlation_id, 0) if request.match & mq.MQMO_MATCH_CORREL_ID else 0
     while slot != NONE:
         if may_pause and engine.work_left <= 0:
             return pause(engine, request, queue, last)

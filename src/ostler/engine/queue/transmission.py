@@ -27,20 +27,10 @@ from ostler.engine.message.message import (
 )
 from ostler.engine.message.mqmde import PLAIN_TAIL, content, extension
 from ostler.engine.properties.property_control import properties_on_get
-from ostler.model.constants import (
-    MQ_MSG_HEADER_LENGTH,
-    MQAT_QMGR,
-    MQFB_NONE,
-    MQFMT_MD_EXTENSION,
-    MQFMT_XMIT_Q_HEADER,
-    MQMD_VERSION_2,
-    MQMT_DATAGRAM,
-    MQPROP_FORCE_MQRFH2,
-    MQRO_ACCEPT_UNSUP_IF_XMIT_MASK,
-)
+from ostler.model import constants as mq
 
 # Part of the maximum message length that MQ leaves for headers added on the way.
-HEADERS_BYTES: Final = MQ_MSG_HEADER_LENGTH
+HEADERS_BYTES: Final = mq.MQ_MSG_HEADER_LENGTH
 
 _HEADER_VERSION: Final = 1
 _IDENTITY_BYTES: Final = 76
@@ -51,13 +41,13 @@ def transmission_message(
 ) -> tuple[bytes, bytes]:
     """Return descriptor and body for the transmission queue: MQXQH with the message's descriptor, then its data."""
     if properties:
-        view = properties_on_get(md, body, properties, MQPROP_FORCE_MQRFH2, 0, False)
+        view = properties_on_get(md, body, properties, mq.MQPROP_FORCE_MQRFH2, 0, False)
         md = view.md
         body = view.body
     described = md[ENCODING_AT:PRIORITY_AT]
     if md[GROUP_ID_AT:] != PLAIN_TAIL:
         body = extension(md) + body
-        described = content(engine.ccsid, MQFMT_MD_EXTENSION)
+        described = content(engine.ccsid, mq.MQFMT_MD_EXTENSION)
     writer = BytesWriter()
     writer.write(b"XQH ")
     write_i32_le(writer, _HEADER_VERSION)
@@ -74,18 +64,18 @@ def _separate_descriptor(engine: Engine, md: bytes) -> bytes:
     report: i64 = i64(read_i32_le(md, REPORT_AT))
     writer = BytesWriter()
     writer.write(md[:4])
-    write_i32_le(writer, MQMD_VERSION_2)
-    write_i32_le(writer, i32(report & ~MQRO_ACCEPT_UNSUP_IF_XMIT_MASK))
-    write_i32_le(writer, MQMT_DATAGRAM)
+    write_i32_le(writer, mq.MQMD_VERSION_2)
+    write_i32_le(writer, i32(report & ~mq.MQRO_ACCEPT_UNSUP_IF_XMIT_MASK))
+    write_i32_le(writer, mq.MQMT_DATAGRAM)
     writer.write(md[EXPIRY_AT:FEEDBACK_AT])
-    write_i32_le(writer, MQFB_NONE)
-    writer.write(content(engine.ccsid, MQFMT_XMIT_Q_HEADER))
+    write_i32_le(writer, mq.MQFB_NONE)
+    writer.write(content(engine.ccsid, mq.MQFMT_XMIT_Q_HEADER))
     writer.write(md[PRIORITY_AT:MESSAGE_ID_AT])
     engine.write_id(writer)
     writer.write(md[MESSAGE_ID_AT:CORRELATION_ID_AT])  # as correlation id, which relates the two descriptors
     write_i32_le(writer, 0)
     writer.write(md[REPLY_QUEUE_AT : CONTEXT_AT + _IDENTITY_BYTES])
-    write_i32_le(writer, MQAT_QMGR)
+    write_i32_le(writer, mq.MQAT_QMGR)
     writer.write(engine.padded_name[:28])
     writer.write(engine.put_clock.stamp(engine.wall_ms()))
     writer.write(b"    ")

@@ -18,7 +18,7 @@ from mypy_extensions import i64
 
 from ostler.engine.core import Engine
 from ostler.engine.recovery.checkpoint_reserve import QUEUE_BYTES, round_to_blocks
-from ostler.model.constants import MQRC_Q_SPACE_NOT_AVAILABLE, MQRC_RESOURCE_PROBLEM
+from ostler.model import constants as mq
 
 # The manifest, directories, the files that a start needs, and definitions made since the catalogue was written.
 _BASE_BYTES: Final = 256 * 1024
@@ -108,9 +108,9 @@ def refuse_full_disk(engine: Engine) -> i64:
                 "AMQ6119S: The disk is full. Puts fail with MQRC_Q_SPACE_NOT_AVAILABLE, gets still work. Get messages "
                 "or free disk space."
             )
-        return MQRC_Q_SPACE_NOT_AVAILABLE
+        return mq.MQRC_Q_SPACE_NOT_AVAILABLE
     engine.journal_full = True
-    return MQRC_RESOURCE_PROBLEM
+    return mq.MQRC_RESOURCE_PROBLEM
 
 
 def needed_bytes(engine: Engine) -> i64:

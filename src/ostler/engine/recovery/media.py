@@ -47,7 +47,7 @@ from ostler.engine.recovery.records import (
 )
 from ostler.engine.recovery.snapshot import slots_path
 from ostler.engine.unit_of_work import PREPARED, Entry, UnitOfWork
-from ostler.model.constants import MQRC_OBJECT_IN_USE, MQRC_RESOURCE_PROBLEM
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 _BYTES_PER_STEP: Final = 1 << 20
@@ -80,7 +80,7 @@ class ImageWriter:
         journal = self.engine.journal
         limit: i64 = min(journal.room_bytes() // 4, _BYTES_PER_STEP)
         if limit < _BYTES_MIN:
-            raise MQError(MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the media image.")
+            raise MQError(mq.MQRC_RESOURCE_PROBLEM, "The recovery log has no room for the media image.")
         slots = queue.slots
         copied: i64 = 0
         while self._slot < len(slots.resident) and copied < limit:
@@ -127,7 +127,7 @@ class MediaRebuild:
 
     def __init__(self, engine: Engine, queue: Queue) -> None:
         if queue.handles or queue.uncommitted > 0:
-            raise MQError(MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
+            raise MQError(mq.MQRC_OBJECT_IN_USE, f"The queue {queue.name} is open or has uncommitted messages.")
         self.engine = engine
         self.queue = queue
         queue.damaged = f"the media recovery of {queue.name} was not completed"

@@ -15,7 +15,7 @@ from ostler.engine.properties.property_names import DESCRIPTOR_PREFIX
 from ostler.engine.properties.property_values import PropertySource, Value
 from ostler.engine.selectors.nodes import EQUAL, TRUE, And, Comparison, Identifier, Literal, Node
 from ostler.engine.selectors.parser import Parser
-from ostler.model.constants import MQ_SELECTOR_LENGTH, MQRC_SELECTION_STRING_ERROR, MQRC_SELECTOR_SYNTAX_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 __all__ = ["COMPILING_COST", "COST_MAX", "PropertySource", "Selector", "Value", "compile_selector", "compile_stored"]
@@ -126,9 +126,10 @@ def compile_selector(text: str) -> Selector:
     if known is not None:
         return known
     # The limit counts bytes of the string as passed on the MQI; characters are never more than that.
-    if len(text) > MQ_SELECTOR_LENGTH or len(text.encode("utf-8", "replace")) > MQ_SELECTOR_LENGTH:
+    if len(text) > mq.MQ_SELECTOR_LENGTH or len(text.encode("utf-8", "replace")) > mq.MQ_SELECTOR_LENGTH:
         raise MQError(
-            MQRC_SELECTION_STRING_ERROR, f"The selection string is longer than {MQ_SELECTOR_LENGTH} bytes; shorten it."
+            mq.MQRC_SELECTION_STRING_ERROR,
+            f"The selection string is longer than {mq.MQ_SELECTOR_LENGTH} bytes; shorten it.",
         )
     if not text.strip():
         selector = Selector(text, Literal(True), [])
@@ -137,7 +138,7 @@ def compile_selector(text: str) -> Selector:
         root = parser.parse()
         if root.cost > COST_MAX:
             raise MQError(
-                MQRC_SELECTOR_SYNTAX_ERROR,
+                mq.MQRC_SELECTOR_SYNTAX_ERROR,
                 f"The selector costs {root.cost} for each message; the limit is {COST_MAX}. Use fewer comparisons, IN "
                 "instead of many ORs, or fewer LIKEs with text between two %.",
             )
@@ -151,7 +152,7 @@ def compile_stored(text: str) -> Selector:
     try:
         return compile_selector(text)
     except MQError as error:
-        if error.reason != MQRC_SELECTOR_SYNTAX_ERROR:
+        if error.reason != mq.MQRC_SELECTOR_SYNTAX_ERROR:
             raise
-        parser = Parser(text, MQ_SELECTOR_LENGTH + 1)
+        parser = Parser(text, mq.MQ_SELECTOR_LENGTH + 1)
         return Selector(text, parser.parse(), parser.names)

@@ -7,7 +7,7 @@ from typing import Final
 
 from ostler.engine.properties.property_names import KEYWORDS
 from ostler.engine.properties.property_values import Value
-from ostler.model.constants import MQRC_SELECTOR_SYNTAX_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 END: Final = 0
@@ -43,7 +43,7 @@ class SelectorToken:
 def syntax_error(column: int, word: str, problem: str) -> MQError:
     """Return the error for a column of the selection string."""
     found = f"at {word[:_WORD_SHOWN]!r}" if word else "at the end"
-    return MQError(MQRC_SELECTOR_SYNTAX_ERROR, f"Column {column}, {found}: {problem}.")
+    return MQError(mq.MQRC_SELECTOR_SYNTAX_ERROR, f"Column {column}, {found}: {problem}.")
 
 
 def tokenize(text: str, count_max: int) -> list[SelectorToken]:

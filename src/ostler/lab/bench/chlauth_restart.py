@@ -17,7 +17,7 @@ from ostler.lab.common.channel_rules import channel_rules, create
 from ostler.lab.common.own_process import MeasurementFailed, Report, in_own_process
 from ostler.lab.common.samples import Measurement
 from ostler.lab.peers.broker_process import LOOPBACK
-from ostler.model.constants import MQUSRC_CHANNEL
+from ostler.model import constants as mq
 from ostler.server.config.qm_ini import LogSection
 
 TITLE = "Restart with many channel authentication rules"
@@ -77,7 +77,7 @@ def start_again(root: Path, count: int, report: Report) -> float:
     seconds = time.perf_counter() - began
     rules = manager.guard.rules
     source = rules.decide(CHANNEL, LOOPBACK, "", "somebody", None, None).source
-    if len(rules) < count or (source == MQUSRC_CHANNEL) != (count > 0):
+    if len(rules) < count or (source == mq.MQUSRC_CHANNEL) != (count > 0):
         raise MeasurementFailed(f"a restart found {len(rules)} rules, and {count} were set")
     manager.end("preemptive")
     return seconds

@@ -31,7 +31,7 @@ from ostler.lab.common.embedded import (
 from ostler.lab.common.own_process import Report, part_of
 from ostler.lab.common.probes import BarePair
 from ostler.lab.common.samples import Measurement, ratio
-from ostler.model.constants import MQCC_OK, MQMO_MATCH_CORREL_ID, MQOO_INPUT_SHARED, MQOO_OUTPUT
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MQMD
 from ostler.server.config.qm_ini import LogSection
@@ -70,8 +70,8 @@ class NumberedQueue:
 
     def __init__(self, application: EmbeddedApplication, name: str, body: bytes) -> None:
         self._hconn = application.hconn
-        self._output = application.open(name, MQOO_OUTPUT)
-        self._intake = application.open(name, MQOO_INPUT_SHARED)
+        self._output = application.open(name, mq.MQOO_OUTPUT)
+        self._intake = application.open(name, mq.MQOO_INPUT_SHARED)
         self._body = body
         md = descriptor(False)
         self._before = md[:_CORRELATION_ID_AT]
@@ -89,7 +89,7 @@ class NumberedQueue:
             for _ in range(min(_LOAD_SLICE, depth - self.depth)):
                 md = self.descriptor(self.depth)
                 _, _, code, reason = put_message(self._hconn, self._output, md, self._pmo, self._body)
-                if code != MQCC_OK:
+                if code != mq.MQCC_OK:
                     raise MQError(reason)
                 self.depth += 1
             report(self.depth / depth, f"filling a queue to {depth:,}")
@@ -106,7 +106,7 @@ class NumberedQueue:
             began = time.perf_counter_ns()
             _, got, _, _, code, reason = get_message(hconn, intake, md, gmo, limit)
             took += time.perf_counter_ns() - began
-            if code != MQCC_OK or got is None:
+            if code != mq.MQCC_OK or got is None:
                 raise MQError(reason)
             again = self._before + got[_CORRELATION_ID_AT : _CORRELATION_ID_AT + _ID_BYTES] + self._behind
             began = time.perf_counter_ns()
@@ -117,7 +117,7 @@ class NumberedQueue:
     def run_by_id(self, pairs: int) -> int:
         """Nanoseconds for so many gets of messages anywhere in the queue, and puts of the same again."""
         hconn, output, intake, body, pmo = self._hconn, self._output, self._intake, self._body, self._pmo
-        gmo = get_options(match=MQMO_MATCH_CORREL_ID)
+        gmo = get_options(match=mq.MQMO_MATCH_CORREL_ID)
         limit = len(body)
         took = 0
         for _ in range(pairs):
@@ -126,7 +126,7 @@ class NumberedQueue:
             code, reason = get_message(hconn, intake, md, gmo, limit)[4:]
             put_message(hconn, output, md, pmo, body)
             took += time.perf_counter_ns() - began
-            if code != MQCC_OK:
+            if code != mq.MQCC_OK:
                 raise MQError(reason)
         return took
 

@@ -32,7 +32,7 @@ from ostler.lab.common.embedded import (
 )
 from ostler.lab.common.own_process import Report, part_of
 from ostler.lab.common.samples import Label, Measurement, ratio
-from ostler.model.constants import MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
@@ -89,7 +89,7 @@ class Submitter:
         names = [f"{QUEUE}.{number if self._gets else 0}" for number in range(count)]
         for name in sorted(set(names)):
             define_queue(manager, name)
-        options = MQOO_OUTPUT | MQOO_INPUT_SHARED
+        options = mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED
         self._handles = [each.open(name, options) for each, name in zip(self._applications, names, strict=True)]
         # All that a submission needs is at hand, so that the driver itself costs little.
         self._units = [
@@ -107,10 +107,10 @@ class Submitter:
         hconn, handle, connection, tell = self._units[number]
         if self._gets:
             code, reason = get_message(hconn, handle, self._md, self._gmo, self._limit)[4:]
-            if code != MQCC_OK:
+            if code != mq.MQCC_OK:
                 raise MQError(reason)
         code, reason = put_message(hconn, handle, self._md, self._pmo, self._body)[2:]
-        if code != MQCC_OK:
+        if code != mq.MQCC_OK:
             raise MQError(reason)
         with self._lock:
             syncpoint.commit(self._engine, connection)

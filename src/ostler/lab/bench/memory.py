@@ -13,7 +13,7 @@ from ostler.lab.bench.result import Aim, Result
 from ostler.lab.common.embedded import PUTS_PER_COMMIT, QUEUE, EmbeddedApplication, fresh
 from ostler.lab.common.own_process import Report, in_own_process, part_of
 from ostler.lab.common.samples import Measurement, ratio
-from ostler.model.constants import MQOO_OUTPUT
+from ostler.model import constants as mq
 
 TITLE = "Resident memory with many messages queued and default buffers"
 RESIDENT_MEGABYTES_MAX = 300.0
@@ -62,7 +62,7 @@ def load(parameters: Parameters, root: Path, persistent: bool, report: Report) -
     process = psutil.Process()
     with fresh(root) as manager:
         application = EmbeddedApplication(manager)
-        output = application.open(QUEUE, MQOO_OUTPUT)
+        output = application.open(QUEUE, mq.MQOO_OUTPUT)
         body = bytes(parameters.body_bytes)
         application.load(output, min(PUTS_PER_COMMIT, parameters.messages), body, persistent)
         before = highest = process.memory_info().rss

@@ -18,7 +18,7 @@ from ostler.lab.common.embedded import QUEUE, EmbeddedApplication, descriptor, f
 from ostler.lab.common.own_process import Report
 from ostler.lab.common.probes import BarePair
 from ostler.lab.common.samples import Measurement, ratio
-from ostler.model.constants import MQOO_INPUT_SHARED, MQOO_OUTPUT
+from ostler.model import constants as mq
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
 
@@ -85,8 +85,8 @@ def _alternate(contestants: dict[str, Contestant], parameters: Parameters, repor
 def _values(application: EmbeddedApplication, body: bytes) -> Contestant:
     """The verbs with values: descriptor and options go in as they are, and come back as others."""
     hconn = application.hconn
-    output = application.open(QUEUE, MQOO_OUTPUT)
-    intake = application.open(QUEUE, MQOO_INPUT_SHARED)
+    output = application.open(QUEUE, mq.MQOO_OUTPUT)
+    intake = application.open(QUEUE, mq.MQOO_INPUT_SHARED)
     md, pmo, gmo = descriptor(False), put_options(), get_options()
     limit = len(body)
 
@@ -104,8 +104,8 @@ def _values(application: EmbeddedApplication, body: bytes) -> Contestant:
 def _buffers(application: EmbeddedApplication, body: bytes) -> Contestant:
     """The verbs as C has them: descriptor and options are filled in where they are."""
     hconn = application.hconn
-    output = application.open(QUEUE, MQOO_OUTPUT)
-    intake = application.open(QUEUE, MQOO_INPUT_SHARED)
+    output = application.open(QUEUE, mq.MQOO_OUTPUT)
+    intake = application.open(QUEUE, mq.MQOO_INPUT_SHARED)
     md, pmo, gmo = bytearray(descriptor(False)), bytearray(put_options()), bytearray(get_options())
     limit = len(body)
 

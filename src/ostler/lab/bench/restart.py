@@ -29,7 +29,7 @@ from ostler.lab.common.embedded import (
 )
 from ostler.lab.common.own_process import MeasurementFailed, Report, in_own_process, part_of
 from ostler.lab.common.samples import Measurement, ratio
-from ostler.model.constants import MQGMO_BROWSE_FIRST, MQOO_BROWSE, MQOO_OUTPUT
+from ostler.model import constants as mq
 from ostler.model.structures.gmo import MQGMO
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import PAGE_BYTES, LogSection
@@ -122,7 +122,7 @@ def load(parameters: Parameters, root: Path, log: LogSection, report: Report) ->
     report(0.0, f"making a log of {log.file_bytes() * log.primary_files >> 20:,} MB")
     with fresh(root, log) as manager:
         application = EmbeddedApplication(manager)
-        output = application.open(QUEUE, MQOO_OUTPUT)
+        output = application.open(QUEUE, mq.MQOO_OUTPUT)
         md, pmo = descriptor(True), put_options(syncpoint=True)
         body = bytes(parameters.body_bytes)
         for number in range(parameters.messages):
@@ -140,9 +140,9 @@ def start_again(directory: QueueManagerDirectory, end: str, report: Report) -> S
     manager = start(directory.name, directory.root, progress=partial(_replaying, report))
     seconds = time.perf_counter() - began
     application = EmbeddedApplication(manager)
-    browse = application.open(QUEUE, MQOO_BROWSE)
+    browse = application.open(QUEUE, mq.MQOO_BROWSE)
     gmo = bytearray(get_options())
-    MQGMO.patch(gmo, "Options", MQGMO_BROWSE_FIRST)
+    MQGMO.patch(gmo, "Options", mq.MQGMO_BROWSE_FIRST)
     first = application.get(browse, descriptor(False), bytes(gmo))
     seen = Start(
         seconds,

@@ -21,15 +21,7 @@ from ostler.lab.common.embedded import QUEUE, EmbeddedApplication, descriptor, f
 from ostler.lab.common.own_process import MeasurementFailed, Report, part_of
 from ostler.lab.common.samples import Measurement, ratio
 from ostler.lab.runner.queue_managers.child import run_commands
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCO_NONE,
-    MQOO_INPUT_SHARED,
-    MQOT_TOPIC,
-    MQSO_CREATE,
-    MQSO_WILDCARD_CHAR,
-    MQSO_WILDCARD_TOPIC,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.consuming import MQSD
 from ostler.model.structures.od import MQOD
@@ -103,7 +95,7 @@ class _Subscribed:
         run_commands(manager, ["ALTER QMGR MAXHANDS(999999999)"])
         self.manager = manager
         self.application = EmbeddedApplication(manager)
-        self._queue = self.application.open(QUEUE, MQOO_INPUT_SHARED)
+        self._queue = self.application.open(QUEUE, mq.MQOO_INPUT_SHARED)
         self._patterns = patterns()
         for topic, is_character in _MATCHING:
             self._subscribe(topic, is_character)
@@ -116,7 +108,7 @@ class _Subscribed:
 
     def _subscribe(self, topic: str, is_character: bool) -> int:
         _, hsub, code, reason = MQSUB(self.application.hconn, _sd(topic, is_character), self._queue)
-        if code == MQCC_FAILED:
+        if code == mq.MQCC_FAILED:
             raise MQError(reason)
         return hsub
 
@@ -161,7 +153,7 @@ class _Subscribed:
                 began = time.perf_counter_ns()
                 code, reason = MQPUT1(hconn, od, own_md, own_pmo, b"")
                 taken += time.perf_counter_ns() - began
-                if code == MQCC_FAILED:
+                if code == mq.MQCC_FAILED:
                     raise MQError(reason)
             arrived = self.application.drain(self._queue)
             if arrived != times * copies:
@@ -176,9 +168,9 @@ class _Subscribed:
         began = time.perf_counter_ns()
         for sd in made:
             _, hsub, code, reason = MQSUB(hconn, sd, self._queue)
-            if code == MQCC_FAILED:
+            if code == mq.MQCC_FAILED:
                 raise MQError(reason)
-            MQCLOSE(hconn, hsub, MQCO_NONE)
+            MQCLOSE(hconn, hsub, mq.MQCO_NONE)
         return time.perf_counter_ns() - began
 
 
@@ -186,7 +178,7 @@ def _od(topic: str) -> bytes:
     """An object descriptor whose string stands right behind it."""
     text = topic.encode()
     od = MQOD.default(4)
-    MQOD.patch(od, "ObjectType", MQOT_TOPIC)
+    MQOD.patch(od, "ObjectType", mq.MQOT_TOPIC)
     MQOD.patch(od, "ObjectStringVSOffset", len(od))
     MQOD.patch(od, "ObjectStringVSLength", len(text))
     return bytes(od) + text
@@ -195,7 +187,7 @@ def _od(topic: str) -> bytes:
 def _sd(topic: str, is_character: bool) -> bytearray:
     text = topic.encode()
     sd = MQSD.default()
-    MQSD.patch(sd, "Options", MQSO_CREATE | (MQSO_WILDCARD_CHAR if is_character else MQSO_WILDCARD_TOPIC))
+    MQSD.patch(sd, "Options", mq.MQSO_CREATE | (mq.MQSO_WILDCARD_CHAR if is_character else mq.MQSO_WILDCARD_TOPIC))
     MQSD.patch(sd, "ObjectStringVSOffset", len(sd))
     MQSD.patch(sd, "ObjectStringVSLength", len(text))
     return sd + text

@@ -8,15 +8,8 @@ from pathlib import Path
 
 from ostler.client.locate.embedded import start
 from ostler.engine import objects
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQCAUT_ADDRESSMAP,
-    MQCAUT_SSLPEERMAP,
-    MQCAUT_USERMAP,
-    MQUSRC_CHANNEL,
-    MQUSRC_MAP,
-    MQUSRC_NOACCESS,
-)
 from ostler.model.definitions import Definition, new_definition
 from ostler.security.channel_authentication import rule_key
 from ostler.server.config.qm_ini import LogSection
@@ -31,25 +24,25 @@ def channel_rules(channel: str, count: int) -> Iterator[Definition]:
 
     Single addresses, networks and users on the channel itself, certificates on all channels, and other channels.
     """
-    yield _rule(channel, MQCAUT_ADDRESSMAP, {"ADDRESS": "127.*", "USERSRC": MQUSRC_CHANNEL})
+    yield _rule(channel, mq.MQCAUT_ADDRESSMAP, {"ADDRESS": "127.*", "USERSRC": mq.MQUSRC_CHANNEL})
     for number in range(count - 1):
         high, low = number >> 8 & 0xFF, number & 0xFF
         sort = number % 5
         if sort == 0:
-            refused: dict[str, Value] = {"ADDRESS": f"10.{number >> 16}.{high}.{low}", "USERSRC": MQUSRC_NOACCESS}
-            yield _rule(channel, MQCAUT_ADDRESSMAP, refused)
+            refused: dict[str, Value] = {"ADDRESS": f"10.{number >> 16}.{high}.{low}", "USERSRC": mq.MQUSRC_NOACCESS}
+            yield _rule(channel, mq.MQCAUT_ADDRESSMAP, refused)
         elif sort == 1:
-            yield _rule(channel, MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": f"11.{high}.{low}.*"}))
+            yield _rule(channel, mq.MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": f"11.{high}.{low}.*"}))
         elif sort == 2:
-            yield _rule(channel, MQCAUT_USERMAP, _mapped({"CLNTUSER": f"user{number}"}))
+            yield _rule(channel, mq.MQCAUT_USERMAP, _mapped({"CLNTUSER": f"user{number}"}))
         elif sort == 3:
-            yield _rule("*", MQCAUT_SSLPEERMAP, _mapped({"SSLPEER": f"CN=client{number},O=Lab"}))
+            yield _rule("*", mq.MQCAUT_SSLPEERMAP, _mapped({"SSLPEER": f"CN=client{number},O=Lab"}))
         else:
-            yield _rule(f"APP{number}.*", MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": "*"}))
+            yield _rule(f"APP{number}.*", mq.MQCAUT_ADDRESSMAP, _mapped({"ADDRESS": "*"}))
 
 
 def _mapped(values: dict[str, Value]) -> dict[str, Value]:
-    return {**values, "USERSRC": MQUSRC_MAP, "MCAUSER": "app"}
+    return {**values, "USERSRC": mq.MQUSRC_MAP, "MCAUSER": "app"}
 
 
 def _rule(profile: str, kind: int, values: dict[str, Value]) -> Definition:

@@ -12,20 +12,8 @@ from ostler.client.locate.embedded import start, user_name
 from ostler.client.mqi.connect import MQDISC
 from ostler.client.mqi.objects import MQOPEN
 from ostler.client.mqi.put_get import MQCMIT, bind, bound_connection, completion, get_message, put_message
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
-from ostler.model.constants import (
-    MQCC_OK,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_NO_WAIT,
-    MQGMO_SYNCPOINT,
-    MQGMO_VERSION_2,
-    MQMO_NONE,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQPMO_VERSION_1,
-    MQRC_NO_MSG_AVAILABLE,
-)
 from ostler.model.definitions import new_definition
 from ostler.model.errors import MQError
 from ostler.model.structures.gmo import MQGMO
@@ -71,15 +59,15 @@ def descriptor(persistent: bool, correlation_id: bytes = b"") -> bytes:
 
 def put_options(syncpoint: bool = False) -> bytes:
     """Return put options with a new message id each time, so that a descriptor can be reused."""
-    pmo = MQPMO.default(MQPMO_VERSION_1)
-    MQPMO.patch(pmo, "Options", (MQPMO_SYNCPOINT if syncpoint else MQPMO_NO_SYNCPOINT) | MQPMO_NEW_MSG_ID)
+    pmo = MQPMO.default(mq.MQPMO_VERSION_1)
+    MQPMO.patch(pmo, "Options", (mq.MQPMO_SYNCPOINT if syncpoint else mq.MQPMO_NO_SYNCPOINT) | mq.MQPMO_NEW_MSG_ID)
     return bytes(pmo)
 
 
-def get_options(syncpoint: bool = False, match: int = MQMO_NONE) -> bytes:
+def get_options(syncpoint: bool = False, match: int = mq.MQMO_NONE) -> bytes:
     """Return get options for a get that does not wait."""
-    gmo = MQGMO.default(MQGMO_VERSION_2)
-    MQGMO.patch(gmo, "Options", (MQGMO_SYNCPOINT if syncpoint else MQGMO_NO_SYNCPOINT) | MQGMO_NO_WAIT)
+    gmo = MQGMO.default(mq.MQGMO_VERSION_2)
+    MQGMO.patch(gmo, "Options", (mq.MQGMO_SYNCPOINT if syncpoint else mq.MQGMO_NO_SYNCPOINT) | mq.MQGMO_NO_WAIT)
     MQGMO.patch(gmo, "MatchOptions", match)
     return bytes(gmo)
 
@@ -115,7 +103,7 @@ class EmbeddedApplication:
     def get(self, hobj: int, md: bytes, gmo: bytes) -> bytes | None:
         """Return the data of the next message, or None when there is no more."""
         data, _, _, _, code, reason = get_message(self.hconn, hobj, md, gmo, MESSAGE_BYTES_MAX)
-        if reason == MQRC_NO_MSG_AVAILABLE:
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
             return None
         _check(code, reason)
         return data
@@ -131,7 +119,7 @@ class EmbeddedApplication:
         for first in range(0, count, PUTS_PER_COMMIT):
             for _ in range(min(PUTS_PER_COMMIT, count - first)):
                 _, _, code, reason = put_message(hconn, hobj, md, pmo, body)
-                if code != MQCC_OK:
+                if code != mq.MQCC_OK:
                     raise MQError(reason)
             if persistent:
                 self.commit()
@@ -153,5 +141,5 @@ class EmbeddedApplication:
 
 
 def _check(code: int, reason: int) -> None:
-    if code != MQCC_OK or completion(reason) != MQCC_OK:
+    if code != mq.MQCC_OK or completion(reason) != mq.MQCC_OK:
         raise MQError(reason)

@@ -7,7 +7,7 @@ import time
 
 from ostler import mqi
 from ostler.lab.common.embedded import descriptor, get_options, put_options
-from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.od import MQOD
 
@@ -15,7 +15,7 @@ from ostler.model.structures.od import MQOD
 def connected(queue_manager: str) -> int:
     """Connect to a queue manager, in this process or on this machine."""
     hconn, code, reason = mqi.MQCONN(queue_manager)
-    if code == MQCC_FAILED:
+    if code == mq.MQCC_FAILED:
         raise MQError(reason, f"MQCONN to {queue_manager} failed.")
     return hconn
 
@@ -29,7 +29,7 @@ def named(queue: str) -> bytearray:
 
 def opened(hconn: int, queue: str, options: int) -> int:
     hobj, code, reason = mqi.MQOPEN(hconn, named(queue), options)
-    if code != MQCC_OK:
+    if code != mq.MQCC_OK:
         raise MQError(reason, f"MQOPEN of {queue} failed.")
     return hobj
 
@@ -40,8 +40,8 @@ class PutAndGet:
     def __init__(self, hconn: int, queue: str, size: int, persistent: bool) -> None:
         self.body = os.urandom(size)
         self._hconn = hconn
-        self._output = opened(hconn, queue, MQOO_OUTPUT)
-        self._intake = opened(hconn, queue, MQOO_INPUT_SHARED)
+        self._output = opened(hconn, queue, mq.MQOO_OUTPUT)
+        self._intake = opened(hconn, queue, mq.MQOO_INPUT_SHARED)
         self._md = bytearray(descriptor(persistent))
         self._pmo = bytearray(put_options())
         self._gmo = bytearray(get_options())
@@ -55,7 +55,7 @@ class PutAndGet:
         between = time.perf_counter_ns()
         data, _, code_got, reason_got = mqi.MQGET(hconn, intake, md, gmo, length)
         end = time.perf_counter_ns()
-        if code != MQCC_OK or code_got != MQCC_OK:
+        if code != mq.MQCC_OK or code_got != mq.MQCC_OK:
             raise MQError(reason or reason_got)
         if data != body:
             raise AssertionError("the message that was got is not the one that was put")

@@ -12,24 +12,7 @@ from typing import Final, ParamSpec, TypeVar
 from ostler import mqi
 from ostler.lab.common.embedded import NAME, QUEUE, descriptor, get_options, put_options
 from ostler.lab.common.put_and_get import named
-from ostler.model.constants import (
-    MQBO_CURRENT_VERSION,
-    MQCA_Q_DESC,
-    MQCC_FAILED,
-    MQCO_NONE,
-    MQIA_CURRENT_Q_DEPTH,
-    MQIA_INHIBIT_GET,
-    MQOO_INPUT_SHARED,
-    MQOO_INQUIRE,
-    MQOO_OUTPUT,
-    MQOO_SET,
-    MQOP_DEREGISTER,
-    MQOP_REGISTER,
-    MQOP_START,
-    MQOP_STOP,
-    MQSTAT_TYPE_ASYNC_ERROR,
-    MQTYPE_STRING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQSTS
 from ostler.model.structures.consuming import MQCBD
@@ -61,7 +44,7 @@ class VerbProgram:
         returned = verb(*given, **more)
         self.note(name, began, time.perf_counter_ns())
         code, reason = returned[-2:]
-        if code == MQCC_FAILED:
+        if code == mq.MQCC_FAILED:
             raise MQError(reason if isinstance(reason, int) else 0, f"{name} failed.")
         return returned
 
@@ -85,11 +68,11 @@ class VerbProgram:
         self.timed("MQDISC", mqi.MQDISC, self._hconn)
 
     def open(self) -> None:
-        options = MQOO_OUTPUT | MQOO_INPUT_SHARED | MQOO_INQUIRE | MQOO_SET
+        options = mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_SET
         self._hobj = self.timed("MQOPEN", mqi.MQOPEN, self._hconn, named(QUEUE), options)[0]
 
     def close(self) -> None:
-        self.timed("MQCLOSE", mqi.MQCLOSE, self._hconn, self._hobj, MQCO_NONE)
+        self.timed("MQCLOSE", mqi.MQCLOSE, self._hconn, self._hobj, mq.MQCO_NONE)
 
     def put_and_get(self, kind: str, persistent: bool) -> None:
         hconn, hobj, body = self._hconn, self._hobj, self._body
@@ -103,7 +86,7 @@ class VerbProgram:
         hconn, hobj, body = self._hconn, self._hobj, self._body
         md, pmo = _descriptor(True), bytearray(put_options(syncpoint=True))
         gmo = bytearray(get_options(syncpoint=True))
-        self.timed("MQBEGIN", mqi.MQBEGIN, hconn, MQBO.default(MQBO_CURRENT_VERSION))
+        self.timed("MQBEGIN", mqi.MQBEGIN, hconn, MQBO.default(mq.MQBO_CURRENT_VERSION))
         self.timed("MQPUT, persistent, in syncpoint", mqi.MQPUT, hconn, hobj, md, pmo, body)
         self.timed(COMMIT, mqi.MQCMIT, hconn)
         self.timed("MQGET, persistent, in syncpoint", mqi.MQGET, hconn, hobj, md, gmo, len(body))
@@ -111,18 +94,18 @@ class VerbProgram:
         mqi.MQGET(hconn, hobj, md, gmo, len(body))
         self.timed("MQCMIT of a get", mqi.MQCMIT, hconn)
         self.timed("MQCMIT of nothing", mqi.MQCMIT, hconn)
-        self.timed("MQSTAT", mqi.MQSTAT, hconn, MQSTAT_TYPE_ASYNC_ERROR, MQSTS.default())
+        self.timed("MQSTAT", mqi.MQSTAT, hconn, mq.MQSTAT_TYPE_ASYNC_ERROR, MQSTS.default())
 
     def _attributes(self) -> None:
         hconn, hobj = self._hconn, self._hobj
-        self.timed("MQINQ", mqi.MQINQ, hconn, hobj, [MQIA_CURRENT_Q_DEPTH, MQCA_Q_DESC], 1, 64)
-        self.timed("MQSET", mqi.MQSET, hconn, hobj, [MQIA_INHIBIT_GET], [0], b"")
+        self.timed("MQINQ", mqi.MQINQ, hconn, hobj, [mq.MQIA_CURRENT_Q_DEPTH, mq.MQCA_Q_DESC], 1, 64)
+        self.timed("MQSET", mqi.MQSET, hconn, hobj, [mq.MQIA_INHIBIT_GET], [0], b"")
 
     def _properties(self) -> None:
         hconn, timed = self._hconn, self.timed
         hmsg = timed("MQCRTMH", mqi.MQCRTMH, hconn, None)[0]
-        timed("MQSETMP", mqi.MQSETMP, hconn, hmsg, None, "colour", None, MQTYPE_STRING, b"green")
-        timed("MQINQMP", mqi.MQINQMP, hconn, hmsg, None, "colour", None, MQTYPE_STRING, 64)
+        timed("MQSETMP", mqi.MQSETMP, hconn, hmsg, None, "colour", None, mq.MQTYPE_STRING, b"green")
+        timed("MQINQMP", mqi.MQINQMP, hconn, hmsg, None, "colour", None, mq.MQTYPE_STRING, 64)
         md = _descriptor(False)
         header = timed("MQMHBUF", mqi.MQMHBUF, hconn, hmsg, None, "%", md, 4096)[0]
         mqi.MQDLTMP(hconn, hmsg, None, "colour")
@@ -133,10 +116,10 @@ class VerbProgram:
     def _callbacks(self) -> None:
         hconn, hobj, timed = self._hconn, self._hobj, self.timed
         md, gmo = _descriptor(False), bytearray(get_options())
-        timed("MQCB, register", mqi.MQCB, hconn, MQOP_REGISTER, MQCBD.default(), hobj, md, gmo, _ignore)
-        timed("MQCTL, start", mqi.MQCTL, hconn, MQOP_START, None)
-        timed("MQCTL, stop", mqi.MQCTL, hconn, MQOP_STOP, None)
-        timed("MQCB, deregister", mqi.MQCB, hconn, MQOP_DEREGISTER, None, hobj, None, None)
+        timed("MQCB, register", mqi.MQCB, hconn, mq.MQOP_REGISTER, MQCBD.default(), hobj, md, gmo, _ignore)
+        timed("MQCTL, start", mqi.MQCTL, hconn, mq.MQOP_START, None)
+        timed("MQCTL, stop", mqi.MQCTL, hconn, mq.MQOP_STOP, None)
+        timed("MQCB, deregister", mqi.MQCB, hconn, mq.MQOP_DEREGISTER, None, hobj, None, None)
 
 
 def _ignore(hconn: int, md: bytearray, gmo: bytearray, data: bytes, context: bytearray) -> None:

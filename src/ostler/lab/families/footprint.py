@@ -21,16 +21,7 @@ from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import CONNECT, GET, PUT, Metric
 from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCNO_CLIENT_BINDING,
-    MQCNO_HANDLE_SHARE_NO_BLOCK,
-    MQCNO_NO_CONV_SHARING,
-    MQCNO_VERSION_1,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQCNO
 
@@ -87,16 +78,16 @@ class FootprintTask(Task):
         began = time.perf_counter_ns()
         hconn, code, reason = mqi.MQCONNX(NAME, self._options())
         connected = time.perf_counter_ns()
-        if code == MQCC_FAILED:
+        if code == mq.MQCC_FAILED:
             raise MQError(reason, "MQCONNX failed.")
         self._hconns.append(hconn)
-        hobj = opened(hconn, QUEUE, MQOO_OUTPUT | MQOO_INPUT_SHARED)
+        hobj = opened(hconn, QUEUE, mq.MQOO_OUTPUT | mq.MQOO_INPUT_SHARED)
         ready = time.perf_counter_ns()
         code, reason = mqi.MQPUT(hconn, hobj, self._md, self._pmo, self._body)
         put = time.perf_counter_ns()
         data, _, code_got, reason_got = mqi.MQGET(hconn, hobj, self._md, self._gmo, len(self._body))
         got = time.perf_counter_ns()
-        if code != MQCC_OK or code_got != MQCC_OK:
+        if code != mq.MQCC_OK or code_got != mq.MQCC_OK:
             raise MQError(reason or reason_got)
         if data != self._body:
             raise AssertionError("the message that was got is not the one that was put")
@@ -106,9 +97,9 @@ class FootprintTask(Task):
         return got
 
     def _options(self) -> bytearray:
-        cno = MQCNO.default(MQCNO_VERSION_1)
-        sharing = MQCNO_NO_CONV_SHARING if self._per_channel == 1 else 0
-        MQCNO.patch(cno, "Options", MQCNO_CLIENT_BINDING | MQCNO_HANDLE_SHARE_NO_BLOCK | sharing)
+        cno = MQCNO.default(mq.MQCNO_VERSION_1)
+        sharing = mq.MQCNO_NO_CONV_SHARING if self._per_channel == 1 else 0
+        MQCNO.patch(cno, "Options", mq.MQCNO_CLIENT_BINDING | mq.MQCNO_HANDLE_SHARE_NO_BLOCK | sharing)
         return cno
 
     def _leave(self) -> None:

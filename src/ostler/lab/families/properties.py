@@ -23,7 +23,7 @@ from ostler.lab.load.timeline import MEASURED, PhaseRecorder
 from ostler.lab.runner.contract import Contestant, ContestantKind, Experiment, Metric, PointSpec, ReadyLoad, RunContext
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
-from ostler.model.constants import MQCC_FAILED, MQCC_OK, MQOO_INPUT_SHARED, MQOO_OUTPUT, MQTYPE_STRING
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MQMD
 
@@ -92,8 +92,8 @@ class PropertyLoop(Loop):
         self._host = host.open()
         self._other_pid = other_pid
         self._hconn = connected(NAME)
-        self._output = opened(self._hconn, queue, MQOO_OUTPUT)
-        self._intake = opened(self._hconn, queue, MQOO_INPUT_SHARED)
+        self._output = opened(self._hconn, queue, mq.MQOO_OUTPUT)
+        self._intake = opened(self._hconn, queue, mq.MQOO_INPUT_SHARED)
         self._md = bytearray(descriptor(False))
         header = _header(self._hconn, properties, self._md)
         if not has_header:
@@ -139,7 +139,7 @@ class PropertyLoop(Loop):
             began = time.perf_counter_ns()
             code, reason = mqi.MQPUT(hconn, hobj, md, pmo, data)
             self._puts.record(began, time.perf_counter_ns())
-            if code != MQCC_OK:
+            if code != mq.MQCC_OK:
                 raise MQError(reason, "MQPUT failed.")
 
     def _get_batch(self) -> int:
@@ -150,7 +150,7 @@ class PropertyLoop(Loop):
             data, _, code, reason = mqi.MQGET(hconn, hobj, md, gmo, len(self._data))
             end = time.perf_counter_ns()
             self._gets.record(began, end)
-            if code != MQCC_OK:
+            if code != mq.MQCC_OK:
                 raise MQError(reason, "MQGET failed.")
             if not data.endswith(self._body):
                 raise AssertionError("the message that was got is not the one that was put")
@@ -176,14 +176,14 @@ def _header(hconn: int, properties: int, md: bytearray) -> bytes:
     """Return an MQRFH2 with this many properties, and change the descriptor to that of a message which begins with
     it."""
     hmsg, code, reason = mqi.MQCRTMH(hconn, None)
-    if code == MQCC_FAILED:
+    if code == mq.MQCC_FAILED:
         raise MQError(reason, "MQCRTMH failed.")
     for number in range(properties):
-        code, reason = mqi.MQSETMP(hconn, hmsg, None, f"property{number}", None, MQTYPE_STRING, _VALUE)[-2:]
-        if code == MQCC_FAILED:
+        code, reason = mqi.MQSETMP(hconn, hmsg, None, f"property{number}", None, mq.MQTYPE_STRING, _VALUE)[-2:]
+        if code == mq.MQCC_FAILED:
             raise MQError(reason, "MQSETMP failed.")
     returned = mqi.MQMHBUF(hconn, hmsg, None, "%", md, _HEADER_BYTES_MAX)
-    if returned[-2] == MQCC_FAILED:
+    if returned[-2] == mq.MQCC_FAILED:
         raise MQError(returned[-1], "MQMHBUF failed.")
     mqi.MQDLTMH(hconn, hmsg, None)
     return returned[0]

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.constants import (
-    MQGMO_NO_WAIT,
-    MQGMO_STRUC_ID,
-    MQGS_NOT_IN_GROUP,
-    MQHM_NONE,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMTOK_NONE,
-    MQRC_GMO_ERROR,
-    MQRL_UNDEFINED,
-    MQSEG_INHIBITED,
-    MQSS_NOT_A_SEGMENT,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.layout import BYTES, CHAR, INT32, INT64, LETTER, Field, Layout
 
 GMO_STRUC_ID: Final = 0
@@ -42,25 +30,25 @@ GMO_BYTES: Final = 112
 
 MQGMO: Final = Layout(
     "MQGMO",
-    MQGMO_STRUC_ID,
-    MQRC_GMO_ERROR,
+    mq.MQGMO_STRUC_ID,
+    mq.MQRC_GMO_ERROR,
     {1: GMO_BYTES_1, 2: GMO_BYTES_2, 3: GMO_BYTES_3, 4: GMO_BYTES_4},
     [
-        Field("StrucId", CHAR, GMO_STRUC_ID, 4, MQGMO_STRUC_ID, 1),
+        Field("StrucId", CHAR, GMO_STRUC_ID, 4, mq.MQGMO_STRUC_ID, 1),
         Field("Version", INT32, GMO_VERSION, 4, 0, 1),
-        Field("Options", INT32, GMO_OPTIONS, 4, MQGMO_NO_WAIT, 1),
+        Field("Options", INT32, GMO_OPTIONS, 4, mq.MQGMO_NO_WAIT, 1),
         Field("WaitInterval", INT32, GMO_WAIT_INTERVAL, 4, 0, 1),
         Field("Signal1", INT32, GMO_SIGNAL1, 4, 0, 1),
         Field("Signal2", INT32, GMO_SIGNAL2, 4, 0, 1),
         Field("ResolvedQName", CHAR, GMO_RESOLVED_Q_NAME, 48, b"", 1),
-        Field("MatchOptions", INT32, GMO_MATCH_OPTIONS, 4, MQMO_MATCH_MSG_ID + MQMO_MATCH_CORREL_ID, 2),
-        Field("GroupStatus", LETTER, GMO_GROUP_STATUS, 1, MQGS_NOT_IN_GROUP, 2),
-        Field("SegmentStatus", LETTER, GMO_SEGMENT_STATUS, 1, MQSS_NOT_A_SEGMENT, 2),
-        Field("Segmentation", LETTER, GMO_SEGMENTATION, 1, MQSEG_INHIBITED, 2),
+        Field("MatchOptions", INT32, GMO_MATCH_OPTIONS, 4, mq.MQMO_MATCH_MSG_ID + mq.MQMO_MATCH_CORREL_ID, 2),
+        Field("GroupStatus", LETTER, GMO_GROUP_STATUS, 1, mq.MQGS_NOT_IN_GROUP, 2),
+        Field("SegmentStatus", LETTER, GMO_SEGMENT_STATUS, 1, mq.MQSS_NOT_A_SEGMENT, 2),
+        Field("Segmentation", LETTER, GMO_SEGMENTATION, 1, mq.MQSEG_INHIBITED, 2),
         Field("Reserved1", CHAR, 79, 1, b"", 2),
-        Field("MsgToken", BYTES, GMO_MSG_TOKEN, 16, MQMTOK_NONE, 3),
-        Field("ReturnedLength", INT32, GMO_RETURNED_LENGTH, 4, MQRL_UNDEFINED, 3),
+        Field("MsgToken", BYTES, GMO_MSG_TOKEN, 16, mq.MQMTOK_NONE, 3),
+        Field("ReturnedLength", INT32, GMO_RETURNED_LENGTH, 4, mq.MQRL_UNDEFINED, 3),
         Field("Reserved2", INT32, 100, 4, 0, 4),
-        Field("MsgHandle", INT64, GMO_MSG_HANDLE, 8, MQHM_NONE, 4),
+        Field("MsgHandle", INT64, GMO_MSG_HANDLE, 8, mq.MQHM_NONE, 4),
     ],
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple, final
 
-from ostler.model.constants import MQCCSI_APPL
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 CHAR: Final = "char"  # Text of fixed length, padded with blanks.
@@ -29,7 +29,7 @@ CHARV_LENGTH: Final = 16
 CHARV_CCSID: Final = 20
 
 # An absent variable string, in the character set of the program.
-EMPTY_CHARV: Final = bytes(CHARV_CCSID) + struct.pack("<i", MQCCSI_APPL)
+EMPTY_CHARV: Final = bytes(CHARV_CCSID) + struct.pack("<i", mq.MQCCSI_APPL)
 
 _ALIGNMENTS: Final[dict[str, int]] = {CHAR: 1, LETTER: 1, BYTES: 1, INT32: 4, INT64: 8, POINTER: 8, CHARV: 8}
 

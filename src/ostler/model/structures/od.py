@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.constants import (
-    MQOD_STRUC_ID,
-    MQOT_NONE,
-    MQOT_Q,
-    MQRC_OD_ERROR,
-    MQSID_NONE,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.layout import BYTES, CHAR, CHARV, EMPTY_CHARV, INT32, POINTER, Field, Layout
 
 OD_STRUC_ID: Final = 0
@@ -44,13 +38,13 @@ OD_BYTES: Final = 424
 
 MQOD: Final = Layout(
     "MQOD",
-    MQOD_STRUC_ID,
-    MQRC_OD_ERROR,
+    mq.MQOD_STRUC_ID,
+    mq.MQRC_OD_ERROR,
     {1: OD_BYTES_1, 2: OD_BYTES_2, 3: OD_BYTES_3, 4: OD_BYTES_4},
     [
-        Field("StrucId", CHAR, OD_STRUC_ID, 4, MQOD_STRUC_ID, 1),
+        Field("StrucId", CHAR, OD_STRUC_ID, 4, mq.MQOD_STRUC_ID, 1),
         Field("Version", INT32, OD_VERSION, 4, 0, 1),
-        Field("ObjectType", INT32, OD_OBJECT_TYPE, 4, MQOT_Q, 1),
+        Field("ObjectType", INT32, OD_OBJECT_TYPE, 4, mq.MQOT_Q, 1),
         Field("ObjectName", CHAR, OD_OBJECT_NAME, 48, b"", 1),
         Field("ObjectQMgrName", CHAR, OD_OBJECT_Q_MGR_NAME, 48, b"", 1),
         Field("DynamicQName", CHAR, OD_DYNAMIC_Q_NAME, 48, b"AMQ.*", 1),
@@ -63,12 +57,12 @@ MQOD: Final = Layout(
         Field("ResponseRecOffset", INT32, OD_RESPONSE_REC_OFFSET, 4, 0, 2),
         Field("ObjectRecPtr", POINTER, OD_OBJECT_REC_PTR, 8, 0, 2),
         Field("ResponseRecPtr", POINTER, OD_RESPONSE_REC_PTR, 8, 0, 2),
-        Field("AlternateSecurityId", BYTES, OD_ALTERNATE_SECURITY_ID, 40, MQSID_NONE, 3),
+        Field("AlternateSecurityId", BYTES, OD_ALTERNATE_SECURITY_ID, 40, mq.MQSID_NONE, 3),
         Field("ResolvedQName", CHAR, OD_RESOLVED_Q_NAME, 48, b"", 3),
         Field("ResolvedQMgrName", CHAR, OD_RESOLVED_Q_MGR_NAME, 48, b"", 3),
         Field("ObjectString", CHARV, OD_OBJECT_STRING, 24, EMPTY_CHARV, 4),
         Field("SelectionString", CHARV, OD_SELECTION_STRING, 24, EMPTY_CHARV, 4),
         Field("ResObjectString", CHARV, OD_RES_OBJECT_STRING, 24, EMPTY_CHARV, 4),
-        Field("ResolvedType", INT32, OD_RESOLVED_TYPE, 4, MQOT_NONE, 4),
+        Field("ResolvedType", INT32, OD_RESOLVED_TYPE, 4, mq.MQOT_NONE, 4),
     ],
 )

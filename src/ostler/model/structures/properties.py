@@ -4,38 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.model.constants import (
-    MQBMHO_DELETE_PROPERTIES,
-    MQBMHO_STRUC_ID,
-    MQCCSI_APPL,
-    MQCMHO_DEFAULT_VALIDATION,
-    MQCMHO_STRUC_ID,
-    MQCOPY_DEFAULT,
-    MQDMHO_NONE,
-    MQDMHO_STRUC_ID,
-    MQDMPO_DEL_FIRST,
-    MQDMPO_STRUC_ID,
-    MQENC_NATIVE,
-    MQIMPO_INQ_FIRST,
-    MQIMPO_STRUC_ID,
-    MQMHBO_PROPERTIES_IN_MQRFH2,
-    MQMHBO_STRUC_ID,
-    MQPD_NO_CONTEXT,
-    MQPD_NONE,
-    MQPD_STRUC_ID,
-    MQPD_SUPPORT_OPTIONAL,
-    MQRC_BMHO_ERROR,
-    MQRC_CMHO_ERROR,
-    MQRC_DMHO_ERROR,
-    MQRC_DMPO_ERROR,
-    MQRC_IMPO_ERROR,
-    MQRC_MHBO_ERROR,
-    MQRC_PD_ERROR,
-    MQRC_SMPO_ERROR,
-    MQRC_UNEXPECTED_ERROR,
-    MQSMPO_SET_FIRST,
-    MQSMPO_STRUC_ID,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.layout import (
     CHAR,
     CHARV,
@@ -68,40 +37,40 @@ def _options_only(name: str, identifier: bytes, reason: int, options: int) -> La
     )
 
 
-MQCMHO: Final = _options_only("MQCMHO", MQCMHO_STRUC_ID, MQRC_CMHO_ERROR, MQCMHO_DEFAULT_VALIDATION)
-MQDMHO: Final = _options_only("MQDMHO", MQDMHO_STRUC_ID, MQRC_DMHO_ERROR, MQDMHO_NONE)
-MQDMPO: Final = _options_only("MQDMPO", MQDMPO_STRUC_ID, MQRC_DMPO_ERROR, MQDMPO_DEL_FIRST)
-MQBMHO: Final = _options_only("MQBMHO", MQBMHO_STRUC_ID, MQRC_BMHO_ERROR, MQBMHO_DELETE_PROPERTIES)
-MQMHBO: Final = _options_only("MQMHBO", MQMHBO_STRUC_ID, MQRC_MHBO_ERROR, MQMHBO_PROPERTIES_IN_MQRFH2)
+MQCMHO: Final = _options_only("MQCMHO", mq.MQCMHO_STRUC_ID, mq.MQRC_CMHO_ERROR, mq.MQCMHO_DEFAULT_VALIDATION)
+MQDMHO: Final = _options_only("MQDMHO", mq.MQDMHO_STRUC_ID, mq.MQRC_DMHO_ERROR, mq.MQDMHO_NONE)
+MQDMPO: Final = _options_only("MQDMPO", mq.MQDMPO_STRUC_ID, mq.MQRC_DMPO_ERROR, mq.MQDMPO_DEL_FIRST)
+MQBMHO: Final = _options_only("MQBMHO", mq.MQBMHO_STRUC_ID, mq.MQRC_BMHO_ERROR, mq.MQBMHO_DELETE_PROPERTIES)
+MQMHBO: Final = _options_only("MQMHBO", mq.MQMHBO_STRUC_ID, mq.MQRC_MHBO_ERROR, mq.MQMHBO_PROPERTIES_IN_MQRFH2)
 
 # Options for setting a property.
 MQSMPO: Final = Layout(
     "MQSMPO",
-    MQSMPO_STRUC_ID,
-    MQRC_SMPO_ERROR,
+    mq.MQSMPO_STRUC_ID,
+    mq.MQRC_SMPO_ERROR,
     {1: 20},
     [
-        Field("StrucId", CHAR, 0, 4, MQSMPO_STRUC_ID, 1),
+        Field("StrucId", CHAR, 0, 4, mq.MQSMPO_STRUC_ID, 1),
         Field("Version", INT32, 4, 4, 0, 1),
-        Field("Options", INT32, 8, 4, MQSMPO_SET_FIRST, 1),
-        Field("ValueEncoding", INT32, 12, 4, MQENC_NATIVE, 1),
-        Field("ValueCCSID", INT32, 16, 4, MQCCSI_APPL, 1),
+        Field("Options", INT32, 8, 4, mq.MQSMPO_SET_FIRST, 1),
+        Field("ValueEncoding", INT32, 12, 4, mq.MQENC_NATIVE, 1),
+        Field("ValueCCSID", INT32, 16, 4, mq.MQCCSI_APPL, 1),
     ],
 )
 
 # Options for inquiring a property.
 MQIMPO: Final = Layout(
     "MQIMPO",
-    MQIMPO_STRUC_ID,
-    MQRC_IMPO_ERROR,
+    mq.MQIMPO_STRUC_ID,
+    mq.MQRC_IMPO_ERROR,
     {1: 64},
     [
-        Field("StrucId", CHAR, 0, 4, MQIMPO_STRUC_ID, 1),
+        Field("StrucId", CHAR, 0, 4, mq.MQIMPO_STRUC_ID, 1),
         Field("Version", INT32, 4, 4, 0, 1),
-        Field("Options", INT32, 8, 4, MQIMPO_INQ_FIRST, 1),
-        Field("RequestedEncoding", INT32, 12, 4, MQENC_NATIVE, 1),
-        Field("RequestedCCSID", INT32, 16, 4, MQCCSI_APPL, 1),
-        Field("ReturnedEncoding", INT32, 20, 4, MQENC_NATIVE, 1),
+        Field("Options", INT32, 8, 4, mq.MQIMPO_INQ_FIRST, 1),
+        Field("RequestedEncoding", INT32, 12, 4, mq.MQENC_NATIVE, 1),
+        Field("RequestedCCSID", INT32, 16, 4, mq.MQCCSI_APPL, 1),
+        Field("ReturnedEncoding", INT32, 20, 4, mq.MQENC_NATIVE, 1),
         Field("ReturnedCCSID", INT32, 24, 4, 0, 1),
         Field("Reserved1", INT32, 28, 4, 0, 1),
         Field("ReturnedName", CHARV, 32, 24, EMPTY_CHARV, 1),
@@ -112,16 +81,16 @@ MQIMPO: Final = Layout(
 # Property descriptor.
 MQPD: Final = Layout(
     "MQPD",
-    MQPD_STRUC_ID,
-    MQRC_PD_ERROR,
+    mq.MQPD_STRUC_ID,
+    mq.MQRC_PD_ERROR,
     {1: 24},
     [
-        Field("StrucId", CHAR, 0, 4, MQPD_STRUC_ID, 1),
+        Field("StrucId", CHAR, 0, 4, mq.MQPD_STRUC_ID, 1),
         Field("Version", INT32, 4, 4, 0, 1),
-        Field("Options", INT32, 8, 4, MQPD_NONE, 1),
-        Field("Support", INT32, 12, 4, MQPD_SUPPORT_OPTIONAL, 1),
-        Field("Context", INT32, 16, 4, MQPD_NO_CONTEXT, 1),
-        Field("CopyOptions", INT32, 20, 4, MQCOPY_DEFAULT, 1),
+        Field("Options", INT32, 8, 4, mq.MQPD_NONE, 1),
+        Field("Support", INT32, 12, 4, mq.MQPD_SUPPORT_OPTIONAL, 1),
+        Field("Context", INT32, 16, 4, mq.MQPD_NO_CONTEXT, 1),
+        Field("CopyOptions", INT32, 20, 4, mq.MQCOPY_DEFAULT, 1),
     ],
 )
 
@@ -129,13 +98,13 @@ MQPD: Final = Layout(
 MQCHARV: Final = Layout(
     "MQCHARV",
     b"",
-    MQRC_UNEXPECTED_ERROR,
+    mq.MQRC_UNEXPECTED_ERROR,
     {1: CHARV_BYTES},
     [
         Field("VSPtr", POINTER, CHARV_POINTER, 8, 0, 1),
         Field("VSOffset", INT32, CHARV_OFFSET, 4, 0, 1),
         Field("VSBufSize", INT32, CHARV_BUFFER_SIZE, 4, 0, 1),
         Field("VSLength", INT32, CHARV_LENGTH, 4, 0, 1),
-        Field("VSCCSID", INT32, CHARV_CCSID, 4, MQCCSI_APPL, 1),
+        Field("VSCCSID", INT32, CHARV_CCSID, 4, mq.MQCCSI_APPL, 1),
     ],
 )

@@ -28,8 +28,8 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.model import constants
+from ostler.model import constants as mq
 from ostler.model.attribute_types import Attribute, ObjectType, Shown, Value, ValueKind
-from ostler.model.constants import MQRCCF_ATTR_VALUE_ERROR
 
 # Words that several attributes share.
 WORD_SETS: Final[dict[str, str]] = {
@@ -205,7 +205,7 @@ class _Row:
             zos_only="zos" in settings,
             is_ignored=settings.get("ignored") == "" or "zos" in settings,
             ignored_words=tuple(each for each in settings.get("ignored", "").split(",") if each),
-            value_error=number(settings["error"]) if "error" in settings else MQRCCF_ATTR_VALUE_ERROR,
+            value_error=number(settings["error"]) if "error" in settings else mq.MQRCCF_ATTR_VALUE_ERROR,
             set_error=number(settings["mqset"]) if settings.get("mqset") else 0,
             description=description,
         )

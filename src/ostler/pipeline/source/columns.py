@@ -22,7 +22,7 @@ from ostler.engine.conversion.code_pages import MalformedTextError, UnknownCodeP
 from ostler.engine.properties.property_control import properties_on_get, starts_with_rfh2
 from ostler.engine.pubsub.publication_properties import RETAINED, TOPIC
 from ostler.engine.pubsub.topic_strings import check_published
-from ostler.model.constants import MQCCSI_Q_MGR, MQFMT_STRING, MQGMO_PROPERTIES_IN_HANDLE, MQPROP_ALL
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.kinds import KINDS
@@ -40,9 +40,9 @@ _FIELDS: Final = (
     *("identity_data", "application_type", "application", "stamp", "origin_data", "group_id", "sequence_number"),
     *("offset", "flags"),
 )
-_STRING: Final = MQFMT_STRING
+_STRING: Final = mq.MQFMT_STRING
 _UTF_8: Final = 1208
-_UTF_8_LIKE: Final = (MQCCSI_Q_MGR, _UTF_8)
+_UTF_8_LIKE: Final = (mq.MQCCSI_Q_MGR, _UTF_8)
 _NULL_ID: Final = bytes(24)
 # As in the descriptor; MQPER_PERSISTENCE_AS_Q_DEF determines nothing.
 _PERSISTENT: Final = {0: False, 1: True, 2: None}
@@ -78,7 +78,7 @@ class Rows:
             is_retained: PropertyValue = False
             if property_block or starts_with_rfh2(md):
                 # As MQGET does: properties separate from the body.
-                view = properties_on_get(md, body, property_block, MQPROP_ALL, MQGMO_PROPERTIES_IN_HANDLE, True)
+                view = properties_on_get(md, body, property_block, mq.MQPROP_ALL, mq.MQGMO_PROPERTIES_IN_HANDLE, True)
                 md, body = view.md, view.body
                 found = property_values(view.property_set.properties) if view.property_set is not None else {}
                 topic, is_retained = found.pop(TOPIC, None), found.pop(RETAINED, False)

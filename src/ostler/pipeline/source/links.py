@@ -11,27 +11,18 @@ from ostler.client.api.connection import Connection, connect
 from ostler.client.api.queue import Queue
 from ostler.client.session.runtime import run
 from ostler.client.session.session import StoredMessage
-from ostler.model.constants import (
-    MQRC_MSG_TOO_BIG_FOR_Q,
-    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OBJECT_ALREADY_EXISTS,
-    MQRC_OBJECT_IN_USE,
-    MQRC_Q_FULL,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.options import ConnectOptions, StagingOptions
 
 _LOOK_SECONDS: Final = 0.2
 _ADVICE: Final = {
-    MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue; a staging queue needs some 400 bytes more than the messages.",
-    MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager; staging needs some 400 bytes more than a message.",
-    MQRC_SYNCPOINT_LIMIT_REACHED: "Raise MAXUMSGS of the queue manager, or set option unitMessages to half of it; "
+    mq.MQRC_MSG_TOO_BIG_FOR_Q: "Raise MAXMSGL of the queue; a staging queue needs 400 bytes more than the messages.",
+    mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR: "Raise MAXMSGL of the queue manager; staging needs 400 bytes more than a message.",
+    mq.MQRC_SYNCPOINT_LIMIT_REACHED: "Raise MAXUMSGS of the queue manager, or set option unitMessages to half of it; "
     "when publishing to many subscribers, pageMessages to less.",
-    MQRC_Q_FULL: "Raise MAXDEPTH of the queue, or read smaller batches.",
+    mq.MQRC_Q_FULL: "Raise MAXDEPTH of the queue, or read smaller batches.",
 }
 
 
@@ -85,9 +76,9 @@ def open_staging(connection: Connection, options: StagingOptions, mode: str, wai
         try:
             return connection.open(options.queue, mode)
         except MQError as error:
-            if error.reason == MQRC_UNKNOWN_OBJECT_NAME:
+            if error.reason == mq.MQRC_UNKNOWN_OBJECT_NAME:
                 _make(connection, options, error)
-            elif error.reason != MQRC_OBJECT_IN_USE:
+            elif error.reason != mq.MQRC_OBJECT_IN_USE:
                 raise PipelineError(sentence(f"Opening staging queue {options.queue}", error)) from error
             elif time.monotonic() >= deadline:
                 raise PipelineError(
@@ -103,12 +94,12 @@ def _make(connection: Connection, options: StagingOptions, cause: MQError) -> No
     try:
         connection.open_dynamic(options.model, options.queue, "w").close()
     except MQError as error:
-        if error.reason == MQRC_OBJECT_ALREADY_EXISTS:
+        if error.reason == mq.MQRC_OBJECT_ALREADY_EXISTS:
             return  # another process created it first
         wanted = (
             f"DEFINE QLOCAL({options.queue}) DEFPSIST(YES) MSGDLVSQ(FIFO) SHARE MAXDEPTH(999999999) MAXMSGL(104857600)"
         )
-        why = "may not be made by this user" if error.reason == MQRC_NOT_AUTHORIZED else "could not be made"
+        why = "may not be made by this user" if error.reason == mq.MQRC_NOT_AUTHORIZED else "could not be made"
         raise PipelineError(
             f"There is no staging queue {options.queue}, and it {why} from model queue {options.model}. {error} "
             f"Have it defined: {wanted}"

@@ -23,7 +23,7 @@ from ostler.client.api.connection import Connection
 from ostler.client.api.message import Message
 from ostler.client.api.queue import Queue
 from ostler.client.session.session import StoredMessage
-from ostler.model.constants import MQGMO_BROWSE_FIRST, MQRC_SYNCPOINT_LIMIT_REACHED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_BACKOUT_COUNT, MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.errors import PipelineError
@@ -222,7 +222,7 @@ class Releases:
                     named.append(message_id)
                 elif taken.md[MD_CORREL_ID:MD_BACKOUT_COUNT] == _correlation(identity) and is_page(taken.body):
                     pages.append(message_id)
-            controls = [_decoded(each.body) for each in get_each(self._staging, named, MQGMO_BROWSE_FIRST) if each]
+            controls = [_decoded(each.body) for each in get_each(self._staging, named, mq.MQGMO_BROWSE_FIRST) if each]
         return controls, pages
 
     def _check(self, control: Control, there: Sequence[bytes]) -> None:
@@ -258,7 +258,7 @@ class Releases:
                             self._write(control)
                         return after
                 except MQError as error:
-                    if error.reason != MQRC_SYNCPOINT_LIMIT_REACHED or not control.topic or self._messages_max == 1:
+                    if error.reason != mq.MQRC_SYNCPOINT_LIMIT_REACHED or not control.topic or self._messages_max == 1:
                         raise
                 self._messages_max //= 2
 

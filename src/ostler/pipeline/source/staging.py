@@ -18,7 +18,7 @@ from typing import Final
 
 from ostler.client.api.connection import Connection
 from ostler.client.api.queue import Queue
-from ostler.model.constants import MQGMO_BROWSE_FIRST
+from ostler.model import constants as mq
 from ostler.model.structures.md import MD_CORREL_ID, MD_MSG_ID
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.columns import Read
@@ -197,7 +197,7 @@ def read_pages(options: ReadOptions, pages: Sequence[PageHead]) -> Iterator[Read
         queue = open_queue(connection, options.staging.queue, "b")
         with queue, error_context(f"Browsing staging queue {options.staging.queue}"):
             ids = [read_page_id(page.epoch, page.number) for page in pages]
-            for page, stored in zip(pages, get_each(queue, ids, MQGMO_BROWSE_FIRST), strict=True):
+            for page, stored in zip(pages, get_each(queue, ids, mq.MQGMO_BROWSE_FIRST), strict=True):
                 if stored is not None:
                     for index, taken in enumerate(stored_messages(stored.body)):
                         yield Read(page.queue, page.number * MESSAGES_MAX + index, taken)

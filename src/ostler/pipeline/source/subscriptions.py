@@ -8,12 +8,7 @@ from typing import Final
 from ostler.client.api.connection import Connection
 from ostler.client.api.subscribe_options import SubscribeOptions
 from ostler.client.api.topic import Subscription
-from ostler.model.constants import (
-    MQRC_NO_SUBSCRIPTION,
-    MQRC_SUBSCRIPTION_IN_USE,
-    MQRC_TOPIC_NOT_ALTERABLE,
-    MQSO_RESUME,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.source.links import sentence
@@ -33,7 +28,7 @@ def open_subscription(connection: Connection, wanted: SubscriptionOptions, wait_
         try:
             return connection.subscribe(wanted.topic, **_ask(wanted))
         except MQError as error:
-            if error.reason != MQRC_SUBSCRIPTION_IN_USE or time.monotonic() >= deadline:
+            if error.reason != mq.MQRC_SUBSCRIPTION_IN_USE or time.monotonic() >= deadline:
                 raise PipelineError(_why(connection, wanted, error)) from error
         time.sleep(_LOOK_SECONDS)
 
@@ -44,25 +39,25 @@ def _ask(wanted: SubscriptionOptions) -> SubscribeOptions:
         asked["selector"] = wanted.selector
         asked["new_only"] = wanted.is_new_only
     else:
-        asked["options"] = MQSO_RESUME
+        asked["options"] = mq.MQSO_RESUME
     if wanted.queue:
         asked["queue"] = wanted.queue
     return asked
 
 
 def _why(connection: Connection, wanted: SubscriptionOptions, error: MQError) -> str:
-    if error.reason == MQRC_NO_SUBSCRIPTION:
+    if error.reason == mq.MQRC_NO_SUBSCRIPTION:
         return (
             f"There is no subscription {wanted.name} on {connection.name}. Give option topic to have it made, or have "
             f"it defined: DEFINE SUB('{wanted.name}') TOPICSTR('...') DESTCLAS(MANAGED)"
         )
-    if error.reason == MQRC_SUBSCRIPTION_IN_USE:
+    if error.reason == mq.MQRC_SUBSCRIPTION_IN_USE:
         return (
             f"Subscription {wanted.name} of {connection.name} is in use by another reader. Stop that one, or give "
             f"this one a subscription of its own. {error}"
         )
     advice = ""
-    if error.reason == MQRC_TOPIC_NOT_ALTERABLE:
+    if error.reason == mq.MQRC_TOPIC_NOT_ALTERABLE:
         advice = " Leave topic out to read it as it is, or make one under another name."
     return sentence(f"Subscribing as {wanted.name} on {connection.name}", error) + advice
 

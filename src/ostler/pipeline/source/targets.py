@@ -11,7 +11,7 @@ from ostler.client.api.queue import Queue
 from ostler.client.api.topic import Topic
 from ostler.client.session.session import StoredMessage
 from ostler.engine.pubsub.publication_properties import topic_in
-from ostler.model.constants import MQPMO_RETAIN
+from ostler.model import constants as mq
 from ostler.pipeline.source.links import error_context, open_queue
 from ostler.pipeline.source.windows import put_all
 
@@ -33,7 +33,7 @@ class WriteTarget:
         self._first: Queue | Topic = open_topic(connection, topic) if topic else open_queue(connection, queue, "w")
         self._topic = topic
         self._topics: dict[str, Topic] = {}
-        self._options = MQPMO_RETAIN if is_retained else 0
+        self._options = mq.MQPMO_RETAIN if is_retained else 0
 
     def __enter__(self) -> WriteTarget:
         return self

@@ -17,21 +17,7 @@ from ostler.client.link.link import PendingRequest, check_reply, protocol_error
 from ostler.client.session.remote_session import RemoteSession
 from ostler.client.session.runtime import run
 from ostler.client.session.session import StoredMessage
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_WARNING,
-    MQGMO_ACCEPT_TRUNCATED_MSG,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQMO_MATCH_MSG_ID,
-    MQPMO_FAIL_IF_QUIESCING,
-    MQPMO_SYNCPOINT,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.frames import GET, PUT, MalformedFrame
 from ostler.wire.put_get_frames import (
@@ -55,7 +41,7 @@ WHOLE: Final = 0x7FFFFFFF
 _VERBS_AT_FIRST: Final = 2
 _STORED: Final = WANTS_PROPERTIES | WANTS_TOKEN | AS_STORED
 _NO_ID: Final = bytes(24)
-_PUT: Final = MQPMO_SYNCPOINT | MQPMO_FAIL_IF_QUIESCING
+_PUT: Final = mq.MQPMO_SYNCPOINT | mq.MQPMO_FAIL_IF_QUIESCING
 
 
 class RequestWindow:
@@ -90,10 +76,10 @@ class RequestWindow:
 
     def get(self, options: int, message_id: bytes = b"", wait_seconds: float = 0.0, length: int = WHOLE) -> None:
         """Request a message; of a longer one, this many bytes of its body."""
-        options |= MQGMO_FAIL_IF_QUIESCING | (MQGMO_WAIT if wait_seconds else 0)
-        options |= MQGMO_ACCEPT_TRUNCATED_MSG if length != WHOLE else 0
-        self._is_in_unit = bool(options & MQGMO_SYNCPOINT)
-        match = MQMO_MATCH_MSG_ID if message_id else 0
+        options |= mq.MQGMO_FAIL_IF_QUIESCING | (mq.MQGMO_WAIT if wait_seconds else 0)
+        options |= mq.MQGMO_ACCEPT_TRUNCATED_MSG if length != WHOLE else 0
+        self._is_in_unit = bool(options & mq.MQGMO_SYNCPOINT)
+        match = mq.MQMO_MATCH_MSG_ID if message_id else 0
         wait_ms = max(1, int(wait_seconds * 1000)) if wait_seconds else 0
         found = message_id.ljust(24, b"\0") or _NO_ID
         payload = get_payload(
@@ -114,14 +100,14 @@ class RequestWindow:
         """Return the result of the oldest get; None when there was no message. Raises MQError."""
         payload = run(self._ask.popleft().reply())
         completion, reason = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[4:8], "little")
-        if completion == MQCC_FAILED:
-            if reason == MQRC_NO_MSG_AVAILABLE:
+        if completion == mq.MQCC_FAILED:
+            if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
             raise MQError(reason, payload[REPLY_FIXED_BYTES:].decode("utf-8", "replace"))
-        if reason == MQRC_TRUNCATED_MSG_FAILED:
+        if reason == mq.MQRC_TRUNCATED_MSG_FAILED:
             # Longer than the channel allows; the rest of it is missing.
             length = int.from_bytes(payload[GOT_DATA_BYTES : GOT_DATA_BYTES + 4], "little")
-            raise MQError(reason, f"The message has {length} bytes.", MQCC_WARNING)
+            raise MQError(reason, f"The message has {length} bytes.", mq.MQCC_WARNING)
         body_at = GOT_FIXED_BYTES + int.from_bytes(payload[GOT_BLOCK_BYTES:GOT_MD], "little")
         if body_at > len(payload):
             raise protocol_error(MalformedFrame("a reply to a get without a message"))
@@ -151,7 +137,7 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
     count = size = 0
     is_empty = False
     with RequestWindow(queue) as window:
-        window.get(MQGMO_SYNCPOINT, wait_seconds=wait_seconds)
+        window.get(mq.MQGMO_SYNCPOINT, wait_seconds=wait_seconds)
         count += 1
         while len(window):
             taken = window.got()
@@ -163,7 +149,7 @@ def take(queue: Queue, messages_max: int, bytes_max: int, wait_seconds: float = 
             while not is_empty and count < messages_max and window.has_room():
                 if size + len(window) * window.message_bytes >= bytes_max:
                     break
-                window.get(MQGMO_SYNCPOINT)
+                window.get(mq.MQGMO_SYNCPOINT)
                 count += 1
 
 
@@ -174,10 +160,10 @@ def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[St
     """
     is_last = False
     with RequestWindow(queue) as window:
-        window.get(MQGMO_BROWSE_FIRST, start, length=length)
+        window.get(mq.MQGMO_BROWSE_FIRST, start, length=length)
         while len(window):
             while not is_last and not start and window.has_room():
-                window.get(MQGMO_BROWSE_NEXT, length=length)
+                window.get(mq.MQGMO_BROWSE_NEXT, length=length)
             taken = window.got()
             if taken is None:
                 is_last = True
@@ -185,11 +171,11 @@ def browse(queue: Queue, length: int = WHOLE, start: bytes = b"") -> Iterator[St
                 start = b""
                 yield taken
                 if not len(window):
-                    window.get(MQGMO_BROWSE_NEXT, length=length)
+                    window.get(mq.MQGMO_BROWSE_NEXT, length=length)
 
 
 def get_each(
-    queue: Queue, ids: Iterable[bytes], options: int = MQGMO_SYNCPOINT, length: int = WHOLE
+    queue: Queue, ids: Iterable[bytes], options: int = mq.MQGMO_SYNCPOINT, length: int = WHOLE
 ) -> Iterator[StoredMessage | None]:
     """Yield the messages with these identifiers, got in the unit of work or browsed; None for a missing one."""
     wanted = iter(ids)

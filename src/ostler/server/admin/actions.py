@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ostler.model.constants import MQRC_OPTIONS_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 
 Arguments = dict[str, object]
@@ -31,7 +31,7 @@ def text_argument(arguments: Arguments, name: str, default: str) -> str:
     """Return an argument that must be text. Raises MQError."""
     value = arguments.get(name, default)
     if not isinstance(value, str):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be text.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{name} has to be text.")
     return value
 
 
@@ -39,8 +39,8 @@ def texts_argument(arguments: Arguments, name: str) -> list[str]:
     """Return an argument that must be a list of texts; empty when it is missing. Raises MQError."""
     value = arguments.get(name, [])
     if not isinstance(value, list):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be a list.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{name} has to be a list.")
     texts = [each for each in value if isinstance(each, str)]
     if len(texts) != len(value):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{name} has to be a list of texts.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{name} has to be a list of texts.")
     return texts

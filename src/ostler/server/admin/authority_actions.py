@@ -17,12 +17,8 @@ from ostler.command.admin.authrec import (
     set_records,
 )
 from ostler.command.admin.context import CommandContext, CommandRefused
+from ostler.model import constants as mq
 from ostler.model.authorities import words_of
-from ostler.model.constants import (
-    MQEVO_CONSOLE,
-    MQRC_NOT_AUTHORIZED,
-    MQRCCF_AUTH_VALUE_ERROR,
-)
 from ostler.model.errors import MQError
 from ostler.security.authorities import GROUP, OBJECT_TYPES, expand
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument, texts_argument
@@ -58,7 +54,7 @@ class AuthorityActions:
                 add = _mask(arguments, "add", objtype)
                 set_records(context, objtype, profile, entities, add, _mask(arguments, "remove", objtype))
         except CommandRefused as refusal:
-            raise MQError(MQRC_NOT_AUTHORIZED, refusal.text) from refusal
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, refusal.text) from refusal
         yield {"done": True}
 
     def entity_authority(self, arguments: Arguments, caller: Caller) -> Answers:
@@ -70,7 +66,7 @@ class AuthorityActions:
         try:
             mask = entity_authority(context, _text(arguments, "entity"), is_group, objtype, name)
         except CommandRefused as refusal:
-            raise MQError(MQRC_NOT_AUTHORIZED, refusal.text) from refusal
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, refusal.text) from refusal
         yield {"authorities": list(words_of(mask))}
 
     def authority_records(self, arguments: Arguments, caller: Caller) -> Answers:
@@ -85,7 +81,7 @@ class AuthorityActions:
         try:
             rows = records(self._context(caller), question)
         except CommandRefused as refusal:
-            raise MQError(MQRC_NOT_AUTHORIZED, refusal.text) from refusal
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, refusal.text) from refusal
         for row in rows:
             object_type = row["OBJTYPE"]
             assert isinstance(object_type, int)
@@ -99,7 +95,7 @@ class AuthorityActions:
         yield {"processed": len(rows)}
 
     def _context(self, caller: Caller) -> CommandContext:
-        return self._context_for(caller.user, MQEVO_CONSOLE)
+        return self._context_for(caller.user, mq.MQEVO_CONSOLE)
 
 
 def _objtype(arguments: Arguments) -> str:
@@ -115,4 +111,4 @@ def _mask(arguments: Arguments, name: str, objtype: str) -> int:
     try:
         return expand(words, OBJECT_TYPES[objtype]) if objtype in OBJECT_TYPES else 0
     except KeyError as error:
-        raise MQError(MQRCCF_AUTH_VALUE_ERROR, f"{error.args[0]} is not an authority.") from None
+        raise MQError(mq.MQRCCF_AUTH_VALUE_ERROR, f"{error.args[0]} is not an authority.") from None

@@ -29,8 +29,8 @@ from ostler.engine.events import configuration_events
 from ostler.engine.queue.delivery import send_own_messages
 from ostler.log.errors import LogRefused
 from ostler.log.stream_format import extent_number
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQEVO_CONSOLE, MQEVR_DISABLED, MQOT_Q_MGR, MQRC_UNKNOWN_OBJECT_NAME
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.pcf import Parameter
@@ -75,7 +75,7 @@ class ManagerCommandContext(CommandContext):
     @property
     def origin(self) -> int:
         """The origin of commands: an MQEVO number."""
-        return MQEVO_CONSOLE
+        return mq.MQEVO_CONSOLE
 
     def query(self, read: Callable[[Engine], Answer]) -> Answer:
         with self._manager.lock:
@@ -173,7 +173,7 @@ class ManagerCommandContext(CommandContext):
 
     @property
     def wants_command_events(self) -> bool:
-        return self._manager.engine.manager.attributes.get("CMDEV", MQEVR_DISABLED) != MQEVR_DISABLED
+        return self._manager.engine.manager.attributes.get("CMDEV", mq.MQEVR_DISABLED) != mq.MQEVR_DISABLED
 
     def write_command_event(
         self, command: int, is_display: bool, text: str, parameters: tuple[Parameter, ...] = ()
@@ -352,7 +352,7 @@ class ServerCommandContext(ManagerCommandContext):
         with self._manager.lock:
             definition = self._manager.engine.of_type(ObjectType.SERVICE).get(name)
         if definition is None:
-            raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no service {name}.")
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no service {name}.")
         return definition
 
     def service_status(self) -> list[ServiceStatus]:
@@ -388,7 +388,7 @@ class UserCommandContext(ServerCommandContext):
         if self._is_privileged:
             return True
         manager = self._manager
-        if object_type == MQOT_Q_MGR:
+        if object_type == mq.MQOT_Q_MGR:
             name = manager.name
         with manager.lock:
             return not authorities & ~manager.guard.authorities(self._user, object_type, name)

@@ -19,36 +19,7 @@ from ostler.engine.handle import Handle
 from ostler.engine.message.message import Message
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.queue.delivery import put_on_dead_letter_queue, send_own_messages
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCFC_LAST,
-    MQCFH_STRUC_LENGTH,
-    MQEI_UNLIMITED,
-    MQENC_INTEGER_MASK,
-    MQENC_INTEGER_NORMAL,
-    MQENC_NATIVE,
-    MQFB_NAN,
-    MQFB_PAN,
-    MQFMT_ADMIN,
-    MQMT_REPLY,
-    MQMT_REPORT,
-    MQMT_REQUEST,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_OUTPUT,
-    MQOT_Q,
-    MQPMO_NO_SYNCPOINT,
-    MQRC_MSG_TOO_BIG_FOR_Q,
-    MQRC_MSG_TOO_BIG_FOR_Q_MGR,
-    MQRC_Q_FULL,
-    MQRC_RESOURCE_PROBLEM,
-    MQRO_DISCARD_MSG,
-    MQRO_NAN,
-    MQRO_PAN,
-    MQRO_PASS_CORREL_ID,
-    MQRO_PASS_DISCARD_AND_EXPIRY,
-    MQRO_PASS_MSG_ID,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.model.structures.md import Md
@@ -72,12 +43,12 @@ class RequestDescriptor:
         self.user = md.user_identifier
         self.format = md.format
         self.ccsid = md.coded_char_set_id
-        self.is_big_endian = md.encoding & MQENC_INTEGER_MASK == MQENC_INTEGER_NORMAL
+        self.is_big_endian = md.encoding & mq.MQENC_INTEGER_MASK == mq.MQENC_INTEGER_NORMAL
         self.reply_queue = md.reply_to_q
         self.reply_manager = md.reply_to_q_mgr
         self.report = md.report
-        self.is_report = md.msg_type == MQMT_REPORT
-        self.is_request = md.msg_type == MQMT_REQUEST
+        self.is_report = md.msg_type == mq.MQMT_REPORT
+        self.is_request = md.msg_type == mq.MQMT_REQUEST
         self.expiry = md.expiry
         self.priority = md.priority
         self.persistence = md.persistence
@@ -87,7 +58,7 @@ class RequestDescriptor:
 
     @property
     def may_be_discarded(self) -> bool:
-        both = MQRO_DISCARD_MSG | MQRO_PASS_DISCARD_AND_EXPIRY
+        both = mq.MQRO_DISCARD_MSG | mq.MQRO_PASS_DISCARD_AND_EXPIRY
         return self.report & both == both
 
 
@@ -117,12 +88,12 @@ class Replies:
         """Send one reply. Returns False when no more can be sent."""
         request = self._request
         completion = struct.unpack_from("<i", reply, 24)[0]
-        wanted = request.is_request or request.report & (MQRO_NAN if completion == MQCC_FAILED else MQRO_PAN)
+        wanted = request.is_request or request.report & (mq.MQRO_NAN if completion == mq.MQCC_FAILED else mq.MQRO_PAN)
         if not wanted or not request.reply_queue:
             return True
         md = self._descriptor(completion)
         reason = self._put(md, reply)
-        if reason in (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR):
+        if reason in (mq.MQRC_MSG_TOO_BIG_FOR_Q, mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR):
             self._put(md, _too_long_reply(reply, reason))
             return False
         if reason and reason not in WARNINGS:
@@ -141,21 +112,21 @@ class Replies:
     def _descriptor(self, completion: int) -> bytes:
         request = self._request
         md = Md()
-        md.msg_type = MQMT_REPLY
+        md.msg_type = mq.MQMT_REPLY
         if not request.is_request:
-            md.msg_type = MQMT_REPORT
-            md.feedback = MQFB_NAN if completion == MQCC_FAILED else MQFB_PAN
-        passes = request.report & MQRO_PASS_DISCARD_AND_EXPIRY
-        md.report = request.report & MQRO_DISCARD_MSG if passes else 0
-        md.expiry = request.expiry if passes else MQEI_UNLIMITED
-        md.encoding = MQENC_NATIVE
+            md.msg_type = mq.MQMT_REPORT
+            md.feedback = mq.MQFB_NAN if completion == mq.MQCC_FAILED else mq.MQFB_PAN
+        passes = request.report & mq.MQRO_PASS_DISCARD_AND_EXPIRY
+        md.report = request.report & mq.MQRO_DISCARD_MSG if passes else 0
+        md.expiry = request.expiry if passes else mq.MQEI_UNLIMITED
+        md.encoding = mq.MQENC_NATIVE
         md.coded_char_set_id = self._ccsid
-        md.format = MQFMT_ADMIN.decode().rstrip()
+        md.format = mq.MQFMT_ADMIN.decode().rstrip()
         md.priority = request.priority
         md.persistence = request.persistence
-        if request.report & MQRO_PASS_MSG_ID:
+        if request.report & mq.MQRO_PASS_MSG_ID:
             md.msg_id = request.message_id
-        md.correl_id = request.correlation_id if request.report & MQRO_PASS_CORREL_ID else request.message_id
+        md.correl_id = request.correlation_id if request.report & mq.MQRO_PASS_CORREL_ID else request.message_id
         return bytes(md.buffer)
 
     def _put(self, md: bytes, reply: bytes) -> int:
@@ -164,12 +135,12 @@ class Replies:
         limit_seconds = min(self._waited_seconds + _FULL_SECONDS, self._wait_seconds_max)
         while True:
             reason, lsn, log_is_full, is_read = self._put_once(md, reply)
-            if log_is_full and reason == MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
+            if log_is_full and reason == mq.MQRC_RESOURCE_PROBLEM and tries < _ROOM_TRIES:
                 tries += 1
                 self._manager.make_room()
                 continue
             may_wait = is_read and self._waited_seconds < limit_seconds
-            if reason == MQRC_Q_FULL and may_wait and not self._stopping.is_set():
+            if reason == mq.MQRC_Q_FULL and may_wait and not self._stopping.is_set():
                 self._pause()
                 continue
             if lsn:
@@ -200,7 +171,7 @@ class Replies:
                 handle = self._open_reply_queue(engine)
             except MQError as error:
                 return error.reason, 0, engine.journal_full, False
-            reason = putting.put(engine, connection, handle, md, MQPMO_NO_SYNCPOINT, b"", reply, None)
+            reason = putting.put(engine, connection, handle, md, mq.MQPMO_NO_SYNCPOINT, b"", reply, None)
             manager.wake()
             queue = handle.queue
             is_read = queue is not None and queue.inputs > 0
@@ -209,8 +180,8 @@ class Replies:
     def _open_reply_queue(self, engine: Engine) -> Handle:
         """Return the reply queue, opened with the authority of the user who sent the command."""
         if self._handle is None:
-            options = MQOO_OUTPUT | MQOO_ALTERNATE_USER_AUTHORITY | MQOO_FAIL_IF_QUIESCING
-            request = OpenRequest(MQOT_Q, self._request.reply_queue, options)
+            options = mq.MQOO_OUTPUT | mq.MQOO_ALTERNATE_USER_AUTHORITY | mq.MQOO_FAIL_IF_QUIESCING
+            request = OpenRequest(mq.MQOT_Q, self._request.reply_queue, options)
             request.manager_name = self._request.reply_manager
             request.alternate_user = self._request.user
             self._handle = open_object(engine, self._connection, request)
@@ -234,7 +205,7 @@ class Replies:
     def _with_message_id(self, engine: Engine, md: bytes) -> bytes:
         """Return the descriptor with the message id that a put would have set."""
         completed = Md(bytearray(md))
-        if not self._request.report & MQRO_PASS_MSG_ID:
+        if not self._request.report & mq.MQRO_PASS_MSG_ID:
             completed.msg_id = engine.new_id()
         return bytes(completed.buffer)
 
@@ -259,4 +230,4 @@ def dead_letter_command(manager: QueueManager, request: RequestDescriptor, body:
 def _too_long_reply(reply: bytes, reason: int) -> bytes:
     """Return the failure reply that replaces a reply that is too long for the reply queue."""
     head = struct.unpack_from("<9i", reply)
-    return struct.pack("<9i", head[0], MQCFH_STRUC_LENGTH, *head[2:5], MQCFC_LAST, MQCC_FAILED, reason, 0)
+    return struct.pack("<9i", head[0], mq.MQCFH_STRUC_LENGTH, *head[2:5], mq.MQCFC_LAST, mq.MQCC_FAILED, reason, 0)

@@ -22,22 +22,7 @@ from ostler.engine.handle import Handle
 from ostler.engine.message.message import NULL_ID
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.queue.get_request import GetRequest
-from ostler.model.constants import (
-    MQAT_QMGR,
-    MQENC_NATIVE,
-    MQEVO_MSG,
-    MQGMO_CONVERT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_SHARED,
-    MQOT_Q,
-    MQRC_BACKOUT_THRESHOLD_REACHED,
-    MQRC_MSG_TYPE_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
 from ostler.server.admin.command_replies import Replies, RequestDescriptor, dead_letter_command
@@ -53,7 +38,9 @@ _DEFAULT_QUEUE: Final = "SYSTEM.ADMIN.COMMAND.QUEUE"
 _LENGTH_MAX: Final = 100 * 1024 * 1024
 _TRIES_MAX: Final = 3  # of a command that fails each time
 _STOP_SECONDS: Final = 30.0
-_GET: Final = MQGMO_WAIT | MQGMO_CONVERT | MQGMO_FAIL_IF_QUIESCING | MQGMO_SYNCPOINT | MQGMO_NO_PROPERTIES
+_GET: Final = (
+    mq.MQGMO_WAIT | mq.MQGMO_CONVERT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES
+)
 
 
 _FAILED_REPEATEDLY: Final = "AMQ8506E: The command {who} failed several times; it was abandoned and {became}."
@@ -114,7 +101,7 @@ class CommandServer:
             self._stopping.set()
             with self._manager.lock:
                 if self._waiting is not None:
-                    getting.cancel(self._manager.engine, self._waiting, MQRC_NO_MSG_AVAILABLE)
+                    getting.cancel(self._manager.engine, self._waiting, mq.MQRC_NO_MSG_AVAILABLE)
                     waker = self._waiting.waker
                     if callable(waker):
                         waker()
@@ -142,7 +129,7 @@ class CommandServer:
         """Connect, and run one command after the other until stopped."""
         manager = self._manager
         user = user_name(os.getuid())
-        self._connection = connection = manager.connect(user, APPLICATION, MQAT_QMGR)
+        self._connection = connection = manager.connect(user, APPLICATION, mq.MQAT_QMGR)
         handle = self._open()
         self._status = "RUNNING"
         while not self._stopping.is_set():
@@ -161,7 +148,7 @@ class CommandServer:
             return open_object(
                 manager.engine,
                 self._connection,
-                OpenRequest(MQOT_Q, name, MQOO_INPUT_SHARED | MQOO_FAIL_IF_QUIESCING),
+                OpenRequest(mq.MQOT_Q, name, mq.MQOO_INPUT_SHARED | mq.MQOO_FAIL_IF_QUIESCING),
             )
 
     def _next(self, connection: Connection, handle: Handle) -> GetRequest | None:
@@ -169,7 +156,7 @@ class CommandServer:
         manager = self._manager
         request = getting.new_request(connection, handle, _GET, 0, NULL_ID, NULL_ID, _LENGTH_MAX)
         request.wait_ms = -1
-        request.encoding = MQENC_NATIVE
+        request.encoding = mq.MQENC_NATIVE
         request.ccsid = UTF_8
         woken = threading.Event()
         with manager.lock:
@@ -181,7 +168,7 @@ class CommandServer:
             manager.wake()
             if not is_answered:
                 if self._stopping.is_set():
-                    getting.cancel(manager.engine, request, MQRC_NO_MSG_AVAILABLE)
+                    getting.cancel(manager.engine, request, mq.MQRC_NO_MSG_AVAILABLE)
                     return None
                 self._waiting = request
         if not is_answered:
@@ -189,7 +176,7 @@ class CommandServer:
             with manager.lock:
                 self._waiting = None
         if not request.md:
-            if request.reason == MQRC_NO_MSG_AVAILABLE:
+            if request.reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
             raise MQError(request.reason)
         manager.writer.wait_durable_throttled(request.after_lsn)
@@ -200,16 +187,16 @@ class CommandServer:
         descriptor = RequestDescriptor(request.md)
         if descriptor.is_report:
             # The queue manager makes reports in the name of the user in a message: they must not be run as commands.
-            dead_letter_command(self._manager, descriptor, request.body, MQRC_MSG_TYPE_ERROR, _IS_A_REPORT)
+            dead_letter_command(self._manager, descriptor, request.body, mq.MQRC_MSG_TYPE_ERROR, _IS_A_REPORT)
             self._commit(connection)
             return
         if descriptor.backout_count >= _TRIES_MAX:
             dead_letter_command(
-                self._manager, descriptor, request.body, MQRC_BACKOUT_THRESHOLD_REACHED, _FAILED_REPEATEDLY
+                self._manager, descriptor, request.body, mq.MQRC_BACKOUT_THRESHOLD_REACHED, _FAILED_REPEATEDLY
             )
             self._commit(connection)
             return
-        context = self._context_for(descriptor.user, MQEVO_MSG)
+        context = self._context_for(descriptor.user, mq.MQEVO_MSG)
         replies = Replies(self._manager, connection, descriptor, request.body, reply_ccsid(context), self._stopping)
         try:
             for reply in answer(context, request.body, descriptor.ccsid, descriptor.is_big_endian, descriptor.format):

@@ -13,13 +13,8 @@ import time
 from typing import Final
 
 from ostler.engine.core import QUIESCING, STOPPING
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Shown, find
-from ostler.model.constants import (
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OBJECT_DAMAGED,
-    MQRC_OPTIONS_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller, text_argument, texts_argument
@@ -96,7 +91,7 @@ class ControlActions:
         _check_owner(caller, "end the queue manager")
         mode = text_argument(arguments, "mode", QUIESCE)
         if mode not in MODES:
-            raise MQError(MQRC_OPTIONS_ERROR, f"{mode!r} is not a mode of ending; use one of {', '.join(MODES)}.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, f"{mode!r} is not a mode of ending; use one of {', '.join(MODES)}.")
         wait_seconds = _seconds(arguments)
         self._daemon.request_end(EndRequest(mode, wait_seconds, caller.user, bool(arguments.get("reconnect"))))
         self._daemon.is_ending.wait(_END_TAKEN_SECONDS)
@@ -145,7 +140,7 @@ class ControlActions:
             queue = self._manager.engine.queues.get(name)
             damage = queue.damaged if queue is not None else ""
         if damage:
-            raise MQError(MQRC_OBJECT_DAMAGED, f"Queue {name} is damaged: {damage}. Recover it with rcrmqobj.")
+            raise MQError(mq.MQRC_OBJECT_DAMAGED, f"Queue {name} is damaged: {damage}. Recover it with rcrmqobj.")
 
     def recover_object(self, arguments: Arguments, caller: Caller) -> Answers:
         """rcrmqobj: rebuild the queues that match a name or pattern. A pattern matches only damaged queues."""
@@ -166,14 +161,14 @@ class ControlActions:
         if kind in _OTHER_TYPES:
             return []
         if kind not in _QUEUE_TYPES:
-            raise MQError(MQRC_OPTIONS_ERROR, f"{kind!r} is not a type of object.")
+            raise MQError(mq.MQRC_OPTIONS_ERROR, f"{kind!r} is not a type of object.")
         manager = self._manager
         with manager.lock:
             kept = [queue.name for queue in manager.engine.queues.values() if not queue.is_temporary]
         if "*" not in pattern:
             if pattern not in kept:
                 raise MQError(
-                    MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {pattern} that is kept over a restart."
+                    mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {pattern} that is kept over a restart."
                 )
             return [pattern]
         return sorted(name for name in kept if fnmatch.fnmatchcase(name, pattern))
@@ -190,7 +185,7 @@ class ControlActions:
                 texts_argument(arguments, "arguments"),
             )
         except ApplicationRefused as refused:
-            raise MQError(MQRC_OPTIONS_ERROR, str(refused)) from refused
+            raise MQError(mq.MQRC_OPTIONS_ERROR, str(refused)) from refused
         self._applications.append(application)
         log = self._daemon.error_log
         if log is not None:
@@ -220,19 +215,19 @@ def _mask_passwords(definition: Definition) -> Definition:
 
 def _check_owner(caller: Caller, what: str) -> None:
     if not caller.is_owner:
-        raise MQError(MQRC_NOT_AUTHORIZED, f"User {caller.user} may not {what}: only the owner of the files may.")
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, f"User {caller.user} may not {what}: only the owner of the files may.")
 
 
 def _seconds(arguments: Arguments) -> float:
     """Return the seconds that a quiesce may wait. A negative argument means without limit."""
     value = arguments.get("wait_seconds", 0)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise MQError(MQRC_OPTIONS_ERROR, "wait_seconds has to be a number.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, "wait_seconds has to be a number.")
     return FOR_EVER if value < 0 else min(float(value), _WAIT_SECONDS_MAX)
 
 
 def _pattern(arguments: Arguments) -> str:
     pattern = text_argument(arguments, "name", "*")
     if not _PATTERN.fullmatch(pattern):
-        raise MQError(MQRC_OPTIONS_ERROR, f"{pattern[:48]!r} is neither a name nor a pattern of names.")
+        raise MQError(mq.MQRC_OPTIONS_ERROR, f"{pattern[:48]!r} is neither a name nor a pattern of names.")
     return pattern

@@ -9,14 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQRC_FUNCTION_NOT_SUPPORTED,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_UNEXPECTED_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.admin.actions import Action, Answers, Arguments, Caller
 from ostler.server.net.link import CLOSING, ServerLink
@@ -46,11 +39,13 @@ class CommandExecutor:
             name = arguments.get("action")
             action = self._actions.get(name) if isinstance(name, str) else None
             if action is None:
-                raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"There is no action {name!r}.")
+                raise MQError(mq.MQRC_FUNCTION_NOT_SUPPORTED, f"There is no action {name!r}.")
             if self._running >= _COMMANDS_MAX:
-                raise MQError(MQRC_RESOURCE_PROBLEM, f"{_COMMANDS_MAX} commands are running already. Try again later.")
+                raise MQError(
+                    mq.MQRC_RESOURCE_PROBLEM, f"{_COMMANDS_MAX} commands are running already. Try again later."
+                )
         except MQError as error:
-            link.send(failure_frame(COMMAND, conversation, request, MQCC_FAILED, error.reason, error.detail))
+            link.send(failure_frame(COMMAND, conversation, request, mq.MQCC_FAILED, error.reason, error.detail))
             return
         caller = Caller(link.user, int(link.uid), bool(link.is_owner))
         self._running += 1
@@ -60,17 +55,17 @@ class CommandExecutor:
         except RuntimeError as error:
             self._running -= 1
             text = f"The queue manager has no thread for a command: {error}. Try again later."
-            link.send(failure_frame(COMMAND, conversation, request, MQCC_FAILED, MQRC_RESOURCE_PROBLEM, text))
+            link.send(failure_frame(COMMAND, conversation, request, mq.MQCC_FAILED, mq.MQRC_RESOURCE_PROBLEM, text))
 
     def _arguments(self, link: ServerLink, payload: bytes) -> Arguments:
         if not link.is_local:
-            raise MQError(MQRC_NOT_AUTHORIZED, "Commands come over the queue manager's own socket only.")
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, "Commands come over the queue manager's own socket only.")
         try:
             found = json.loads(payload)
         except (ValueError, RecursionError):
-            raise MQError(MQRC_UNEXPECTED_ERROR, "A command is not JSON.") from None
+            raise MQError(mq.MQRC_UNEXPECTED_ERROR, "A command is not JSON.") from None
         if not isinstance(found, dict):
-            raise MQError(MQRC_UNEXPECTED_ERROR, "A command is not a JSON object.")
+            raise MQError(mq.MQRC_UNEXPECTED_ERROR, "A command is not a JSON object.")
         return found
 
     def _run(
@@ -91,13 +86,13 @@ class CommandExecutor:
                     self._send(link, piece)
                 if link.state >= CLOSING:
                     return
-            last = frame(COMMAND | REPLY, conversation, request, _codes(MQCC_OK, 0))
+            last = frame(COMMAND | REPLY, conversation, request, _codes(mq.MQCC_OK, 0))
         except MQError as error:
-            last = failure_frame(COMMAND, conversation, request, MQCC_FAILED, error.reason, error.detail)
+            last = failure_frame(COMMAND, conversation, request, mq.MQCC_FAILED, error.reason, error.detail)
         except Exception as error:
             self._note(f"AMQ6109E: The command {arguments.get('action')!r} failed unexpectedly: {error!r}.")
             text = f"The command failed unexpectedly: {error!r}."
-            last = failure_frame(COMMAND, conversation, request, MQCC_FAILED, MQRC_UNEXPECTED_ERROR, text)
+            last = failure_frame(COMMAND, conversation, request, mq.MQCC_FAILED, mq.MQRC_UNEXPECTED_ERROR, text)
         finally:
             self._reactor.post(self._done)
             close = getattr(answers, "close", None)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ostler.command.admin.context import CommandContext
 from ostler.command.mqsc.script import run_script
-from ostler.model.constants import MQEVO_CONSOLE, MQRC_NOT_AUTHORIZED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.admin.actions import Answers, Arguments, Caller
 
@@ -20,12 +20,12 @@ _LINES_SECONDS: Final = 0.02
 def run_mqsc(context_for: Callable[[str, int], CommandContext], arguments: Arguments, caller: Caller) -> Answers:
     """Run the script in the argument `text`. Raises MQError when the caller is not the owner."""
     if not caller.is_owner:
-        raise MQError(MQRC_NOT_AUTHORIZED, f"User {caller.user} may not give commands to this queue manager.")
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, f"User {caller.user} may not give commands to this queue manager.")
     text = arguments.get("text", "")
     if not isinstance(text, str):
-        raise MQError(MQRC_NOT_AUTHORIZED, "The script has to be text.")
+        raise MQError(mq.MQRC_NOT_AUTHORIZED, "The script has to be text.")
     echo = bool(arguments.get("echo", True))
-    context = context_for(caller.user, MQEVO_CONSOLE)
+    context = context_for(caller.user, mq.MQEVO_CONSOLE)
     lines: list[str] = []
     due = 0.0
     for answer in run_script(context, text, bool(arguments.get("verify", False)), echo):

@@ -19,15 +19,8 @@ from functools import partial
 from typing import Final
 
 from ostler.channel.delivery import mca_user_advice
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, valid_name
-from ostler.model.constants import (
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_Q_MGR_NAME_ERROR,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-    MQRQ_CHANNEL_BLOCKED_NOACCESS,
-    MQUSRC_CHANNEL,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.security.authorities import EVERYBODY
@@ -146,13 +139,13 @@ class ChannelAdmission:
         """MQError for an invalid name, which is not used for anything but the error log."""
         if not valid_name(wanted.name):
             self._note(wanted, f"AMQ9509E: The partner's name {_printable(wanted.name)} is not valid.")
-            raise MQError(MQRC_Q_MGR_NAME_ERROR, "The name of the queue manager is not valid.")
+            raise MQError(mq.MQRC_Q_MGR_NAME_ERROR, "The name of the queue manager is not valid.")
         if not valid_name(wanted.channel, _CHANNEL_LENGTH_MAX):
             self._note(
                 wanted,
                 f"AMQ9519E: {wanted.name} requests channel {_printable(wanted.channel)}: not a valid name.",
             )
-            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "The name of the channel is not valid.")
+            raise MQError(mq.MQRC_UNKNOWN_CHANNEL_NAME, "The name of the channel is not valid.")
 
     def _require(self, wanted: PartnerRequest) -> Definition:
         """Return the channel, if its exits and TLS attributes admit the link. MQError."""
@@ -162,11 +155,11 @@ class ChannelAdmission:
             what = "is not a message channel" if found is not None else "is not defined here"
             text = f"AMQ9519E: Channel {name}, which queue manager {wanted.name} requests, {what}."
             self._note(wanted, text)
-            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"Message channel {name} is not defined here.")
+            raise MQError(mq.MQRC_UNKNOWN_CHANNEL_NAME, f"Message channel {name} is not defined here.")
         text = check_exits(found, self._manager.settings.channels.ignores_exits)
         if text:
             self._note(wanted, text)
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {name} has exits and does not run.")
+            raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9535E: Channel {name} has exits and does not run.")
         try:
             check_tls(found, wanted.link)
         except MQError as error:
@@ -198,10 +191,10 @@ class ChannelAdmission:
         if decision.has_warning or decision.is_refused:
             self._report_blocked(wanted, decision, str(subject) if subject is not None else "")
         if decision.is_refused:
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
         if decision.user or user:
             return decision.user or user
-        return "" if decision.source == MQUSRC_CHANNEL else self._default_user(wanted)
+        return "" if decision.source == mq.MQUSRC_CHANNEL else self._default_user(wanted)
 
     def _default_user(self, wanted: PartnerRequest) -> str:
         """Return the user of a channel without MCAUSER and rule. MQError if that would be an administrator."""
@@ -212,7 +205,7 @@ class ChannelAdmission:
                 f"MCAUSER and no rule, and {EVERYBODY} administers this queue manager. "
                 f"{mca_user_advice(wanted.channel)}",
             )
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
         return EVERYBODY
 
     # -- reporting -----------------------------------------------------------------------------------------------------
@@ -221,7 +214,7 @@ class ChannelAdmission:
         """Send the event Channel Blocked and write to the error log, if a rule refuses or warns."""
         address = host_of(wanted.link)
         self._admission.send_blocked_event(
-            decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer, wanted.name
+            decision, mq.MQRQ_CHANNEL_BLOCKED_NOACCESS, wanted.channel, address, "", peer, wanted.name
         )
         verb = "is refused" if decision.is_refused else "would be refused, but for WARN(YES),"
         certificate = f" SSLPEER('{peer}')" if peer else ""

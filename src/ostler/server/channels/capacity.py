@@ -16,7 +16,7 @@ from ostler.command.admin.context import CommandRefused
 from ostler.engine.core import Engine
 from ostler.engine.events import channel_events
 from ostler.engine.queue.delivery import send_own_messages
-from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.host import ChannelHost
@@ -90,7 +90,7 @@ class ChannelCapacity:
         engine = self._channels.engine
         event = channel_events.on_channel_not_available(engine, shortage.qualifier, name, host_of(link), shortage.most)
         send_own_messages(engine, event, None)
-        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, shortage.text)
+        raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, shortage.text)
 
     # -- outbound channels ---------------------------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ from ostler.command.status.channel_status import ChannelStatus
 from ostler.engine.core import Engine
 from ostler.engine.events import channel_events
 from ostler.engine.queue.delivery import send_own_messages
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
-from ostler.model.constants import MQRC_Q_MGR_STOPPING
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.host import ChannelHost
@@ -137,7 +137,7 @@ class ChannelCommands:
         self._server.reactor.post(partial(_run_task, task, results, errors, done))
         while not done.wait(_SERVING_CHECK_SECONDS):
             if not self._server.is_serving():
-                raise MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._server.manager.name} has ended.")
+                raise MQError(mq.MQRC_Q_MGR_STOPPING, f"Queue manager {self._server.manager.name} has ended.")
         if errors:
             raise errors.pop()  # a list in this frame would form a reference cycle with its traceback
         return results[0]

@@ -13,14 +13,8 @@ from ostler.channel.states import CALLED, CALLED_BACK, ENDED, REQUESTING, RUNNIN
 from ostler.channel.sync_records import SyncRecords
 from ostler.command.admin.context import CommandRefused
 from ostler.engine.connection import Connection
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQKAI_AUTO,
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
@@ -66,17 +60,17 @@ class InboundChannels:
         hello = decode_channel_hello(payload)
         reject = partial(self._reject, link, request)
         if self._channels.is_ending:
-            reject(MQError(MQRC_Q_MGR_STOPPING, f"Queue manager {self._name} is ending."))
+            reject(MQError(mq.MQRC_Q_MGR_STOPPING, f"Queue manager {self._name} is ending."))
             return
         if hello.version < 1:
-            reject(MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not supported."))
+            reject(MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of channels is not supported."))
             return
         on_admitted = partial(self._admitted, link, request, hello)
         self._admission.consider(link, hello.channel, hello.queue_manager, on_admitted, reject)
 
     def _reject(self, link: ServerLink, request: int, error: MQError) -> None:
         text = error.detail or str(error)
-        link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, text))
+        link.send(failure_frame(CHANNEL_HELLO, 0, request, mq.MQCC_FAILED, error.reason, text))
         link.close_after_flush(f"refused: {text}")
 
     def _admitted(self, link: ServerLink, request: int, hello: ChannelHello, user: str) -> None:
@@ -95,7 +89,7 @@ class InboundChannels:
             self._channels.server.note_link(link, error.detail)
             self._reject(link, request, error)
         except CommandRefused as refusal:
-            self._reject(link, request, MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"{refusal}"))
+            self._reject(link, request, MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"{refusal}"))
 
     def _accept_sender(
         self, link: ServerLink, request: int, hello: ChannelHello, definition: Definition, user: str
@@ -127,11 +121,11 @@ class InboundChannels:
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
         if kind not in RECEIVER_TYPES:
             raise MQError(
-                MQRC_UNKNOWN_CHANNEL_NAME,
+                mq.MQRC_UNKNOWN_CHANNEL_NAME,
                 f"AMQ9547E: Channel {name} is {kind} at {self._name}; {hello.queue_manager} needs RCVR or RQSTR there.",
             )
         if name in self._channels.stopped:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
+            raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
 
     def _conflicting_instances(self, name: str, partner: str) -> list[ChannelInstance]:
         """Return the instances that would use the same sync record or the same channel as a new one."""
@@ -161,7 +155,7 @@ class InboundChannels:
         if before.agent is None or (is_outbound and (before.kind == "SVR" or before.state != RUNNING)):
             # It connects by itself, and again after a failure. A sender is asked to call back; an outbound server would
             # only be answered, and would not connect any more.
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {before.name} is in use at {self._name}.")
+            raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {before.name} is in use at {self._name}.")
         self._check_adoption(before, partner, link)
 
     def check_free(self, name: str, partner: str) -> None:
@@ -178,7 +172,7 @@ class InboundChannels:
         instance.address = agent.link.address
         instance.user = user
         definition = instance.definition
-        alive = keep_alive_seconds(number_of(definition, "KAINT", MQKAI_AUTO), number_of(definition, "HBINT", 300))
+        alive = keep_alive_seconds(number_of(definition, "KAINT", mq.MQKAI_AUTO), number_of(definition, "HBINT", 300))
         set_keep_alive(agent.link.sock, alive)
         connection = self._channels.connect_as(user, instance.name)
         agent.connection = connection
@@ -203,7 +197,7 @@ class InboundChannels:
         kind = subtype_of(ObjectType.CHANNEL, definition.attributes)
         if kind not in SENDER_TYPES:
             raise MQError(
-                MQRC_UNKNOWN_CHANNEL_NAME,
+                mq.MQRC_UNKNOWN_CHANNEL_NAME,
                 f"AMQ9547E: Channel {name} is {kind} at {self._name}; requesters need SVR or SDR there.",
             )
         before = self._channels.outbound_instances.get(name)
@@ -214,7 +208,7 @@ class InboundChannels:
         if before is not None and before.state not in IDLE_STATES:
             self._replace(before, hello.queue_manager)
         if before is not None and before.state == STOPPED:
-            raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
+            raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9558E: Channel {name} is stopped at {self._name}.")
         if kind == "SDR":
             link.send(frame(CHANNEL_END, 0, request))
             link.close_after_flush("the requester is called back")
@@ -236,4 +230,4 @@ def _in_use(instance: ChannelInstance, why: str) -> MQError:
     name = instance.name
     whose = f"is in use by {instance.partner} from {instance.address}, and not taken over: {why}"
     advice = f"STOP CHANNEL({name}) MODE(FORCE) STATUS(INACTIVE) ends a dead connection"
-    return MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} {whose}. {advice}.")
+    return MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"AMQ9514E: Channel {name} {whose}. {advice}.")

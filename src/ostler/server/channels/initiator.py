@@ -23,22 +23,8 @@ from ostler.engine.handle import Handle
 from ostler.engine.message.message import FORMAT_AT, NULL_ID
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.queue.get_request import UNLIMITED, GetRequest
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
-from ostler.model.constants import (
-    MQAT_CHANNEL_INITIATOR,
-    MQENC_NATIVE,
-    MQFMT_TRIGGER,
-    MQGMO_ACCEPT_TRUNCATED_MSG,
-    MQGMO_CONVERT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_PROPERTIES,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOT_Q,
-    MQRC_NO_MSG_AVAILABLE,
-)
 from ostler.model.errors import MQError
 from ostler.model.pcf import UTF_8
 from ostler.model.structures.headers import MQTM
@@ -60,12 +46,12 @@ _MESSAGES_MAX: Final = 64  # in one pass, so that other work of the reactor is n
 _LENGTH_MAX: Final = 4096  # MQTM has 684 bytes
 _FORMAT_BYTES: Final = 8
 _GET: Final = (
-    MQGMO_WAIT
-    | MQGMO_NO_SYNCPOINT
-    | MQGMO_FAIL_IF_QUIESCING
-    | MQGMO_ACCEPT_TRUNCATED_MSG
-    | MQGMO_CONVERT
-    | MQGMO_NO_PROPERTIES
+    mq.MQGMO_WAIT
+    | mq.MQGMO_NO_SYNCPOINT
+    | mq.MQGMO_FAIL_IF_QUIESCING
+    | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+    | mq.MQGMO_CONVERT
+    | mq.MQGMO_NO_PROPERTIES
 )
 
 
@@ -155,11 +141,11 @@ class InitiationQueueReader(Timer):
 
     def open(self) -> None:
         """Open the queue and start to serve it on the reactor. MQError."""
-        connection = self._manager.admit(user_name(os.getuid()), APPLICATION, MQAT_CHANNEL_INITIATOR)
+        connection = self._manager.admit(user_name(os.getuid()), APPLICATION, mq.MQAT_CHANNEL_INITIATOR)
         connection.is_privileged = True
         self._connection = connection
-        options = MQOO_INPUT_EXCLUSIVE | MQOO_FAIL_IF_QUIESCING
-        self._handle = open_object(self._engine, connection, OpenRequest(MQOT_Q, self._queue, options))
+        options = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_FAIL_IF_QUIESCING
+        self._handle = open_object(self._engine, connection, OpenRequest(mq.MQOT_Q, self._queue, options))
         self.status = RUNNING
         self._ring()
 
@@ -234,7 +220,7 @@ class InitiationQueueReader(Timer):
         if request is None:
             request = getting.new_request(connection, handle, _GET, 0, NULL_ID, NULL_ID, _LENGTH_MAX)
             request.wait_ms = UNLIMITED
-            request.encoding = MQENC_NATIVE
+            request.encoding = mq.MQENC_NATIVE
             request.ccsid = UTF_8
             request.waker = self._ring
             self._request = request
@@ -243,7 +229,7 @@ class InitiationQueueReader(Timer):
             return None
         self._request = None
         request.waker = None
-        if not request.md and request.reason != MQRC_NO_MSG_AVAILABLE:
+        if not request.md and request.reason != mq.MQRC_NO_MSG_AVAILABLE:
             raise MQError(request.reason)
         return request
 
@@ -254,7 +240,7 @@ class InitiationQueueReader(Timer):
             return
         try:
             data = request.body
-            if request.md[FORMAT_AT : FORMAT_AT + _FORMAT_BYTES] != MQFMT_TRIGGER:
+            if request.md[FORMAT_AT : FORMAT_AT + _FORMAT_BYTES] != mq.MQFMT_TRIGGER:
                 data = b""
             MQTM.validate_header(data)
             name = channel_of(self._engine, data)

@@ -12,8 +12,8 @@ from ostler.channel.negotiation import number_of
 from ostler.channel.retrying import RetryCounter
 from ostler.channel.states import INACTIVE, RETRYING, STOPPED, next_state
 from ostler.engine.connection import Connection
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
-from ostler.model.constants import MQMON_OFF
 from ostler.model.definitions import Definition
 from ostler.server.channels.mca import ChannelAgent
 from ostler.server.channels.outbound import ConnectAttempt
@@ -66,7 +66,7 @@ class ChannelInstance:
         self.partner = ""
         self.address = ""
         self.user = ""
-        self.monitoring: int = MQMON_OFF
+        self.monitoring: int = mq.MQMON_OFF
         self.started_ms = 0
         self.status_after = ""  # STATUS of a pending STOP CHANNEL: STOPPED or INACTIVE
         self.is_start_reported = False  # the event Channel Started was sent

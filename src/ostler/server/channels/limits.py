@@ -22,12 +22,7 @@ from ostler.channel.states import (
     STOPPING,
     SWITCHING,
 )
-from ostler.model.constants import (
-    MQRQ_CLIENT_INST_LIMIT,
-    MQRQ_MAX_ACTIVE_CHANNELS,
-    MQRQ_MAX_CHANNELS,
-    MQRQ_SVRCONN_INST_LIMIT,
-)
+from ostler.model import constants as mq
 
 ACTIVE: Final = frozenset((INITIALIZING, BINDING, REQUESTING, RUNNING, PAUSED, STOPPING, SWITCHING))
 ALL: Final = "ALL"
@@ -35,15 +30,15 @@ ALL: Final = "ALL"
 ADDRESS: Final = "ADDRESS"
 QUEUE_MANAGER: Final = "QM"
 _ADVICE: Final = {
-    MQRQ_MAX_CHANNELS: (
+    mq.MQRQ_MAX_CHANNELS: (
         "Stop channels with STATUS(INACTIVE), end clients, or raise MaxChannels in qm.ini and restart the queue manager"
     ),
-    MQRQ_MAX_ACTIVE_CHANNELS: (
+    mq.MQRQ_MAX_ACTIVE_CHANNELS: (
         "Stop channels, give them a shorter DISCINT, end clients, or raise MaxActiveChannels in qm.ini and restart the "
         "queue manager"
     ),
 }
-_QM_INI_NAMES: Final = {MQRQ_MAX_CHANNELS: "MaxChannels", MQRQ_MAX_ACTIVE_CHANNELS: "MaxActiveChannels"}
+_QM_INI_NAMES: Final = {mq.MQRQ_MAX_CHANNELS: "MaxChannels", mq.MQRQ_MAX_ACTIVE_CHANNELS: "MaxActiveChannels"}
 
 
 class ChannelCounts(NamedTuple):
@@ -96,16 +91,16 @@ class ChannelLimits:
     def limit_reached(self, name: str, others: ChannelCounts, is_outbound: bool = False) -> LimitReached | None:
         """Return the limit that refuses one more channel, or None. An outbound channel only has to be current."""
         if not self.may_be_current(others):
-            return self._limit_reached(name, MQRQ_MAX_CHANNELS, self.channels_max, "current")
+            return self._limit_reached(name, mq.MQRQ_MAX_CHANNELS, self.channels_max, "current")
         if not is_outbound and not self.may_be_active(others):
-            return self._limit_reached(name, MQRQ_MAX_ACTIVE_CHANNELS, self.active_max, "active")
+            return self._limit_reached(name, mq.MQRQ_MAX_ACTIVE_CHANNELS, self.active_max, "active")
         return None
 
     def waiting_text(self, name: str) -> str:
         """Return the operator message for a channel that waits until it may be active."""
         return (
             f"AMQ9513W: Channel {name} waits: {self.active_max} channels are active, which is MaxActiveChannels of "
-            f"qm.ini. It starts when one of them ends. {_ADVICE[MQRQ_MAX_ACTIVE_CHANNELS]}."
+            f"qm.ini. It starts when one of them ends. {_ADVICE[mq.MQRQ_MAX_ACTIVE_CHANNELS]}."
         )
 
     def _limit_reached(self, name: str, qualifier: int, most: int, what: str) -> LimitReached:
@@ -119,10 +114,10 @@ def check_instance_limits(
 ) -> LimitReached | None:
     """Return the limit of a client channel (MAXINST, MAXINSTC) that refuses one more instance, or None."""
     if instances >= most:
-        return LimitReached(MQRQ_SVRCONN_INST_LIMIT, most, f"Channel {name} has its MAXINST of {most} instances.")
+        return LimitReached(mq.MQRQ_SVRCONN_INST_LIMIT, most, f"Channel {name} has its MAXINST of {most} instances.")
     if of_host >= most_each:
         text = f"Channel {name} has its MAXINSTC of {most_each} instances from {host}."
-        return LimitReached(MQRQ_CLIENT_INST_LIMIT, most_each, text)
+        return LimitReached(mq.MQRQ_CLIENT_INST_LIMIT, most_each, text)
     return None
 
 

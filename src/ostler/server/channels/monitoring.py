@@ -11,15 +11,15 @@ from ostler.channel.monitoring import ChannelMonitor
 from ostler.channel.negotiation import number_of
 from ostler.engine.core import Engine
 from ostler.engine.queue.queue import is_collected
+from ostler.model import constants as mq
 from ostler.model.accounts import MovingAverage
-from ostler.model.constants import MQMON_HIGH, MQMON_LOW, MQMON_MEDIUM, MQMON_OFF, MQMON_Q_MGR
 from ostler.model.definitions import Definition
 from ostler.server.channels.statistics import MessageChannelStatistics, StatisticsKey
 
 if TYPE_CHECKING:
     from ostler.server.channels.instance import ChannelInstance
 
-_LEVELS: Final = {MQMON_OFF: "OFF", MQMON_LOW: "LOW", MQMON_MEDIUM: "MEDIUM", MQMON_HIGH: "HIGH"}
+_LEVELS: Final = {mq.MQMON_OFF: "OFF", mq.MQMON_LOW: "LOW", mq.MQMON_MEDIUM: "MEDIUM", mq.MQMON_HIGH: "HIGH"}
 
 Averages = tuple[int, int]
 NO_AVERAGE: Final[Averages] = (0, 0)
@@ -39,11 +39,11 @@ class MonitoringValues(NamedTuple):
 
 def monitoring_level(channel: Definition, engine: Engine, switch: str) -> int:
     """Return the level of MONCHL or STATCHL for a channel; the queue manager's attribute may disable it for all."""
-    manager = number_of(engine.manager, switch, MQMON_OFF)
+    manager = number_of(engine.manager, switch, mq.MQMON_OFF)
     if not is_collected(channel.attributes, switch, manager):
-        return MQMON_OFF
-    own = number_of(channel, switch, MQMON_Q_MGR)
-    return manager if own == MQMON_Q_MGR else own
+        return mq.MQMON_OFF
+    own = number_of(channel, switch, mq.MQMON_Q_MGR)
+    return manager if own == mq.MQMON_Q_MGR else own
 
 
 def start_monitoring(instance: ChannelInstance, engine: Engine, statistics: MessageChannelStatistics) -> None:
@@ -56,13 +56,13 @@ def start_monitoring(instance: ChannelInstance, engine: Engine, statistics: Mess
     statistics_level = monitoring_level(definition, engine, "STATCHL")
     instance.monitoring = monitoring_level(definition, engine, "MONCHL")
     level = max(statistics_level, instance.monitoring)
-    if level != MQMON_OFF:
+    if level != mq.MQMON_OFF:
         monitor = ChannelMonitor(end.port, level)
         if agent.sending is not None:
             agent.sending.start_monitoring(monitor)
         else:
             end.monitor = monitor
-    if statistics_level != MQMON_OFF:
+    if statistics_level != mq.MQMON_OFF:
         address = instance.host if instance.is_inbound else instance.address
         kind = number_of(definition, "CHLTYPE", 0)
         statistics.add(StatisticsKey(instance.name, kind, instance.partner, address), end)
@@ -73,7 +73,7 @@ def monitoring_values(instance: ChannelInstance, engine: Engine) -> MonitoringVa
     agent = instance.agent
     end = (agent.sending or agent.receiving) if agent is not None else None
     monitor = end.monitor if end is not None else None
-    if agent is None or monitor is None or instance.monitoring == MQMON_OFF:
+    if agent is None or monitor is None or instance.monitoring == mq.MQMON_OFF:
         return MonitoringValues()
     queue = engine.queues.get(agent.sending.settings.transmission_queue) if agent.sending is not None else None
     return MonitoringValues(

@@ -42,24 +42,9 @@ from ostler.engine.connection import Connection
 from ostler.engine.events import channel_events
 from ostler.engine.open import OpenRequest, open_object
 from ostler.engine.queue.delivery import send_own_messages
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of, valid_name
 from ostler.model.connection_names import parse_connection_names, parse_local_addresses
-from ostler.model.constants import (
-    MQAT_QMGR,
-    MQCC_FAILED,
-    MQKAI_AUTO,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOT_Q,
-    MQRC_OBJECT_IN_USE,
-    MQRC_Q_MGR_STOPPING,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-    MQRQ_CHANNEL_STOPPED_ERROR,
-    MQRQ_CHANNEL_STOPPED_OK,
-    MQRQ_CHANNEL_STOPPED_RETRY,
-    MQRQ_SSL_HANDSHAKE_ERROR,
-    MQRQ_SSL_PEER_NAME_ERROR,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.admission import ChannelAdmission
@@ -97,9 +82,9 @@ _KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC
 _TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
-    EndReason.NORMAL: MQRQ_CHANNEL_STOPPED_OK,
-    EndReason.RETRYABLE: MQRQ_CHANNEL_STOPPED_RETRY,
-    EndReason.PERMANENT: MQRQ_CHANNEL_STOPPED_ERROR,
+    EndReason.NORMAL: mq.MQRQ_CHANNEL_STOPPED_OK,
+    EndReason.RETRYABLE: mq.MQRQ_CHANNEL_STOPPED_RETRY,
+    EndReason.PERMANENT: mq.MQRQ_CHANNEL_STOPPED_ERROR,
 }
 
 
@@ -161,7 +146,7 @@ class ChannelService(ChannelAgentHandler):
             agent = instance.agent
             if agent is not None and at_once:
                 text = f"AMQ9524E: Queue manager {self.engine.name} is ending."
-                agent.link.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_Q_MGR_STOPPING, text)))
+                agent.link.send(frame(FAREWELL, 0, 0, reason_payload(mq.MQRC_Q_MGR_STOPPING, text)))
                 agent.finish(EndReason.RETRYABLE, 0, text)
             elif agent is not None:
                 agent.stop()
@@ -254,11 +239,11 @@ class ChannelService(ChannelAgentHandler):
             if instance.kind in SENDER_TYPES:
                 self.open_transmission_queue(instance)
         except MQError as error:
-            end_reason = EndReason.RETRYABLE if error.reason == MQRC_OBJECT_IN_USE else EndReason.PERMANENT
+            end_reason = EndReason.RETRYABLE if error.reason == mq.MQRC_OBJECT_IN_USE else EndReason.PERMANENT
             self._on_ended(instance, end_reason, f"AMQ9509E: Channel {instance.name}: {error.detail or error}")
             return
         instance.address = text_of(definition, "CONNAME")
-        alive = keep_alive_seconds(number_of(definition, "KAINT", MQKAI_AUTO), number_of(definition, "HBINT", 300))
+        alive = keep_alive_seconds(number_of(definition, "KAINT", mq.MQKAI_AUTO), number_of(definition, "HBINT", 300))
         instance.attempt = self.connector.connect(
             instance.address,
             text_of(definition, "LOCLADDR"),
@@ -273,15 +258,17 @@ class ChannelService(ChannelAgentHandler):
         queue = self.engine.queues.get(name)
         if queue is None or not queue.is_transmission:
             text = f"{name} is not a transmission queue. Define it with USAGE(XMITQ)."
-            raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, text)
+            raise MQError(mq.MQRC_UNKNOWN_CHANNEL_NAME, text)
         connection = self.connect_as("", instance.name)
         try:
             open_object(
-                self.engine, connection, OpenRequest(MQOT_Q, name, MQOO_INPUT_EXCLUSIVE | MQOO_FAIL_IF_QUIESCING)
+                self.engine,
+                connection,
+                OpenRequest(mq.MQOT_Q, name, mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_FAIL_IF_QUIESCING),
             )
         except MQError as error:
             self.manager.release(connection, False)
-            if error.reason == MQRC_OBJECT_IN_USE:
+            if error.reason == mq.MQRC_OBJECT_IN_USE:
                 raise MQError(error.reason, f"The transmission queue {name} is open for input elsewhere.") from None
             raise
         instance.connection = connection
@@ -289,7 +276,7 @@ class ChannelService(ChannelAgentHandler):
     def connect_as(self, user: str, channel: str) -> Connection:
         """Return a connection for a user, or for the queue manager itself if `user` is empty."""
         own = user_name(self.manager.directory.path.stat().st_uid)
-        connection = self.manager.admit(user or own, f"CHANNEL {channel}", MQAT_QMGR)
+        connection = self.manager.admit(user or own, f"CHANNEL {channel}", mq.MQAT_QMGR)
         connection.is_privileged = not user or self.manager.guard.is_administrator(user)
         return connection
 
@@ -364,7 +351,7 @@ class ChannelService(ChannelAgentHandler):
             self.inbound.start_receiver(agent, request, hello, user)
         except MQError as error:
             self.note_channel(error.detail)
-            agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
+            agent.link.send(failure_frame(CHANNEL_HELLO, 0, request, mq.MQCC_FAILED, error.reason, error.detail))
 
     def on_agent_frame(self, agent: ChannelAgent, type: int, request: int, payload: bytes) -> None:
         instance = agent.instance
@@ -420,7 +407,7 @@ class ChannelService(ChannelAgentHandler):
         self.records.protect(self._agents)
         # The TLS handshake carries the channel name, too.
         if text.startswith("AMQ9520E") and end_reason is EndReason.RETRYABLE:
-            end_reason, text = EndReason.PERMANENT, refusal_text(instance.name, MQRC_UNKNOWN_CHANNEL_NAME, "")
+            end_reason, text = EndReason.PERMANENT, refusal_text(instance.name, mq.MQRC_UNKNOWN_CHANNEL_NAME, "")
         if text.startswith("AMQ96") and not text.startswith(_TLS_CUT):
             text = _tls_text(instance, text)
             self._report_tls_error(instance, text)
@@ -428,7 +415,7 @@ class ChannelService(ChannelAgentHandler):
         self._on_ended(instance, end_reason, text)
 
     def _report_tls_error(self, instance: ChannelInstance, text: str) -> None:
-        qualifier = MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else MQRQ_SSL_HANDSHAKE_ERROR
+        qualifier = mq.MQRQ_SSL_PEER_NAME_ERROR if text.startswith("AMQ9636") else mq.MQRQ_SSL_HANDSHAKE_ERROR
         queue = text_of(instance.definition, "XMITQ")
         event = channel_events.on_channel_ssl_error(self.engine, qualifier, instance.name, queue, instance.address)
         send_own_messages(self.engine, event, None)

@@ -7,17 +7,8 @@ from typing import Final
 
 from ostler.channel.negotiation import number_of as number_of
 from ostler.channel.negotiation import text_of as text_of
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, subtype_of
-from ostler.model.constants import (
-    MQCHT_RECEIVER,
-    MQCHT_REQUESTER,
-    MQCHT_SENDER,
-    MQCHT_SERVER,
-    MQCHT_SVRCONN,
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_SSL_INITIALIZATION_ERROR,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.server.channels.limits import ChannelCounts
@@ -29,7 +20,7 @@ from ostler.wire.frames import MESSAGE_BYTES_MAX, PROTOCOL_VERSION, SEGMENT_BYTE
 
 _LOCAL_CONVERSATIONS_MAX: Final = 1_000_000
 _EXITS: Final = ("SCYEXIT", "MSGEXIT", "SENDEXIT", "RCVEXIT", "MREXIT")
-_MESSAGE_CHANNELS: Final = (MQCHT_SENDER, MQCHT_SERVER, MQCHT_RECEIVER, MQCHT_REQUESTER)
+_MESSAGE_CHANNELS: Final = (mq.MQCHT_SENDER, mq.MQCHT_SERVER, mq.MQCHT_RECEIVER, mq.MQCHT_REQUESTER)
 
 
 class ClientInstances:
@@ -61,7 +52,7 @@ class ClientInstances:
 
 
 def is_server_connection(channel: Definition | None) -> bool:
-    return channel is not None and number_of(channel, "CHLTYPE") == MQCHT_SVRCONN
+    return channel is not None and number_of(channel, "CHLTYPE") == mq.MQCHT_SVRCONN
 
 
 def is_message_channel(channel: Definition | None) -> bool:
@@ -82,7 +73,7 @@ def tls_requirements(channel: Definition | None) -> ChannelTls | None:
 def negotiate_local(hello: Hello) -> Hello:
     """Return the negotiated values for a link on the local socket. MQError."""
     if hello.channel:
-        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, "Local bindings use no channel.")
+        raise MQError(mq.MQRC_UNKNOWN_CHANNEL_NAME, "Local bindings use no channel.")
     return _negotiate(hello, "", _LOCAL_CONVERSATIONS_MAX, MESSAGE_BYTES_MAX, 0)
 
 
@@ -90,10 +81,10 @@ def negotiate_client(hello: Hello, channel: Definition | None, link: ServerLink,
     """Return the negotiated values for a client link on a channel. MQError."""
     name = hello.channel
     if channel is None or not is_server_connection(channel):
-        raise MQError(MQRC_UNKNOWN_CHANNEL_NAME, f"Channel {name} is not defined for clients.")
+        raise MQError(mq.MQRC_UNKNOWN_CHANNEL_NAME, f"Channel {name} is not defined for clients.")
     check_tls(channel, link)
     if is_stopped:
-        raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
+        raise MQError(mq.MQRC_CHANNEL_NOT_AVAILABLE, f"Channel {name} is stopped.")
     longest = number_of(channel, "MAXMSGL") or MESSAGE_BYTES_MAX
     sharing = max(1, number_of(channel, "SHARECNV"))
     return _negotiate(hello, name, sharing, longest, number_of(channel, "HBINT"))
@@ -127,11 +118,11 @@ def check_tls(channel: Definition, link: ServerLink) -> None:
     """MQError if the TLS session of a link does not match its channel."""
     if link.tls is None:
         if text_of(channel, "SSLCIPH"):
-            raise MQError(MQRC_SSL_INITIALIZATION_ERROR, plaintext_refusal(channel.name))
+            raise MQError(mq.MQRC_SSL_INITIALIZATION_ERROR, plaintext_refusal(channel.name))
         return
     mismatch = channel_mismatch(link.tls, channel.name)
     if mismatch:
-        raise MQError(MQRC_SSL_INITIALIZATION_ERROR, mismatch)
+        raise MQError(mq.MQRC_SSL_INITIALIZATION_ERROR, mismatch)
 
 
 def _negotiate(hello: Hello, channel: str, sharing: int, longest: int, heartbeat_seconds: int) -> Hello:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ostler.model.constants import MQRC_NOT_AUTHORIZED, MQRC_Q_MGR_NAME_ERROR
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.config.ini_file import force_directory
 
@@ -69,7 +69,7 @@ class QueueManagerRunningError(Exception):
 def not_the_owner(name: str, error: PermissionError) -> MQError:
     """Return the error for a local user who does not own the files of a queue manager."""
     return MQError(
-        MQRC_NOT_AUTHORIZED,
+        mq.MQRC_NOT_AUTHORIZED,
         f"{error.filename}: {error.strerror}. Queue manager {name[:48]} belongs to another user of this machine; "
         f"connect to it as a client, with a connection name and a channel.",
     )
@@ -324,7 +324,9 @@ def program_name(process: int) -> str:
 
 def _valid_directory(root: Path, name: str) -> QueueManagerDirectory:
     if not _NAME.fullmatch(name):
-        raise MQError(MQRC_Q_MGR_NAME_ERROR, f"{name!r} is not a name: 1 to 48 letters, digits, '.', '/', '_' and '%'.")
+        raise MQError(
+            mq.MQRC_Q_MGR_NAME_ERROR, f"{name!r} is not a name: 1 to 48 letters, digits, '.', '/', '_' and '%'."
+        )
     return QueueManagerDirectory(root, name)
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from time import monotonic_ns
 from typing import Final, Protocol
 
-from ostler.model.constants import MQRC_CHANNEL_NOT_AVAILABLE, MQRC_MAX_CONNS_LIMIT_REACHED
+from ostler.model import constants as mq
 from ostler.security.channel_authentication import Decision
 from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.listeners import ListenerSocket
@@ -211,7 +211,8 @@ class Acceptor:
             is_idle = not link.conversations and _has_no_channel(link) and not self._server.is_admission_pending(link)
             if is_idle and not link.is_local and link.started_ms < before:
                 link.send_farewell(
-                    MQRC_CHANNEL_NOT_AVAILABLE, "The slot of this idle connection is needed: no application connected."
+                    mq.MQRC_CHANNEL_NOT_AVAILABLE,
+                    "The slot of this idle connection is needed: no application connected.",
                 )
 
     def _is_blocked(self, address: str) -> bool:
@@ -253,7 +254,7 @@ class Acceptor:
         )
         try:
             sock.setblocking(False)
-            sock.send(frame(FAREWELL, 0, 0, reason_payload(MQRC_MAX_CONNS_LIMIT_REACHED, f"Refused: {why}.")))
+            sock.send(frame(FAREWELL, 0, 0, reason_payload(mq.MQRC_MAX_CONNS_LIMIT_REACHED, f"Refused: {why}.")))
         except OSError:
             pass
         sock.close()

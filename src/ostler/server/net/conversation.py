@@ -21,30 +21,7 @@ from ostler.engine.properties.property_block import PUBLICATION_LAYOUT, decode_b
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, BY_SCAN, GetRequest
 from ostler.engine.statistics import count_put_failed
 from ostler.engine.unit_of_work import UnitOfWork
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQOT_TOPIC,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_SYNC_RESPONSE,
-    MQPROP_V6COMPAT,
-    MQRC_BACKED_OUT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HOBJ_ERROR,
-    MQRC_MD_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_STORAGE_NOT_AVAILABLE,
-    MQRC_SYNCPOINT_LIMIT_REACHED,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
 from ostler.server.net.link import NO_MEMORY, ServerLink
@@ -104,14 +81,14 @@ if TYPE_CHECKING:
 
 _MD_ID: Final = 0x2020444D  # "MD  "
 _MD_VERSION: Final = 2
-_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 def completion_code(reason: i64) -> i64:
     """Return the MQCC that belongs to a reason code."""
-    if reason == MQRC_NONE:
-        return MQCC_OK
-    return MQCC_WARNING if reason in WARNINGS else MQCC_FAILED
+    if reason == mq.MQRC_NONE:
+        return mq.MQCC_OK
+    return mq.MQCC_WARNING if reason in WARNINGS else mq.MQCC_FAILED
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -187,7 +164,7 @@ class WaitingGet(WaitingRequest):
 
     def fire(self, now_ms: i64) -> None:
         if not self.request.done:
-            getting.cancel(self.conversation.engine, self.request, MQRC_NO_MSG_AVAILABLE)
+            getting.cancel(self.conversation.engine, self.request, mq.MQRC_NO_MSG_AVAILABLE)
         self.on_answer()
 
 
@@ -210,7 +187,7 @@ class ServerConversation:
     def handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         """Handle one complete request. MalformedFrame closes the link."""
         if self.connection.broken:
-            self.reply_failure(type, number, MQCC_FAILED, self.connection.broken, "")
+            self.reply_failure(type, number, mq.MQCC_FAILED, self.connection.broken, "")
             return
         try:
             self._handle(type, number, buffer, start, end)
@@ -220,7 +197,7 @@ class ServerConversation:
     def put_long(self, number: i64, head: bytes, body: bytes) -> None:
         """Handle a PUT that came in segments: `head` is all before the message data, `body` the data."""
         if self.connection.broken:
-            self.reply_failure(PUT, number, MQCC_FAILED, self.connection.broken, "")
+            self.reply_failure(PUT, number, mq.MQCC_FAILED, self.connection.broken, "")
             return
         try:
             self.put(PUT, number, head, 0, 0, len(head), body)
@@ -232,12 +209,12 @@ class ServerConversation:
         self.reactor.release_ballast()
         self.reactor.handler.note_link(self.link, f"AMQ6118E: {NO_MEMORY}")
         if type == PUT:
-            self._put_failed(type, number, MQRC_STORAGE_NOT_AVAILABLE, None, NO_MEMORY)
+            self._put_failed(type, number, mq.MQRC_STORAGE_NOT_AVAILABLE, None, NO_MEMORY)
         else:
             holder = self.held.pop(number, None) if type == GET else None
             if holder is not None:
                 self._back_out_held(holder)  # its message may have left the queue already
-            self.reply_failure(type, number, MQCC_FAILED, MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+            self.reply_failure(type, number, mq.MQCC_FAILED, mq.MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
 
     def _handle(self, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> None:
         if type == PUT:
@@ -303,14 +280,14 @@ class ServerConversation:
         engine = self.engine
         handle = connection.handles.get(i64(read_i32_le(buffer, start)))
         if handle is None:
-            self._put_failed(type, number, MQRC_HOBJ_ERROR, None, "")
+            self._put_failed(type, number, mq.MQRC_HOBJ_ERROR, None, "")
             return
         md = buffer[start + PUT_MD : start + PUT_FIXED_BYTES]
         if i64(read_i32_le(md, 0)) != _MD_ID or i64(read_i32_le(md, 4)) != _MD_VERSION:
-            self._put_failed(type, number, MQRC_MD_ERROR, handle, "")
+            self._put_failed(type, number, mq.MQRC_MD_ERROR, handle, "")
             return
         if end - body_at + len(long_body) > self.link.message_bytes_max:
-            self._put_failed(type, number, MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
+            self._put_failed(type, number, mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL, handle, "")
             return
         source: Handle | None = None
         context: i64 = i64(read_i32_le(buffer, start + PUT_CONTEXT))
@@ -324,21 +301,21 @@ class ServerConversation:
                 decode_block(block)  # only valid properties may be stored
             options: i64 = i64(read_i32_le(buffer, start + PUT_OPTIONS))
             if number == 0:
-                options = options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
+                options = options & ~mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_ASYNC_RESPONSE
             body = long_body if long_body else buffer[body_at:end]
             reason: i64 = putting.put(engine, connection, handle, md, options, block, body, source)
         except MQError as error:
             self._put_failed(type, number, error.reason, handle, error.detail)
             return
-        if reason != 0 and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
-            is_full: bool = reason == MQRC_RESOURCE_PROBLEM and engine.journal_full
+        if reason != 0 and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
+            is_full: bool = reason == mq.MQRC_RESOURCE_PROBLEM and engine.journal_full
             if is_full and self.reactor.stall(self, type, number, buffer[whole:end] + long_body):
                 return
             self._put_failed(type, number, reason, handle, "")
             return
         if number == 0:
             return  # the engine has counted it for MQSTAT
-        code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
+        code: i64 = mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING
         data = put_reply_frame(self.number, number, code, reason, connection.put_md, type)
         self.reply(connection.after_lsn, data)
 
@@ -347,13 +324,13 @@ class ServerConversation:
         if number == 0:
             status = self.connection.async_status
             if handle is None:
-                status.fail(MQCC_FAILED, reason, "")
+                status.fail(mq.MQCC_FAILED, reason, "")
             elif handle.topic is not None:
-                status.fail(MQCC_FAILED, reason, handle.name, MQOT_TOPIC, handle.topic.topic)
+                status.fail(mq.MQCC_FAILED, reason, handle.name, mq.MQOT_TOPIC, handle.topic.topic)
             else:
-                status.fail(MQCC_FAILED, reason, handle.name)
+                status.fail(mq.MQCC_FAILED, reason, handle.name)
         else:
-            self.reply_failure(type, number, MQCC_FAILED, reason, detail)
+            self.reply_failure(type, number, mq.MQCC_FAILED, reason, detail)
 
     # -- GET -----------------------------------------------------------------------------------------------------------
 
@@ -363,7 +340,7 @@ class ServerConversation:
         self.check_request_number(number)
         handle = self.connection.handles.get(i64(read_i32_le(buffer, start + GET_HOBJ)))
         if handle is None:
-            self.reply_failure(GET, number, MQCC_FAILED, MQRC_HOBJ_ERROR, "")
+            self.reply_failure(GET, number, mq.MQCC_FAILED, mq.MQRC_HOBJ_ERROR, "")
             return
         try:
             self.check_waiting_limit()
@@ -371,15 +348,17 @@ class ServerConversation:
             flags: i64 = i64(read_i32_le(buffer, start + GET_FLAGS))
             if flags & (HELD | HELD_IF_PERSISTENT) and not request.options & (_IN_UNIT | BROWSE_OPTIONS):
                 if len(self.held) >= self.engine.uncommitted_max:
-                    raise MQError(MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held without being settled.")
-                self._hold_message(number, request, MQGMO_SYNCPOINT if flags & HELD else MQGMO_SYNCPOINT_IF_PERSISTENT)
+                    raise MQError(mq.MQRC_SYNCPOINT_LIMIT_REACHED, "Too many messages are held without being settled.")
+                self._hold_message(
+                    number, request, mq.MQGMO_SYNCPOINT if flags & HELD else mq.MQGMO_SYNCPOINT_IF_PERSISTENT
+                )
             done: bool = getting.get(self.engine, request)
         except MQError as error:
             self.held.pop(number, None)
             self.reply_failure(GET, number, error.completion, error.reason, error.detail)
             return
         if done:
-            if request.reason == MQRC_RESOURCE_PROBLEM and len(request.md) == 0:
+            if request.reason == mq.MQRC_RESOURCE_PROBLEM and len(request.md) == 0:
                 # The log's reserve is used up: a checkpoint frees log space.
                 self.held.pop(number, None)
                 if self.reactor.stall(self, GET, number, buffer[start:end]):
@@ -396,7 +375,7 @@ class ServerConversation:
     def check_waiting_limit(self) -> None:
         """Raise MQError if PENDING_MAX requests of the link wait already. The link stays open."""
         if self.link.pending >= PENDING_MAX:
-            raise MQError(MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of this link wait already.")
+            raise MQError(mq.MQRC_RESOURCE_PROBLEM, f"{PENDING_MAX} requests of this link wait already.")
 
     def new_request(self, handle: Handle, buffer: bytes, start: i64, end: i64) -> GetRequest:
         """Decode a GET. The caller has checked its length."""
@@ -416,7 +395,7 @@ class ServerConversation:
         request.encoding = i64(read_i32_le(buffer, start + GET_ENCODING))
         request.ccsid = i64(read_i32_le(buffer, start + GET_CCSID))
         if flags & AS_STORED:
-            handle.property_control = MQPROP_V6COMPAT
+            handle.property_control = mq.MQPROP_V6COMPAT
             request.wants_stored = True
         request.has_message_handle = flags & (WANTS_PROPERTIES | AS_STORED) != 0
         request.wants_token = flags & WANTS_TOKEN != 0
@@ -437,7 +416,7 @@ class ServerConversation:
         request.waker = waiting
         self.waiting[waiting.number] = waiting
         self.link.pending += 1
-        if request.wait_ms > 0 and request.options & MQGMO_WAIT:
+        if request.wait_ms > 0 and request.options & mq.MQGMO_WAIT:
             self.reactor.wheel.add(waiting, self.reactor.now_ms + request.wait_ms)
 
     def remove_waiting(self, waiting: WaitingRequest) -> None:
@@ -469,8 +448,8 @@ class ServerConversation:
         reason: i64 = request.reason
         if len(request.md) == 0:
             self.held.pop(number, None)
-            if reason == MQRC_BACKED_OUT:
-                self.reply_failure(GET, number, MQCC_FAILED, reason, "")
+            if reason == mq.MQRC_BACKED_OUT:
+                self.reply_failure(GET, number, mq.MQCC_FAILED, reason, "")
             else:
                 self.link.send(reply_frame(GET, self.number, number, completion_code(reason), reason))
             return
@@ -480,14 +459,16 @@ class ServerConversation:
             del self.held[number]
             self.spare_holder = holder
         if self.is_too_long(request):
-            self.reply_failure(GET, number, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request))
+            self.reply_failure(
+                GET, number, mq.MQCC_FAILED, mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL, self.too_long_text(request)
+            )
             return
         after: i64 = request.after_lsn
         self.send_message(GET | REPLY, number, request, b"", after if after > self.reactor.durable_lsn() else 0)
 
     def is_too_long(self, request: GetRequest) -> bool:
         """Return True for a message that is longer than the link allows. It stays on its queue."""
-        return request.reason == MQRC_TRUNCATED_MSG_FAILED and request.max_bytes == self.link.message_bytes_max
+        return request.reason == mq.MQRC_TRUNCATED_MSG_FAILED and request.max_bytes == self.link.message_bytes_max
 
     def too_long_text(self, request: GetRequest) -> str:
         return f"The message has {request.data_bytes} bytes, and the channel allows {self.link.message_bytes_max}."
@@ -500,7 +481,7 @@ class ServerConversation:
         block = self._block(request)
         body = request.body
         reason: i64 = request.reason
-        code: i64 = MQCC_OK if reason == 0 else MQCC_WARNING
+        code: i64 = mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING
         size: i64 = HEADER_BYTES + GOT_FIXED_BYTES + len(block) + len(body)
         if size <= self.link.segment_bytes and not extra:
             data = get_reply_frame(
@@ -562,7 +543,7 @@ class ServerConversation:
             holder.counters = own.counters
             holder.selector_use = own.selector_use
         request.connection = holder
-        request.options = request.options & ~MQGMO_NO_SYNCPOINT | syncpoint_option
+        request.options = request.options & ~mq.MQGMO_NO_SYNCPOINT | syncpoint_option
         self.held[number] = holder
 
     def _settle(self, number: i64, reader: PayloadReader) -> None:
@@ -575,14 +556,14 @@ class ServerConversation:
         unit: UnitOfWork | None = holder.unit_of_work if holder is not None else None
         if holder is None or unit is None:
             if number != 0:
-                self.link.send(reply_frame(SETTLE, self.number, number, MQCC_OK, MQRC_NONE))
+                self.link.send(reply_frame(SETTLE, self.number, number, mq.MQCC_OK, mq.MQRC_NONE))
             return
         holder.unit_of_work = None
         self.spare_holder = holder
         lsn: i64 = 0
-        reason: i64 = MQRC_NONE
+        reason: i64 = mq.MQRC_NONE
         if unit.backed_out_by_system:
-            reason = MQRC_BACKED_OUT
+            reason = mq.MQRC_BACKED_OUT
         elif keeps:
             lsn = syncpoint.commit_unit(self.engine, unit)
         else:
@@ -604,7 +585,7 @@ class ServerConversation:
         reader.check_end()
         waiting = self.waiting.get(number)
         if waiting is not None:
-            waiting.cancel(MQRC_NO_MSG_AVAILABLE)
+            waiting.cancel(mq.MQRC_NO_MSG_AVAILABLE)
             waiting.on_answer()
 
     def _end_unit(self, type: i64, number: i64, start: i64, end: i64) -> None:
@@ -627,7 +608,7 @@ class ServerConversation:
         self.is_over = True
         for waiting in list(self.waiting.values()):
             self.remove_waiting(waiting)
-            waiting.cancel(MQRC_CONNECTION_BROKEN)
+            waiting.cancel(mq.MQRC_CONNECTION_BROKEN)
         for holder in self.held.values():
             self._back_out_held(holder)
         self.held = {}

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Final, final
 from mypy_extensions import i64
 
 from ostler.engine.accounting import record_connect_failed
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQRC_CHANNEL_NOT_AVAILABLE,
-    MQRC_CONNECTION_ERROR,
-    MQRC_HCONN_ERROR,
-    MQRC_STORAGE_NOT_AVAILABLE,
-    MQRC_UNEXPECTED_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.net.link_limits import (
     ADMISSION_TIMEOUT_MS,
@@ -216,17 +208,17 @@ class ServerLink(LaneMember):
             self.reactor.release_ballast()
             try:
                 self.reactor.handler.note_link(self, f"AMQ6118E: {NO_MEMORY}")
-                self.send_farewell(MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
+                self.send_farewell(mq.MQRC_STORAGE_NOT_AVAILABLE, NO_MEMORY)
             except MemoryError:
                 self.schedule_close(NO_MEMORY)  # no FAREWELL: the caller goes on to serve others
             return
         text = f"A request could not be handled: {type(error).__name__}: {error}."
         self.reactor.handler.note_link(self, f"AMQ6109E: {text}")
-        self.send_farewell(MQRC_UNEXPECTED_ERROR, text)
+        self.send_farewell(mq.MQRC_UNEXPECTED_ERROR, text)
 
     def _protocol_error(self, error: MalformedFrame) -> None:
         self.reactor.counters.malformed += 1
-        self.send_farewell(MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
+        self.send_farewell(mq.MQRC_CONNECTION_ERROR, f"The peer broke the protocol: {error}.")
 
     def receive(self, data: bytes) -> None:
         """Handle bytes as they came from the socket."""
@@ -352,7 +344,7 @@ class ServerLink(LaneMember):
         agent = self.agent
         assert agent is not None
         if type == HEARTBEAT:
-            self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
+            self.send(reply_frame(HEARTBEAT, 0, request, mq.MQCC_OK, 0))
             return
         if type == HEARTBEAT | REPLY:
             self._on_heartbeat_reply()
@@ -379,7 +371,7 @@ class ServerLink(LaneMember):
                 raise MalformedFrame("the first frame is no HELLO")
             self._hello(request, buffer[start:end])
         elif type == HEARTBEAT and number == 0:
-            self.send(reply_frame(HEARTBEAT, 0, request, MQCC_OK, 0))
+            self.send(reply_frame(HEARTBEAT, 0, request, mq.MQCC_OK, 0))
         elif type == HEARTBEAT | REPLY and number == 0:
             self._on_heartbeat_reply()
         elif type == CONNECT and number != 0:
@@ -393,18 +385,22 @@ class ServerLink(LaneMember):
         elif type != CANCEL and request != 0:
             # The conversation has just ended, perhaps on this side: the application learns it from this reply.
             self.send(
-                failure_frame(type, number, request, MQCC_FAILED, MQRC_HCONN_ERROR, "There is no such conversation.")
+                failure_frame(
+                    type, number, request, mq.MQCC_FAILED, mq.MQRC_HCONN_ERROR, "There is no such conversation."
+                )
             )
 
     def _hello(self, request: i64, payload: bytes) -> None:
         hello = decode_hello(payload)
         try:
             if hello.version < 1:
-                raise MQError(MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of the protocol is not supported.")
+                raise MQError(
+                    mq.MQRC_CHANNEL_NOT_AVAILABLE, f"Version {hello.version} of the protocol is not supported."
+                )
             agreed = self.reactor.handler.on_hello(self, hello)
         except MQError as error:
             record_connect_failed(self.reactor.engine)
-            self.send(failure_frame(HELLO, 0, request, MQCC_FAILED, error.reason, error.detail))
+            self.send(failure_frame(HELLO, 0, request, mq.MQCC_FAILED, error.reason, error.detail))
             self.close_after_flush(f"refused: {error.detail}")
             return
         if agreed.version > PROTOCOL_VERSION:
@@ -728,7 +724,7 @@ class ServerLink(LaneMember):
         if self.state == NEW:
             if self.tls is None:
                 who = "No HELLO arrived" if self.agent is None else "The partner did not answer as a queue manager"
-                self.send_farewell(MQRC_CONNECTION_ERROR, f"{who} within {HELLO_TIMEOUT_MS // 1000} seconds.")
+                self.send_farewell(mq.MQRC_CONNECTION_ERROR, f"{who} within {HELLO_TIMEOUT_MS // 1000} seconds.")
             else:
                 self.close("the TLS handshake took too long")
             return
@@ -738,7 +734,7 @@ class ServerLink(LaneMember):
         is_late: bool = self._awaits_admission() and now_ms - self.started_ms >= ADMISSION_TIMEOUT_MS
         if is_late and not self.reactor.handler.is_admission_pending(self):
             text = f"No application connected within {ADMISSION_TIMEOUT_MS // 1000} seconds."
-            self.send_farewell(MQRC_CHANNEL_NOT_AVAILABLE, text)
+            self.send_farewell(mq.MQRC_CHANNEL_NOT_AVAILABLE, text)
             return
         self._on_heartbeat_interval(now_ms)
 

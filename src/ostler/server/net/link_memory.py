@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from mypy_extensions import i64
 
-from ostler.model.constants import MQRC_STORAGE_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.server.net.link import CLOSING
 from ostler.server.net.link_limits import LARGE_HIGH_BYTES, NO_PROGRESS_MS, OUT_LOW_BYTES, PROGRESS_BYTES
 from ostler.server.net.timers import Timer
@@ -242,7 +242,7 @@ class LinkMemory(Timer):
         if link.is_waiting:
             link.close(text)  # the application does not read, so FAREWELL would not arrive
         else:
-            link.send_farewell(MQRC_STORAGE_NOT_AVAILABLE, f"{text}.")
+            link.send_farewell(mq.MQRC_STORAGE_NOT_AVAILABLE, f"{text}.")
 
 
 def _link_bytes(link: ServerLink) -> i64:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from ostler.model import constants as mq
 from ostler.model.connection_names import LocalAddress
-from ostler.model.constants import MQKAI_AUTO
 
 # Of a host with more addresses, the first ones are tried.
 ADDRESSES_MAX: Final = 8
@@ -165,7 +165,7 @@ def wait_connected(sock: socket.socket, seconds: float) -> None:
 
 def keep_alive_seconds(interval: int, heartbeat_seconds: int) -> int:
     """Return the keepalive interval of KAINT (DEFINE CHANNEL). AUTO is HBINT plus 60 seconds, or 0 if that is 0."""
-    if interval != MQKAI_AUTO:
+    if interval != mq.MQKAI_AUTO:
         return max(0, interval)
     return heartbeat_seconds + _AUTOMATIC_EXTRA_SECONDS if heartbeat_seconds > 0 else 0
 

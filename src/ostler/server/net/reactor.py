@@ -20,7 +20,7 @@ from mypy_extensions import i64
 from ostler.engine.core import Engine
 from ostler.engine.get import resume_scans
 from ostler.log.recovery_log import RecoveryLog
-from ostler.model.constants import MQCC_FAILED
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.clock import EngineClock
 from ostler.server.net.conversation import ServerConversation, WaitingRequest
@@ -359,7 +359,7 @@ class Reactor:
                 if not each.conversation.is_over:
                     each.conversation.handle(each.type, each.number, each.payload, 0, len(each.payload))
             except MQError as error:
-                each.conversation.reply_failure(each.type, each.number, MQCC_FAILED, error.reason, error.detail)
+                each.conversation.reply_failure(each.type, each.number, mq.MQCC_FAILED, error.reason, error.detail)
             except Exception as error:
                 link.internal_error(error)
             self._retried = None

@@ -20,19 +20,9 @@ from mypy_extensions import i64
 from ostler.engine import authority
 from ostler.engine.events import channel_events, configuration_events
 from ostler.engine.queue.delivery import send_own_messages
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.authorities import CONNECT as CONNECT_AUTHORITY
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCHK_AS_Q_MGR,
-    MQCHLA_ENABLED,
-    MQOT_Q_MGR,
-    MQRC_NOT_AUTHORIZED,
-    MQRDNS_DISABLED,
-    MQRQ_CHANNEL_BLOCKED_ADDRESS,
-    MQRQ_CHANNEL_BLOCKED_NOACCESS,
-    MQRQ_CHANNEL_BLOCKED_USERID,
-)
 from ostler.model.errors import MQError
 from ostler.security.authorities import EVERYBODY
 from ostler.security.channel_authentication import Decision
@@ -136,7 +126,7 @@ class Admission:
             return None
         decision = self._manager.guard.rules.find_blocked_address(address)
         if decision is not None:
-            self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
+            self.send_blocked_event(decision, mq.MQRQ_CHANNEL_BLOCKED_ADDRESS, "", address, "", "")
         return decision
 
     # -- requests ------------------------------------------------------------------------------------------------------
@@ -167,13 +157,13 @@ class Admission:
         """Return True when a channel authentication rule needs the host name of the link's peer."""
         if link.is_local or not self.applies_rules():
             return False
-        if self._manager.engine.manager.attributes.get("REVDNS") == MQRDNS_DISABLED:
+        if self._manager.engine.manager.attributes.get("REVDNS") == mq.MQRDNS_DISABLED:
             return False
         return self._manager.guard.rules.needs_host_name(channel)
 
     def applies_rules(self) -> bool:
         """Return True with CHLAUTH(ENABLED)."""
-        return self._manager.engine.manager.attributes.get("CHLAUTH", MQCHLA_ENABLED) == MQCHLA_ENABLED
+        return self._manager.engine.manager.attributes.get("CHLAUTH", mq.MQCHLA_ENABLED) == mq.MQCHLA_ENABLED
 
     # -- look-ups ------------------------------------------------------------------------------------------------------
 
@@ -229,7 +219,7 @@ class Admission:
         self._manager.statistics_writer.refused()
         self._remove_pending(pending)
         if link.state < CLOSING:
-            link.send(failure_frame(CONNECT, pending.number, pending.request, MQCC_FAILED, reason, text))
+            link.send(failure_frame(CONNECT, pending.number, pending.request, mq.MQCC_FAILED, reason, text))
 
     # -- the decision --------------------------------------------------------------------------------------------------
 
@@ -273,7 +263,7 @@ class Admission:
         decision = rules.decide(link.channel, host_of(link), pending.host, user, subject, issuer)
         if decision.has_warning or decision.is_refused:
             peer = str(subject) if subject is not None else ""
-            self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
+            self.send_blocked_event(decision, mq.MQRQ_CHANNEL_BLOCKED_NOACCESS, link.channel, host_of(link), user, peer)
             who = f"user {user} from {host_of(link)}"
             verb = "is refused" if decision.is_refused else "would be refused, but for WARN(YES),"
             self._server.note_link(
@@ -281,7 +271,7 @@ class Admission:
                 f"AMQ9777E: Channel {link.channel}: {who} {verb} by {decision.why}.",
             )
         if decision.is_refused:
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
         return decision
 
     def _check_name(self, pending: AdmissionRequest, user: str) -> None:
@@ -293,13 +283,13 @@ class Admission:
         if is_taken or not user.isprintable() or user != user.strip():
             self._server.note_link(pending.link, f"AMQ5540E: User {user[:64]!r} is refused: not a valid user name.")
             self._send_refused_event(pending, user)
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
 
     def _check_password_given(self, pending: AdmissionRequest, user: str, decision: Decision | None) -> None:
         if pending.authenticated:
             return
         link = pending.link
-        check = decision.check if decision is not None else MQCHK_AS_Q_MGR
+        check = decision.check if decision is not None else mq.MQCHK_AS_Q_MGR
         is_administrator = self._manager.guard.is_administrator(user)
         has_password = bool(pending.asked.password)
         why = self._configuration_problem or refusal_reason(
@@ -310,17 +300,17 @@ class Admission:
         if why:
             self._server.note_link(link, f"AMQ5540E: User {user} is refused: {why}.")
             self._send_refused_event(pending, user)
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
 
     def _refuse_password(self, pending: AdmissionRequest, text: str) -> None:
         self._server.note_link(pending.link, text)
         self._send_refused_event(pending, pending.asked.user, pending.asked.user)
         delay = self.authentication.delay_seconds if self.authentication is not None else 0
         if delay <= 0:
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
         link = pending.link
         self._pending.setdefault(link, set()).add(pending.number)
-        timer = _DelayedRefusal(partial(self._answer, pending, MQRC_NOT_AUTHORIZED, REFUSED))
+        timer = _DelayedRefusal(partial(self._answer, pending, mq.MQRC_NOT_AUTHORIZED, REFUSED))
         reactor = self._server.reactor
         reactor.wheel.add(timer, reactor.now_ms + delay * 1000)
 
@@ -330,20 +320,20 @@ class Admission:
         decision = guard.rules.find_blocked_user(link.channel, user, guard.is_administrator(user))
         if decision is None:
             return
-        self.send_blocked_event(decision, MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
+        self.send_blocked_event(decision, mq.MQRQ_CHANNEL_BLOCKED_USERID, link.channel, host_of(link), user, "")
         verb = "is blocked" if decision.is_refused else "would be blocked, but for WARN(YES)"
         self._server.note_link(link, f"AMQ9776E: Channel {link.channel}: user {user} {verb}: {decision.why}.")
         if decision.is_refused:
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED)
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED)
 
     def _check_connect(self, pending: AdmissionRequest, user: str) -> None:
         engine = self._manager.engine
         try:
-            authority.require(engine, user, MQOT_Q_MGR, engine.name, CONNECT_AUTHORITY)
+            authority.require(engine, user, mq.MQOT_Q_MGR, engine.name, CONNECT_AUTHORITY)
         except MQError as error:
             self._server.note_link(pending.link, f"AMQ8077W: {error.detail}")
             self._send_refused_event(pending, user)
-            raise MQError(MQRC_NOT_AUTHORIZED, REFUSED) from None
+            raise MQError(mq.MQRC_NOT_AUTHORIZED, REFUSED) from None
 
     # -- events --------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
-from ostler.model.constants import MQRC_RESOURCE_PROBLEM
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.security.addresses import read_address
 
@@ -51,7 +51,7 @@ class Lookups:
         Raises MQError when too many look-ups wait already.
         """
         if self._waiting.total() >= _LOOKUPS_MAX or self._waiting[address] >= _LOOKUPS_PER_ADDRESS_MAX:
-            raise MQError(MQRC_RESOURCE_PROBLEM, "Too many applications wait to be let in. Try again later.")
+            raise MQError(mq.MQRC_RESOURCE_PROBLEM, "Too many applications wait to be let in. Try again later.")
         if self.pool is None:
             self.pool = ThreadPoolExecutor(_THREADS, "ostler-admission")
         self._waiting[address] += 1
@@ -62,7 +62,7 @@ class Lookups:
             # The pool has queued it all the same, for the next thread that it gets.
             lookup.is_abandoned = True
             self._count_finished(address)
-            raise MQError(MQRC_RESOURCE_PROBLEM, f"There is no thread to let applications in: {error}.") from None
+            raise MQError(mq.MQRC_RESOURCE_PROBLEM, f"There is no thread to let applications in: {error}.") from None
 
     def _run(self, lookup: _Lookup) -> None:
         if lookup.is_abandoned:

@@ -11,7 +11,7 @@ from ostler.engine.recovery.checkpoint_space import hold_reserve
 from ostler.engine.recovery.snapshot import Snapshot
 from ostler.engine.syncpoint import back_out_oldest
 from ostler.log.recovery_log import RecoveryLog
-from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.disk import DescriptorsExhausted, DiskFailed, DiskFull
 from ostler.model.errors import MQError
 from ostler.server.manager_core import ManagerCore
@@ -92,7 +92,7 @@ class Checkpointer:
                     taken.abandon()
                 if isinstance(error, DiskFailed):
                     self._manager.fail(str(error))
-                    raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, str(error)) from error
+                    raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, str(error)) from error
                 self._hold_space()
                 raise
         if full is not None:

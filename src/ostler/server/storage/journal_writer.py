@@ -18,7 +18,7 @@ from mypy_extensions import i64
 from ostler.log.errors import LogSpace
 from ostler.log.log_writer import Batch
 from ostler.log.recovery_log import RecoveryLog
-from ostler.model.constants import MQRC_Q_MGR_NOT_AVAILABLE
+from ostler.model import constants as mq
 from ostler.model.counters import ForceCounters
 from ostler.model.errors import MQError
 from ostler.server.thread_names import show_thread_name
@@ -82,7 +82,7 @@ class JournalWriter:
         while self.log.durable_lsn() < lsn:
             with self._turn:
                 if self.failure:
-                    raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+                    raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
                 if self.log.durable_lsn() < lsn and not self._force():
                     tries_left -= 1
                     if tries_left == 0:
@@ -125,7 +125,7 @@ class JournalWriter:
     def _fail(self, why: str) -> None:
         self.failure = f"The recovery log cannot be written: {why}"
         self.on_failure(self.failure)
-        raise MQError(MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
+        raise MQError(mq.MQRC_Q_MGR_NOT_AVAILABLE, self.failure)
 
     def _force(self) -> bool:
         """Write and force all that was appended, with the turn held and without the engine's lock.

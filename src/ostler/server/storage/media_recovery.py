@@ -9,7 +9,7 @@ from ostler.engine.queue.queue import Queue
 from ostler.engine.recovery.media import ImageWriter, MediaRebuild, media_lsn
 from ostler.log.reader import LogVisitor
 from ostler.log.settings import LogType
-from ostler.model.constants import MQRC_RESOURCE_PROBLEM, MQRC_UNKNOWN_OBJECT_NAME
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.manager_core import ManagerCore
 
@@ -110,13 +110,13 @@ def _recover(manager: ManagerCore, name: str) -> int:
 
 def _rebuild(manager: ManagerCore, queue: Queue) -> int:
     if queue.media_lsn < 0:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {queue.name} is in the log.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"No media image of {queue.name} is in the log.")
     until = manager.log.durable_lsn()
     rebuild = MediaRebuild(manager.engine, queue)
     manager.log.read_from(queue.media_lsn, _Visitor(rebuild), until)
     if not rebuild.complete:
         queue.damaged = f"no complete media image of {queue.name} was found in the log"
-        raise MQError(MQRC_RESOURCE_PROBLEM, queue.damaged)
+        raise MQError(mq.MQRC_RESOURCE_PROBLEM, queue.damaged)
     messages = rebuild.finish()
     queue.snapshot_lsn = until
     queue.replay_lsn = until
@@ -126,13 +126,13 @@ def _rebuild(manager: ManagerCore, queue: Queue) -> int:
 def _queue(manager: ManagerCore, name: str) -> Queue:
     queue = manager.engine.queues.get(name)
     if queue is None or queue.is_temporary:
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name} that is kept over a restart.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, f"There is no local queue {name} that is kept over a restart.")
     return queue
 
 
 def _check_linear(manager: ManagerCore) -> None:
     if manager.log.settings.log_type is not LogType.LINEAR:
         raise MQError(
-            MQRC_RESOURCE_PROBLEM,
+            mq.MQRC_RESOURCE_PROBLEM,
             "AMQ7044E: Media recovery needs LogType LINEAR; this queue manager was made with CIRCULAR.",
         )

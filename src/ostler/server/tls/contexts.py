@@ -16,16 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, to_text
 from ostler.model.attributes import require as require_attribute
 from ostler.model.cipher_specs import CipherSpec, require
-from ostler.model.constants import (
-    MQRC_KEY_REPOSITORY_ERROR,
-    MQRC_SSL_INITIALIZATION_ERROR,
-    MQRC_SSL_PEER_NAME_ERROR,
-    MQRC_SSL_PEER_NAME_MISMATCH,
-    MQRC_UNKNOWN_CHANNEL_NAME,
-)
 from ostler.model.definitions import Definition
 from ostler.model.distinguished_names import matches
 from ostler.model.errors import MQError
@@ -217,7 +211,7 @@ class TlsContexts(TlsRules):
             return self._loaded.context(key)
         except RepositoryError as error:
             raise TlsFailed(
-                MQRC_KEY_REPOSITORY_ERROR,
+                mq.MQRC_KEY_REPOSITORY_ERROR,
                 f"AMQ9657E: for channel {channel}, {error}. Correct it, then REFRESH SECURITY TYPE(SSL).",
             ) from None
         except MQError as error:
@@ -231,7 +225,7 @@ class TlsContexts(TlsRules):
         check_suite(_spec(asked), stream)
         if asked.client_authentication == "REQUIRED" and not stream.has_certificate:
             raise TlsFailed(
-                MQRC_SSL_INITIALIZATION_ERROR,
+                mq.MQRC_SSL_INITIALIZATION_ERROR,
                 f"AMQ9637E: the other side of channel {asked.name} sent no certificate, and SSLCAUTH is REQUIRED.",
             )
         check_peer_name(asked.peer_name, stream)
@@ -251,7 +245,7 @@ class TlsContexts(TlsRules):
                 return f"There is no key repository {settings.path}; no channel uses TLS yet."
             detail = error.detail if isinstance(error, MQError) else f"{error}."
             kept = "The certificates that were loaded before stay in use." if self._loaded is not None else ""
-            raise MQError(MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: {detail} {kept}".strip()) from None
+            raise MQError(mq.MQRC_KEY_REPOSITORY_ERROR, f"AMQ9657E: {detail} {kept}".strip()) from None
         self._loaded = fresh
         count = len(fresh.repository.certificates)
         return f"{count} certificate{'' if count == 1 else 's'} loaded from {fresh.repository.path}."
@@ -259,18 +253,18 @@ class TlsContexts(TlsRules):
     def _channel(self, name: str) -> ChannelTls:
         if not name:
             raise TlsFailed(
-                MQRC_SSL_INITIALIZATION_ERROR,
+                mq.MQRC_SSL_INITIALIZATION_ERROR,
                 "AMQ9639E: the other side uses TLS, but its handshake names no channel (SNI).",
                 ALERT_MISSING_EXTENSION,
             )
         found = self._find_channel(name)
         if found is None:
             raise TlsFailed(
-                MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: there is no channel {name}.", ALERT_UNRECOGNIZED_NAME
+                mq.MQRC_UNKNOWN_CHANNEL_NAME, f"AMQ9519E: there is no channel {name}.", ALERT_UNRECOGNIZED_NAME
             )
         if not found.cipher_spec:
             raise TlsFailed(
-                MQRC_SSL_INITIALIZATION_ERROR,
+                mq.MQRC_SSL_INITIALIZATION_ERROR,
                 f"AMQ9635E: the other side of channel {name} uses TLS; the channel has no CipherSpec (SSLCIPH) here.",
                 ALERT_ACCESS_DENIED,
             )
@@ -286,12 +280,12 @@ def check_peer_name(pattern: str, stream: TlsStream) -> None:
         is_welcome = matches(pattern, subject)
     except ValueError as error:
         raise TlsFailed(
-            MQRC_SSL_PEER_NAME_ERROR, f"AMQ9640E: SSLPEER({pattern}) of channel {stream.channel_name}: {error}."
+            mq.MQRC_SSL_PEER_NAME_ERROR, f"AMQ9640E: SSLPEER({pattern}) of channel {stream.channel_name}: {error}."
         ) from None
     if not is_welcome:
         shown = str(subject) if stream.has_certificate else "no certificate"
         raise TlsFailed(
-            MQRC_SSL_PEER_NAME_MISMATCH,
+            mq.MQRC_SSL_PEER_NAME_MISMATCH,
             f"AMQ9636E: the peer of channel {stream.channel_name} has {shown}; SSLPEER requires {pattern}.",
         )
 

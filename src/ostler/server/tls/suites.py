@@ -14,8 +14,8 @@ import ssl
 import sys
 from typing import Final
 
+from ostler.model import constants as mq
 from ostler.model.cipher_specs import TLS_1_2, TLS_1_3, CipherSpec
-from ostler.model.constants import MQRC_SSL_INITIALIZATION_ERROR, MQRC_UNSUPPORTED_CIPHER_SUITE
 from ostler.model.errors import MQError
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
@@ -77,7 +77,7 @@ def check_suite(spec: CipherSpec, stream: TlsStream) -> None:
     """Raise TlsFailed when the handshake negotiated a suite that the CipherSpec does not allow."""
     if not spec.allows(stream.suite):
         raise TlsFailed(
-            MQRC_SSL_INITIALIZATION_ERROR,
+            mq.MQRC_SSL_INITIALIZATION_ERROR,
             f"AMQ9631E: the handshake for channel {stream.channel_name} negotiated {stream.cipher}, "
             f"but the CipherSpec is {spec.name}.",
         )
@@ -95,5 +95,5 @@ def _suites_1_3(context: ssl.SSLContext) -> set[str]:
 
 def _not_available(spec: CipherSpec) -> MQError:
     return MQError(
-        MQRC_UNSUPPORTED_CIPHER_SUITE, f"{ssl.OPENSSL_VERSION} and this Python cannot do CipherSpec {spec.name}."
+        mq.MQRC_UNSUPPORTED_CIPHER_SUITE, f"{ssl.OPENSSL_VERSION} and this Python cannot do CipherSpec {spec.name}."
     )

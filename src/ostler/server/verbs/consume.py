@@ -14,23 +14,7 @@ from ostler.engine import get as getting
 from ostler.engine.message.message import PERSISTENCE_AT
 from ostler.engine.queue.get_request import BROWSE_OPTIONS, UNLIMITED, GetRequest
 from ostler.engine.queue.selection import GROUP_OPTIONS
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQGMO_BROWSE_FIRST,
-    MQGMO_BROWSE_NEXT,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQPER_PERSISTENT,
-    MQRC_BACKED_OUT,
-    MQRC_HOBJ_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_OPTIONS_ERROR,
-    MQRC_RESOURCE_PROBLEM,
-    MQRC_TRUNCATED_MSG_FAILED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.server.net.conversation import ServerConversation, WaitingRequest, completion_code
 from ostler.server.net.link_limits import OUT_LOW_BYTES
@@ -44,7 +28,7 @@ _TAKES_NOTHING: Final = -(1 << 40)
 _CREDIT_MAX: Final = 1 << 20
 _ROOM_TRIES: Final = 3
 _SHARE: Final = 64  # messages of one stream in one pass
-_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 
 
 @final
@@ -101,7 +85,7 @@ class MultiGet(WaitingRequest):
         start: i64 = self.offsets[index]
         handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, start + GET_HOBJ)))
         if handle is None or handle.queue is None:
-            raise MQError(MQRC_HOBJ_ERROR)
+            raise MQError(mq.MQRC_HOBJ_ERROR)
         return conversation.new_request(handle, self.payload, start, self.offsets[index + 1])
 
     def _try_all(self, failed: i64) -> None:
@@ -115,7 +99,7 @@ class MultiGet(WaitingRequest):
         while self.index < len(self.offsets) - 1:
             try:
                 request = self._request(self.index)
-                request.options &= ~MQGMO_WAIT
+                request.options &= ~mq.MQGMO_WAIT
                 request.wait_ms = 0
                 request.waker = self
                 if not getting.get(self.conversation.engine, request):
@@ -130,7 +114,7 @@ class MultiGet(WaitingRequest):
             if self._answer_if_done(request):
                 return
             self.index += 1
-        if self.failed != 0 and self.failed != MQRC_NO_MSG_AVAILABLE:
+        if self.failed != 0 and self.failed != mq.MQRC_NO_MSG_AVAILABLE:
             self._answer_failure(0, self.failed)
         elif self.wait_ms == 0:
             self._answer_no_message()
@@ -138,13 +122,13 @@ class MultiGet(WaitingRequest):
             self._start_waiting()
             self._watch(self.index)
             if self.conversation.connection.selector_use.bytes > getting.SELECTOR_BYTES_MAX:
-                self._answer_failure(0, MQRC_RESOURCE_PROBLEM)
+                self._answer_failure(0, mq.MQRC_RESOURCE_PROBLEM)
 
     def _answer_if_done(self, request: GetRequest) -> bool:
         """Send a reply if the try of one consumer has found a message or failed. Return False if it found none."""
         if len(request.md) > 0:
             if self.conversation.is_too_long(request):
-                self._answer_failure(self.index, MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+                self._answer_failure(self.index, mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL)
                 return True
             self._stop_waiting()
             index = PayloadWriter()
@@ -153,7 +137,7 @@ class MultiGet(WaitingRequest):
             lsn: i64 = after if after > self.conversation.reactor.durable_lsn() else 0
             self.conversation.send_message(GET_ANY | REPLY, self.number, request, index.getvalue(), lsn)
             return True
-        if request.reason != MQRC_NO_MSG_AVAILABLE:
+        if request.reason != mq.MQRC_NO_MSG_AVAILABLE:
             self._answer_failure(self.index, request.reason)
             return True
         return False
@@ -162,7 +146,7 @@ class MultiGet(WaitingRequest):
         """Reply with a failure and the index of the consumer."""
         self._stop_waiting()
         writer = PayloadWriter()
-        writer.integer(MQCC_FAILED if reason == MQRC_BACKED_OUT else completion_code(reason))
+        writer.integer(mq.MQCC_FAILED if reason == mq.MQRC_BACKED_OUT else completion_code(reason))
         writer.integer(reason)
         writer.integer(index)
         conversation = self.conversation
@@ -175,7 +159,7 @@ class MultiGet(WaitingRequest):
             watch = getting.new_request(
                 model.connection,
                 model.handle,
-                model.options & GROUP_OPTIONS | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING,
+                model.options & GROUP_OPTIONS | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
                 model.match,
                 model.message_id,
                 model.correlation_id,
@@ -212,7 +196,7 @@ class MultiGet(WaitingRequest):
             getting.cancel(self.conversation.engine, trying, reason)
 
     def _stop_waiting(self) -> None:
-        self._stop_trying(MQRC_NO_MSG_AVAILABLE)
+        self._stop_trying(mq.MQRC_NO_MSG_AVAILABLE)
         self._unwatch()
         if self.is_waiting:
             self.is_waiting = False
@@ -230,7 +214,7 @@ class MultiGet(WaitingRequest):
         self._stop_waiting()
         conversation = self.conversation
         conversation.link.send(
-            reply_frame(GET_ANY, conversation.number, self.number, MQCC_FAILED, MQRC_NO_MSG_AVAILABLE)
+            reply_frame(GET_ANY, conversation.number, self.number, mq.MQCC_FAILED, mq.MQRC_NO_MSG_AVAILABLE)
         )
 
     def on_answer(self) -> None:
@@ -311,14 +295,14 @@ class MessageStream(WaitingRequest):
         conversation = self.conversation
         handle = conversation.connection.handles.get(i64(read_i32_le(self.payload, GET_HOBJ)))
         if handle is None or handle.queue is None:
-            raise MQError(MQRC_HOBJ_ERROR)
+            raise MQError(mq.MQRC_HOBJ_ERROR)
         request = conversation.new_request(handle, self.payload, 0, len(self.payload))
         if request.options & _IN_UNIT:
-            raise MQError(MQRC_OPTIONS_ERROR, "Messages under syncpoint cannot be streamed.")
-        if request.options & MQGMO_BROWSE_FIRST and not self.is_first:
-            request.options = request.options & ~MQGMO_BROWSE_FIRST | MQGMO_BROWSE_NEXT
+            raise MQError(mq.MQRC_OPTIONS_ERROR, "Messages under syncpoint cannot be streamed.")
+        if request.options & mq.MQGMO_BROWSE_FIRST and not self.is_first:
+            request.options = request.options & ~mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
         self.is_first = False
-        request.options |= MQGMO_WAIT
+        request.options |= mq.MQGMO_WAIT
         request.wait_ms = UNLIMITED
         return request
 
@@ -373,21 +357,21 @@ class MessageStream(WaitingRequest):
 
     def _deliver(self, request: GetRequest) -> bool:
         if len(request.md) == 0:
-            if request.reason == MQRC_RESOURCE_PROBLEM and self.room_tries < _ROOM_TRIES:
+            if request.reason == mq.MQRC_RESOURCE_PROBLEM and self.room_tries < _ROOM_TRIES:
                 # The log's reserve is used up: a checkpoint frees log space.
                 self.room_tries += 1
                 self.conversation.reactor.handler.make_room(self.on_answer)
                 return False
             self._fail(request.reason, "")
             return False
-        if request.reason == MQRC_TRUNCATED_MSG_FAILED:
+        if request.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
             # The message stays on the queue, where the next get would find it again.
             is_too_long: bool = self.conversation.is_too_long(request)
-            self._fail(MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
+            self._fail(mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL if is_too_long else request.reason, "")
             return False
         # A message in transit can be lost: behind a persistent one nothing is sent before the application gives credit.
         is_at_risk: bool = (
-            read_i32_le(request.md, PERSISTENCE_AT) == MQPER_PERSISTENT and not request.options & BROWSE_OPTIONS
+            read_i32_le(request.md, PERSISTENCE_AT) == mq.MQPER_PERSISTENT and not request.options & BROWSE_OPTIONS
         )
         self.room_tries = 0
         self.credit = 0 if is_at_risk else self.credit - 1
@@ -401,7 +385,7 @@ class MessageStream(WaitingRequest):
         if conversation.waiting.get(self.number) is self:
             conversation.remove_waiting(self)
         writer = PayloadWriter()
-        writer.integer(MQCC_FAILED)
+        writer.integer(mq.MQCC_FAILED)
         writer.integer(reason)
         writer.fixed(detail.encode("utf-8")[:512])
         self.send_last(frame(MESSAGE, conversation.number, self.number, writer.getvalue()))
@@ -481,7 +465,7 @@ def end_stream(conversation: ServerConversation, number: i64, payload: bytes) ->
     stream = conversation.waiting.get(ended)
     if isinstance(stream, MessageStream):
         stream.deliver_last()
-        stream.cancel(MQRC_NO_MSG_AVAILABLE)
+        stream.cancel(mq.MQRC_NO_MSG_AVAILABLE)
         conversation.remove_waiting(stream)
     if number != 0:
         data = reply_frame(UNSTREAM, conversation.number, number, 0, 0)

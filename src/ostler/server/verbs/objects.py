@@ -15,37 +15,8 @@ from ostler.engine.handle import Handle
 from ostler.engine.open import OpenRequest, close_object, open_object
 from ostler.engine.properties.property_block import decode_block
 from ostler.engine.pubsub.publish import refresh_open_topic
+from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCO_DELETE,
-    MQCO_DELETE_PURGE,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOO_NO_READ_AHEAD,
-    MQOO_READ_AHEAD,
-    MQOT_Q,
-    MQOT_TOPIC,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_SYNC_RESPONSE,
-    MQPRT_ASYNC_RESPONSE,
-    MQRC_BACKED_OUT,
-    MQRC_ENVIRONMENT_ERROR,
-    MQRC_HOBJ_ERROR,
-    MQRC_MD_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NO_EXTERNAL_PARTICIPANTS,
-    MQRC_NONE,
-    MQRC_STAT_TYPE_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQRC_UNKNOWN_OBJECT_Q_MGR,
-    MQRC_UOW_IN_PROGRESS,
-    MQREADA_YES,
-    MQSTAT_TYPE_ASYNC_ERROR,
-    MQSTAT_TYPE_RECONNECTION,
-    MQSTAT_TYPE_RECONNECTION_ERROR,
-)
 from ostler.model.definitions import Definition
 from ostler.model.errors import MQError
 from ostler.model.reasons import WARNINGS
@@ -123,7 +94,9 @@ def _close(conversation: ServerConversation, number: i64, reader: PayloadReader)
     except MQError:
         statistics.count_close_failed(engine, conversation.connection, handle)
         raise
-    deleted: bool = options & (MQCO_DELETE | MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
+    deleted: bool = (
+        options & (mq.MQCO_DELETE | mq.MQCO_DELETE_PURGE) != 0 and queue is not None and not queue.is_temporary
+    )
     lsn: i64 = engine.journal.end_lsn() if deleted else 0
     if handle.subscription is not None:
         lsn = conversation.connection.after_lsn
@@ -133,7 +106,7 @@ def _close(conversation: ServerConversation, number: i64, reader: PayloadReader)
 def open_handle(conversation: ServerConversation, hobj: i64) -> Handle:
     handle = conversation.connection.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is not an open object handle of this connection.")
+        raise MQError(mq.MQRC_HOBJ_ERROR, f"{hobj} is not an open object handle of this connection.")
     return handle
 
 
@@ -150,7 +123,7 @@ def put1(
             return
         statistics.count_put1_failed(engine, conversation.connection)
         if number == 0:
-            conversation.connection.async_status.fail(MQCC_FAILED, error.reason, "")
+            conversation.connection.async_status.fail(mq.MQCC_FAILED, error.reason, "")
         conversation.reply_failure(type, number, error.completion, error.reason, error.detail)
 
 
@@ -159,26 +132,26 @@ def _put1(conversation: ServerConversation, type: i64, number: i64, buffer: byte
     connection = conversation.connection
     engine = conversation.engine
     if arguments.md[:8] != _MD_ID:
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     if len(arguments.body) > conversation.link.message_bytes_max:
-        raise MQError(MQRC_MSG_TOO_BIG_FOR_CHANNEL)
+        raise MQError(mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL)
     decode_block(arguments.block)
     request = make_open_request(engine, arguments.target)
     request.selection = ""
-    if arguments.options & MQOO_ALTERNATE_USER_AUTHORITY:
+    if arguments.options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = arguments.target.alternate_user
     source = connection.handles.get(arguments.context)
     if number == 0:
-        arguments.options = arguments.options & ~MQPMO_SYNC_RESPONSE | MQPMO_ASYNC_RESPONSE
+        arguments.options = arguments.options & ~mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_ASYNC_RESPONSE
     reason: i64 = putting.put1(
         engine, connection, request, arguments.md, arguments.options, arguments.block, arguments.body, source
     )
-    if reason != MQRC_NONE and (reason not in WARNINGS or reason == MQRC_BACKED_OUT):
+    if reason != mq.MQRC_NONE and (reason not in WARNINGS or reason == mq.MQRC_BACKED_OUT):
         raise MQError(reason)
     if number == 0:
         return  # the engine has counted it for MQSTAT
     writer = PayloadWriter()
-    writer.integer(MQCC_OK if reason == 0 else MQCC_WARNING)
+    writer.integer(mq.MQCC_OK if reason == 0 else mq.MQCC_WARNING)
     writer.integer(reason)
     writer.fixed(connection.put_md)
     writer.fixed(connection.put_resolved_names[:96].ljust(96))
@@ -217,16 +190,18 @@ def _set(conversation: ServerConversation, number: i64, reader: PayloadReader) -
         statistics.count_set(engine, conversation.connection, handle, False)
         raise
     statistics.count_set(engine, conversation.connection, handle, True)
-    conversation.reply(lsn, reply_frame(SET, conversation.number, number, MQCC_OK, MQRC_NONE))
+    conversation.reply(lsn, reply_frame(SET, conversation.number, number, mq.MQCC_OK, mq.MQRC_NONE))
 
 
 def _status(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     kind: i64 = reader.integer()
     reader.check_end()
-    if kind in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
-        raise MQError(MQRC_ENVIRONMENT_ERROR, "Reconnections are known to the client only, not to the queue manager.")
-    if kind != MQSTAT_TYPE_ASYNC_ERROR:
-        raise MQError(MQRC_STAT_TYPE_ERROR, f"{kind} is not a type of status (MQSTAT_TYPE_*).")
+    if kind in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):
+        raise MQError(
+            mq.MQRC_ENVIRONMENT_ERROR, "Reconnections are known to the client only, not to the queue manager."
+        )
+    if kind != mq.MQSTAT_TYPE_ASYNC_ERROR:
+        raise MQError(mq.MQRC_STAT_TYPE_ERROR, f"{kind} is not a type of status (MQSTAT_TYPE_*).")
     connection = conversation.connection
     counts = connection.async_status
     connection.async_status = AsyncStatus()
@@ -247,9 +222,9 @@ def _status(conversation: ServerConversation, number: i64, reader: PayloadReader
 
 def _begin(conversation: ServerConversation, number: i64) -> None:
     if conversation.connection.unit_of_work is not None:
-        raise MQError(MQRC_UOW_IN_PROGRESS)
+        raise MQError(mq.MQRC_UOW_IN_PROGRESS)
     conversation.engine.unit_of_work_of(conversation.connection)
-    data = reply_frame(BEGIN, conversation.number, number, MQCC_WARNING, MQRC_NO_EXTERNAL_PARTICIPANTS)
+    data = reply_frame(BEGIN, conversation.number, number, mq.MQCC_WARNING, mq.MQRC_NO_EXTERNAL_PARTICIPANTS)
     conversation.link.send(data)
 
 
@@ -259,16 +234,18 @@ def make_open_request(engine: Engine, arguments: OpenArguments) -> OpenRequest:
     request.manager_name = arguments.manager_name
     if arguments.manager_name:
         if not valid_name(arguments.manager_name):
-            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, "The queue manager name contains characters that are not valid.")
-        if arguments.object_type != MQOT_Q and arguments.manager_name != engine.name:
-            raise MQError(MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {arguments.manager_name}.")
+            raise MQError(
+                mq.MQRC_UNKNOWN_OBJECT_Q_MGR, "The queue manager name contains characters that are not valid."
+            )
+        if arguments.object_type != mq.MQOT_Q and arguments.manager_name != engine.name:
+            raise MQError(mq.MQRC_UNKNOWN_OBJECT_Q_MGR, f"Only queues can be opened on {arguments.manager_name}.")
     if arguments.name and not valid_name(arguments.name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
     request.dynamic_name = arguments.dynamic_name
-    if arguments.options & MQOO_ALTERNATE_USER_AUTHORITY:
+    if arguments.options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = arguments.alternate_user
     request.selection = arguments.selection
-    if arguments.object_type == MQOT_TOPIC:
+    if arguments.object_type == mq.MQOT_TOPIC:
         request.topic_string = arguments.object_string
     return request
 
@@ -286,11 +263,11 @@ def make_open_reply(engine: Engine, handle: Handle, arguments: OpenArguments) ->
     opened = handle.topic
     if opened is not None:
         settings = refresh_open_topic(engine, opened)
-        reply.object_type = MQOT_TOPIC
+        reply.object_type = mq.MQOT_TOPIC
         reply.object_string = opened.topic
         reply.default_persistence = settings.persistence
         reply.default_priority = settings.priority
-        if settings.response == MQPRT_ASYNC_RESPONSE:
+        if settings.response == mq.MQPRT_ASYNC_RESPONSE:
             reply.flags = PUTS_NEED_NO_REPLY
     return reply
 
@@ -301,7 +278,7 @@ def make_queue_open_reply(handle: Handle) -> OpenReply:
     assert queue is not None, "the handle of a queue"
     reply = OpenReply()
     reply.hobj = handle.number
-    reply.object_type = MQOT_Q
+    reply.object_type = mq.MQOT_Q
     reply.flags = IS_QUEUE
     reply.name = queue.name
     if handle.created_dynamic:
@@ -313,8 +290,8 @@ def make_queue_open_reply(handle: Handle) -> OpenReply:
     if len(handle.resolved_names) == 96:
         reply.resolved_names = handle.resolved_names
     definition = queue.definition
-    if handle.default_response == MQPRT_ASYNC_RESPONSE or (
-        handle.default_response < 0 and _integer(definition, "DEFPRESP") == MQPRT_ASYNC_RESPONSE
+    if handle.default_response == mq.MQPRT_ASYNC_RESPONSE or (
+        handle.default_response < 0 and _integer(definition, "DEFPRESP") == mq.MQPRT_ASYNC_RESPONSE
     ):
         reply.flags |= PUTS_NEED_NO_REPLY
     if _reads_ahead(handle, definition):
@@ -328,9 +305,9 @@ def make_queue_open_reply(handle: Handle) -> OpenReply:
 
 
 def _reads_ahead(handle: Handle, definition: Definition) -> bool:
-    if handle.options & MQOO_NO_READ_AHEAD or not (handle.for_input or handle.for_browse):
+    if handle.options & mq.MQOO_NO_READ_AHEAD or not (handle.for_input or handle.for_browse):
         return False
-    return bool(handle.options & MQOO_READ_AHEAD) or _integer(definition, "DEFREADA") == MQREADA_YES
+    return bool(handle.options & mq.MQOO_READ_AHEAD) or _integer(definition, "DEFREADA") == mq.MQREADA_YES
 
 
 def _integer(definition: Definition, name: str) -> int:

@@ -9,29 +9,8 @@ from mypy_extensions import i64
 from ostler.engine.connection import PUBLISH_LEVEL_HIGHEST, Connection
 from ostler.engine.pubsub.subscribe import SubscribeRequest, SubscribeResult, request_publications, subscribe
 from ostler.engine.pubsub.subscription import Subscription
+from ostler.model import constants as mq
 from ostler.model.attributes import valid_name
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQEI_UNLIMITED,
-    MQRC_FUNCTION_NOT_SUPPORTED,
-    MQRC_HOBJ_ERROR,
-    MQRC_NONE,
-    MQRC_PMO_ERROR,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQSO_ALTERNATE_USER_AUTHORITY,
-    MQSO_ANY_USERID,
-    MQSO_DURABLE,
-    MQSO_FIXED_USERID,
-    MQSO_GROUP_SUB,
-    MQSO_MANAGED,
-    MQSO_PUBLICATIONS_ON_REQUEST,
-    MQSO_RESUME,
-    MQSO_SET_CORREL_ID,
-    MQSO_WILDCARD_CHAR,
-    MQSO_WILDCARD_TOPIC,
-)
 from ostler.model.errors import MQError
 from ostler.server.net.conversation import ServerConversation
 from ostler.server.verbs.objects import make_queue_open_reply, open_handle, put1
@@ -57,7 +36,7 @@ def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer:
         if type in (PUBLISH, PUBLISH1):
             raise MalformedFrame(f"a frame of type {type}, which version {conversation.link.version} does not have")
         text = "Subscriptions need version 2 of the protocol."
-        conversation.reply_failure(type, number, MQCC_FAILED, MQRC_FUNCTION_NOT_SUPPORTED, text)
+        conversation.reply_failure(type, number, mq.MQCC_FAILED, mq.MQRC_FUNCTION_NOT_SUPPORTED, text)
         return True
     if type in (PUBLISH, PUBLISH1):
         _publish(conversation, type, number, buffer, start, end)
@@ -83,7 +62,7 @@ def _subscribe(conversation: ServerConversation, number: i64, reader: PayloadRea
     connection = conversation.connection
     made = subscribe(conversation.engine, connection, make_subscribe_request(connection, arguments))
     writer = PayloadWriter()
-    writer.integer(MQCC_OK if made.warning == 0 else MQCC_WARNING)
+    writer.integer(mq.MQCC_OK if made.warning == 0 else mq.MQCC_WARNING)
     writer.integer(made.warning)
     writer.fixed(make_subscribe_reply(made).encode())
     conversation.reply_long_when_durable(connection.after_lsn, SUBSCRIBE, number, writer.getvalue())
@@ -98,8 +77,8 @@ def _request(conversation: ServerConversation, number: i64, reader: PayloadReade
     handle = open_handle(conversation, hsub)
     count: i64 = request_publications(conversation.engine, connection, handle, action, options)
     writer = PayloadWriter()
-    writer.integer(MQCC_OK)
-    writer.integer(MQRC_NONE)
+    writer.integer(mq.MQCC_OK)
+    writer.integer(mq.MQRC_NONE)
     writer.integer(count)
     data = frame(SUBSCRIPTION_REQUEST | REPLY, conversation.number, number, writer.getvalue())
     conversation.reply(connection.after_lsn, data)
@@ -111,8 +90,8 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
     connection = conversation.connection
     if not 0 <= level <= PUBLISH_LEVEL_HIGHEST:
         if number == 0:
-            connection.async_status.fail(MQCC_FAILED, MQRC_PMO_ERROR, "")
-        conversation.reply_failure(type, number, MQCC_FAILED, MQRC_PMO_ERROR, "A publication level is 0 to 9.")
+            connection.async_status.fail(mq.MQCC_FAILED, mq.MQRC_PMO_ERROR, "")
+        conversation.reply_failure(type, number, mq.MQCC_FAILED, mq.MQRC_PMO_ERROR, "A publication level is 0 to 9.")
         return
     connection.publish_level = level
     try:
@@ -127,7 +106,7 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
 def make_subscribe_request(connection: Connection, arguments: SubscribeArguments) -> SubscribeRequest:
     """Return the request to the engine for a SUBSCRIBE or MQSUB. MQError for what cannot be valid."""
     if arguments.object_name and not valid_name(arguments.object_name):
-        raise MQError(MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
+        raise MQError(mq.MQRC_UNKNOWN_OBJECT_NAME, "The object name contains characters that are not valid.")
     request = SubscribeRequest(arguments.options)
     request.object_name = arguments.object_name
     request.topic_string = arguments.topic_string
@@ -140,12 +119,14 @@ def make_subscribe_request(connection: Connection, arguments: SubscribeArguments
     request.accounting_token = arguments.accounting_token
     request.application_data = arguments.application_data
     request.level = arguments.level
-    if arguments.options & MQSO_ALTERNATE_USER_AUTHORITY:
+    if arguments.options & mq.MQSO_ALTERNATE_USER_AUTHORITY:
         request.alternate_user = arguments.alternate_user
-    if arguments.destination > 0 and not arguments.options & MQSO_MANAGED:
+    if arguments.destination > 0 and not arguments.options & mq.MQSO_MANAGED:
         request.destination = connection.handles.get(arguments.destination)
         if request.destination is None:
-            raise MQError(MQRC_HOBJ_ERROR, f"{arguments.destination} is not an open object handle of this connection.")
+            raise MQError(
+                mq.MQRC_HOBJ_ERROR, f"{arguments.destination} is not an open object handle of this connection."
+            )
     return request
 
 
@@ -155,9 +136,9 @@ def make_subscribe_reply(made: SubscribeResult) -> SubscribeReply:
     attributes = subscription.definition.attributes
     reply = SubscribeReply()
     reply.hsub = made.handle.number
-    reply.options = options_of(subscription) | (MQSO_RESUME if made.is_resumed else 0)
-    expiry = attributes.get("EXPIRY", MQEI_UNLIMITED)
-    reply.expiry = expiry if isinstance(expiry, int) else MQEI_UNLIMITED
+    reply.options = options_of(subscription) | (mq.MQSO_RESUME if made.is_resumed else 0)
+    expiry = attributes.get("EXPIRY", mq.MQEI_UNLIMITED)
+    reply.expiry = expiry if isinstance(expiry, int) else mq.MQEI_UNLIMITED
     reply.priority = subscription.priority
     reply.level = subscription.level
     reply.correlation_id = subscription.correlation_id
@@ -175,14 +156,14 @@ def make_subscribe_reply(made: SubscribeResult) -> SubscribeReply:
 
 def options_of(subscription: Subscription) -> int:
     """Return the MQSO options that describe a subscription."""
-    options = MQSO_ANY_USERID if subscription.is_for_any_user else MQSO_FIXED_USERID
-    options |= MQSO_WILDCARD_CHAR if subscription.is_character_scheme else MQSO_WILDCARD_TOPIC
+    options = mq.MQSO_ANY_USERID if subscription.is_for_any_user else mq.MQSO_FIXED_USERID
+    options |= mq.MQSO_WILDCARD_CHAR if subscription.is_character_scheme else mq.MQSO_WILDCARD_TOPIC
     if subscription.is_durable:
-        options |= MQSO_DURABLE
+        options |= mq.MQSO_DURABLE
     if subscription.is_managed:
-        options |= MQSO_MANAGED
+        options |= mq.MQSO_MANAGED
     if subscription.is_grouped:
-        options |= MQSO_GROUP_SUB | MQSO_SET_CORREL_ID
+        options |= mq.MQSO_GROUP_SUB | mq.MQSO_SET_CORREL_ID
     if subscription.is_on_request:
-        options |= MQSO_PUBLICATIONS_ON_REQUEST
+        options |= mq.MQSO_PUBLICATIONS_ON_REQUEST
     return options

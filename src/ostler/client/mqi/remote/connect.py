@@ -29,25 +29,7 @@ from ostler.client.mqi.remote.connections import (
     unregister,
     usable_remote,
 )
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQHC_UNUSABLE_HCONN,
-    MQRC_BACKED_OUT,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HCONN_ERROR,
-    MQRC_KEY_REPOSITORY_ERROR,
-    MQRC_NONE,
-    MQRC_NOT_AUTHORIZED,
-    MQRC_OPTIONS_ERROR,
-    MQRC_PASSWORD_PROTECTION_ERROR,
-    MQRC_SECURITY_ERROR,
-    MQRC_STAT_TYPE_ERROR,
-    MQRC_UNSUPPORTED_CIPHER_SUITE,
-    MQSTAT_TYPE_ASYNC_ERROR,
-    MQSTAT_TYPE_RECONNECTION,
-    MQSTAT_TYPE_RECONNECTION_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.connecting import MQBO, MQSTS
 from ostler.server.config.directories import QueueManagerDirectory
@@ -62,11 +44,11 @@ _APPLICATION_TYPE: Final = 6  # MQAT_UNIX
 # Errors that the next endpoint of a list would return, too.
 FINAL_REASONS: Final = frozenset(
     {
-        MQRC_NOT_AUTHORIZED,
-        MQRC_SECURITY_ERROR,
-        MQRC_PASSWORD_PROTECTION_ERROR,
-        MQRC_KEY_REPOSITORY_ERROR,
-        MQRC_UNSUPPORTED_CIPHER_SUITE,
+        mq.MQRC_NOT_AUTHORIZED,
+        mq.MQRC_SECURITY_ERROR,
+        mq.MQRC_PASSWORD_PROTECTION_ERROR,
+        mq.MQRC_KEY_REPOSITORY_ERROR,
+        mq.MQRC_UNSUPPORTED_CIPHER_SUITE,
     }
 )
 
@@ -115,7 +97,7 @@ class Destination:
         is_private = tls is not None or endpoint.is_this_machine
         if self.parameters.password and not is_private and self.environment.get(ALLOW_PLAIN_PASSWORD) != "1":
             raise MQError(
-                MQRC_PASSWORD_PROTECTION_ERROR,
+                mq.MQRC_PASSWORD_PROTECTION_ERROR,
                 f"{endpoint} is not secured by TLS, and the password would cross the network for all to read. Use a "
                 f"channel with a CipherSpec, or set {ALLOW_PLAIN_PASSWORD}=1 where you trust the network.",
             )
@@ -158,17 +140,17 @@ def _exchange_connect(conversation: ClientConversation, asked: ConnectArguments)
     try:
         waiter = conversation.send_request(CONNECT, asked.encode())
         if not link.wait(waiter, time.monotonic() + CONNECT_SECONDS):
-            raise MQError(MQRC_CONNECTION_BROKEN, f"{link.peer} does not answer.")
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, f"{link.peer} does not answer.")
         if waiter.broken:
             raise LinkBroken(link.broken, link.broken_text)
         answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
-        if answer.completion == MQCC_FAILED:
+        if answer.completion == mq.MQCC_FAILED:
             raise refusal(answer)
         return decode_connect_reply(answer.reader)
     except MalformedFrame as error:
         text = f"{link.peer} violated the protocol: {error}."
-        link.fail_link(MQRC_CONNECTION_BROKEN, text)
-        raise MQError(MQRC_CONNECTION_BROKEN, text) from None
+        link.fail_link(mq.MQRC_CONNECTION_BROKEN, text)
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, text) from None
 
 
 class RemoteState:
@@ -215,7 +197,7 @@ def remote_state(hconn: int) -> RemoteState:
     remote_connection(hconn)
     state = _states.get(hconn)
     if state is None:
-        raise MQError(MQRC_HCONN_ERROR)
+        raise MQError(mq.MQRC_HCONN_ERROR)
     return state
 
 
@@ -281,8 +263,8 @@ def MQDISC(hconn: int) -> tuple[int, int, int]:
     try:
         state = remote_state(hconn)
         if state.callbacks is not None and not state.callbacks.disconnect(lambda: _finish_disconnect(state)):
-            return MQHC_UNUSABLE_HCONN, MQCC_OK, MQRC_NONE
-        return MQHC_UNUSABLE_HCONN, *_finish_disconnect(state)
+            return mq.MQHC_UNUSABLE_HCONN, mq.MQCC_OK, mq.MQRC_NONE
+        return mq.MQHC_UNUSABLE_HCONN, *_finish_disconnect(state)
     except MQError as error:
         return hconn, *error_result(error)
 
@@ -296,10 +278,10 @@ def _finish_disconnect(state: RemoteState) -> Result:
     message_handles.delete_all(remote.message_handles)
     if remote.broken:
         remote.conversation.close()
-        return MQCC_FAILED, remote.broken
+        return mq.MQCC_FAILED, remote.broken
     reason = _disconnect(remote, commits=True)
     if not reason and remote.unit_lost:
-        reason = MQRC_BACKED_OUT
+        reason = mq.MQRC_BACKED_OUT
     return completion(reason), reason
 
 
@@ -310,13 +292,13 @@ def _disconnect(remote: RemoteConnection, commits: bool) -> int:
         waiter = exchange(remote, DISCONNECT, numbers_payload([1 if commits else 0]))
         reason = decode_reply(waiter.buffer, waiter.start, waiter.end).reason
     except LinkBroken:
-        reason = MQRC_CONNECTION_BROKEN
+        reason = mq.MQRC_CONNECTION_BROKEN
     except BaseException:
         # The request may not have been sent.
-        remote.broken = MQRC_CONNECTION_BROKEN
+        remote.broken = mq.MQRC_CONNECTION_BROKEN
         conversation.abandon()
         raise
-    remote.broken = MQRC_CONNECTION_BROKEN
+    remote.broken = mq.MQRC_CONNECTION_BROKEN
     conversation.close()
     return reason
 
@@ -326,13 +308,13 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
     try:
         remote = usable_remote(hconn)
         if remote_state(hconn).thread is None:
-            raise MQError(MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
+            raise MQError(mq.MQRC_HCONN_ERROR, "MQBEGIN needs a connection handle that is not shared.")
         if bo is not None:
             MQBO.validate_header(bo)
             if MQBO.read_int(bo, "Options"):
-                raise MQError(MQRC_OPTIONS_ERROR, "MQBO has no options.")
+                raise MQError(mq.MQRC_OPTIONS_ERROR, "MQBO has no options.")
         answer = request(remote, BEGIN, b"")
-        if answer.completion != MQCC_FAILED:
+        if answer.completion != mq.MQCC_FAILED:
             remote.in_unit = True
         return answer.completion, answer.reason
     except MQError as error:
@@ -342,19 +324,19 @@ def MQBEGIN(hconn: int, bo: bytearray | None) -> Result:
 def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
     """Return the status of asynchronous puts since the last MQSTAT, or of the last reconnection."""
     try:
-        if type in (MQSTAT_TYPE_RECONNECTION, MQSTAT_TYPE_RECONNECTION_ERROR):
+        if type in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):
             return _reconnection_status(remote_connection(hconn), type, sts)
         remote = usable_remote(hconn)
-        if type != MQSTAT_TYPE_ASYNC_ERROR:
-            raise MQError(MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
+        if type != mq.MQSTAT_TYPE_ASYNC_ERROR:
+            raise MQError(mq.MQRC_STAT_TYPE_ERROR, f"{type} is not a status type.")
         MQSTS.validate_header(sts)
         answer = request(remote, STATUS, numbers_payload([type]))
-        if answer.completion == MQCC_FAILED:
+        if answer.completion == mq.MQCC_FAILED:
             raise refusal(answer)
         try:
             status = decode_status_reply(answer.reader, remote.conversation.link.version)
         except MalformedFrame as error:
-            raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     except MQError as error:
         return error_result(error)
     manager = remote.queue_manager if status.object_name else ""
@@ -372,18 +354,18 @@ def MQSTAT(hconn: int, type: int, sts: bytearray) -> Result:
     ):
         MQSTS.patch(sts, field, value)
     describe_topic(sts, status.object_string)
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _reconnection_status(remote: RemoteConnection, type: int, sts: bytearray) -> Result:
     recovery = remote.recovery
     MQSTS.validate_header(sts)
-    code, reason, name = (MQCC_OK, MQRC_NONE, "") if recovery is None else recovery.status(type)
+    code, reason, name = (mq.MQCC_OK, mq.MQRC_NONE, "") if recovery is None else recovery.status(type)
     MQSTS.patch(sts, "CompCode", code)
     MQSTS.patch(sts, "Reason", reason)
     MQSTS.patch(sts, "ObjectName", name)
     MQSTS.patch(sts, "ObjectQMgrName", remote.queue_manager if name else "")
-    return MQCC_OK, MQRC_NONE
+    return mq.MQCC_OK, mq.MQRC_NONE
 
 
 def _reset_in_child() -> None:

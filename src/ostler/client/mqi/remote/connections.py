@@ -17,12 +17,7 @@ from mypy_extensions import i64, mypyc_attr
 from ostler.client.link.blocking_link import ClientConversation
 from ostler.client.link.waiters import LinkBroken
 from ostler.engine.properties.properties import PropertySet
-from ostler.model.constants import (
-    MQRC_CALL_IN_PROGRESS,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HCONN_ASYNC_ACTIVE,
-    MQRC_HCONN_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.object_frames import OpenArguments
 from ostler.wire.subscribe_frames import SubscribeArguments
@@ -132,19 +127,19 @@ class RemoteConnection:
         if self.broken:
             raise MQError(self.broken, self.broken_text)
         if self.waiting:
-            raise MQError(MQRC_CALL_IN_PROGRESS)
+            raise MQError(mq.MQRC_CALL_IN_PROGRESS)
         if self.consuming:
             is_inside = self.is_inside_callback
             if is_inside is None or not is_inside():
-                raise MQError(MQRC_HCONN_ASYNC_ACTIVE, "Callbacks are started on this connection; stop them first.")
+                raise MQError(mq.MQRC_HCONN_ASYNC_ACTIVE, "Callbacks are started on this connection; stop them first.")
 
     def handle_broken_link(self, generation: i64, broken: LinkBroken) -> None:
         """Reconnect after the link broke. Raises MQError when the connection does not reconnect or that fails."""
         recovery = self.recovery
         if recovery is None:
             self.broken_text = broken.text
-            self.broken = MQRC_CONNECTION_BROKEN
-            raise MQError(MQRC_CONNECTION_BROKEN, broken.text)
+            self.broken = mq.MQRC_CONNECTION_BROKEN
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, broken.text)
         recovery.recover(self, generation, broken)
 
     def reconnect_if_broken(self) -> None:
@@ -156,8 +151,8 @@ class RemoteConnection:
     def protocol_error(self, text: str) -> LinkBroken:
         """Break the link because of a malformed reply, and return the exception to raise."""
         link = self.conversation.link
-        link.fail_link(MQRC_CONNECTION_BROKEN, f"{link.peer} violated the protocol: {text}.")
-        return LinkBroken(MQRC_CONNECTION_BROKEN, link.broken_text)
+        link.fail_link(mq.MQRC_CONNECTION_BROKEN, f"{link.peer} violated the protocol: {text}.")
+        return LinkBroken(mq.MQRC_CONNECTION_BROKEN, link.broken_text)
 
 
 _remotes: Final[dict[int, RemoteConnection]] = {}
@@ -188,7 +183,7 @@ def remote_connection(hconn: int) -> RemoteConnection:
     """Return the connection of a handle. Raises MQError when the handle is unknown."""
     remote = _remotes.get(hconn)
     if remote is None:
-        raise MQError(MQRC_HCONN_ERROR)
+        raise MQError(mq.MQRC_HCONN_ERROR)
     return remote
 
 
@@ -196,7 +191,7 @@ def usable_remote(hconn: int) -> RemoteConnection:
     """Return the connection for a verb of this thread. Raises MQError when it cannot be used."""
     remote = _remotes.get(hconn)
     if remote is None:
-        raise MQError(MQRC_HCONN_ERROR)
+        raise MQError(mq.MQRC_HCONN_ERROR)
     if remote.broken or remote.waiting or remote.consuming:
         remote.check_usable()
     return remote

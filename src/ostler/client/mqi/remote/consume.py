@@ -25,23 +25,7 @@ from ostler.client.mqi.remote.connections import Got, RemoteConnection, RemoteHa
 from ostler.client.mqi.remote.put_get import decode_get_reply, request_payload
 from ostler.client.session.read_ahead import MessagesAhead
 from ostler.engine.get import check_get_options
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQOO_BROWSE,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INPUT_EXCLUSIVE,
-    MQOO_INPUT_SHARED,
-    MQRC_CONNECTION_QUIESCING,
-    MQRC_HOBJ_ERROR,
-    MQRC_NO_MSG_AVAILABLE,
-    MQRC_NONE,
-    MQRC_NOT_OPEN_FOR_BROWSE,
-    MQRC_NOT_OPEN_FOR_INPUT,
-    MQRC_Q_MGR_QUIESCING,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.frames import CANCEL, GET_ANY
 from ostler.wire.object_frames import READS_AHEAD
@@ -49,9 +33,9 @@ from ostler.wire.payload_codec import numbers_payload
 from ostler.wire.put_get_frames import CONSUMERS_MAX, get_any_payload
 from ostler.wire.replies import REPLY_FIXED_BYTES
 
-_INPUT: Final = MQOO_INPUT_AS_Q_DEF | MQOO_INPUT_SHARED | MQOO_INPUT_EXCLUSIVE
-_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
-_QUIESCING: Final = (MQRC_Q_MGR_QUIESCING, MQRC_CONNECTION_QUIESCING)
+_INPUT: Final = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
+_IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
+_QUIESCING: Final = (mq.MQRC_Q_MGR_QUIESCING, mq.MQRC_CONNECTION_QUIESCING)
 _WAIT_MS_MAX: Final = 0x7FFFFFFF
 _INDEX_BYTES: Final = 4
 
@@ -132,13 +116,13 @@ class LinkConsumerPort(ConsumerPort):
 
     def _get(self, consumer: CallbackConsumer) -> bytes:
         handle = self._handle(consumer)
-        options = consumer.get_options & ~MQGMO_WAIT
+        options = consumer.get_options & ~mq.MQGMO_WAIT
         return request_payload(self._remote, handle, consumer.md, consumer.gmo, consumer.bytes_max, options, 0)
 
     def _handle(self, consumer: CallbackConsumer) -> RemoteHandle:
         handle = self._remote.handles.get(consumer.hobj)
         if handle is None:
-            raise MQError(MQRC_HOBJ_ERROR)
+            raise MQError(mq.MQRC_HOBJ_ERROR)
         return handle
 
     def _get_any(self, gets: list[bytes], seconds: float | None) -> ReplyWaiter:
@@ -171,12 +155,12 @@ class LinkConsumerPort(ConsumerPort):
             return self._no_message(active, reason)
         index = int(read_i32_le(buffer, start + REPLY_FIXED_BYTES))
         if not 0 <= index < len(active):
-            if code == MQCC_FAILED:
+            if code == mq.MQCC_FAILED:
                 # A failure with a text instead of an index is one of all consumers.
                 return self._no_message(active, reason)
             raise self._remote.protocol_error("a reply to GET_ANY with a wrong index")
         consumer = active[index]
-        if code == MQCC_FAILED:
+        if code == mq.MQCC_FAILED:
             return [(consumer, Delivery(reason))]
         if consumer.get_options & _IN_UNIT:
             self._remote.in_unit = True
@@ -235,11 +219,11 @@ class LinkConsumerPort(ConsumerPort):
             return [(consumer, Delivery(error.reason))]
         # Whatever it was rung for is looked at when this has returned.
         self._wakeup.clear()
-        return self._no_message([consumer], MQRC_NO_MSG_AVAILABLE) if got is None else [(consumer, _delivery(got))]
+        return self._no_message([consumer], mq.MQRC_NO_MSG_AVAILABLE) if got is None else [(consumer, _delivery(got))]
 
     def _no_message(self, active: list[CallbackConsumer], reason: int) -> Answers:
         """Return the answers without a message: an error for all, or no message for those whose time is up."""
-        if reason != MQRC_NO_MSG_AVAILABLE:
+        if reason != mq.MQRC_NO_MSG_AVAILABLE:
             return [(consumer, Delivery(reason)) for consumer in active]
         now = time.monotonic()
         return [
@@ -257,17 +241,17 @@ class LinkConsumerPort(ConsumerPort):
         request_payload(self._remote, handle, consumer.md, consumer.gmo, consumer.bytes_max, options, 0)
         has_message_handle = len(consumer.gmo) >= 112 and consumer.gmo[4] == 4 and any(consumer.gmo[104:112])
         reason = check_get_options(options, has_message_handle)
-        if reason != MQRC_NONE:
+        if reason != mq.MQRC_NONE:
             raise MQError(reason)
         if options & BROWSE:
-            if not handle.options & MQOO_BROWSE:
-                raise MQError(MQRC_NOT_OPEN_FOR_BROWSE)
+            if not handle.options & mq.MQOO_BROWSE:
+                raise MQError(mq.MQRC_NOT_OPEN_FOR_BROWSE)
         elif not handle.options & _INPUT:
-            raise MQError(MQRC_NOT_OPEN_FOR_INPUT)
+            raise MQError(mq.MQRC_NOT_OPEN_FOR_INPUT)
 
     def check_quiescing(self, fail_if_quiescing: bool) -> None:
         if self.is_quiescing() and fail_if_quiescing:
-            raise MQError(MQRC_Q_MGR_QUIESCING)
+            raise MQError(mq.MQRC_Q_MGR_QUIESCING)
 
     def has_unit_of_work(self) -> bool:
         return self._remote.in_unit

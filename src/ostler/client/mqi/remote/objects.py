@@ -23,25 +23,7 @@ from ostler.client.mqi.remote.connect import refusal, remote_state, request
 from ostler.client.mqi.remote.connections import RemoteConnection, RemoteHandle, usable_remote
 from ostler.client.mqi.remote.put_get import check_version
 from ostler.client.session.read_ahead import MessagesAhead
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQCC_WARNING,
-    MQCO_QUIESCE,
-    MQHO_UNUSABLE_HOBJ,
-    MQOO_ALTERNATE_USER_AUTHORITY,
-    MQOT_TOPIC,
-    MQPER_NOT_PERSISTENT,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_CALL_INTERRUPTED,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_HOBJ_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NONE,
-    MQRC_READ_AHEAD_MSGS,
-    MQRC_SELECTOR_LIMIT_EXCEEDED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.model.structures.md import MD_PERSISTENCE
 from ostler.model.structures.pmo import MQPMO
@@ -74,10 +56,10 @@ def MQOPEN(hconn: int, od: bytearray, options: int) -> OpenedHandle:
         asked = open_arguments(od, options)
         found = check_open_reply(remote, request(remote, OPEN, asked.encode()))
     except MQError as error:
-        return MQHO_UNUSABLE_HOBJ, *error_result(error)
+        return mq.MQHO_UNUSABLE_HOBJ, *error_result(error)
     handle = new_handle(remote, asked, found)
     describe_opened(od, asked, found, remote.queue_manager)
-    return handle.number, MQCC_OK, MQRC_NONE
+    return handle.number, mq.MQCC_OK, mq.MQRC_NONE
 
 
 def new_handle(remote: RemoteConnection, asked: OpenArguments, found: OpenReply) -> RemoteHandle:
@@ -94,12 +76,12 @@ def new_handle(remote: RemoteConnection, asked: OpenArguments, found: OpenReply)
 
 
 def check_open_reply(remote: RemoteConnection, answer: ReplyHead) -> OpenReply:
-    if answer.completion == MQCC_FAILED:
+    if answer.completion == mq.MQCC_FAILED:
         raise refusal(answer)
     try:
         return decode_open_reply(answer.reader, remote.conversation.link.version)
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
 
 
 def update_handle(handle: RemoteHandle, found: OpenReply) -> None:
@@ -110,7 +92,7 @@ def update_handle(handle: RemoteHandle, found: OpenReply) -> None:
     handle.resolved_names = found.resolved_names
     handle.default_persistence = found.default_persistence
     handle.default_priority = found.default_priority
-    handle.is_topic = found.object_type == MQOT_TOPIC
+    handle.is_topic = found.object_type == mq.MQOT_TOPIC
     # The cached options contain the old resolved names.
     handle.put_options_given = b""
     handle.get_options_given = b""
@@ -119,7 +101,7 @@ def update_handle(handle: RemoteHandle, found: OpenReply) -> None:
 def open_handle(remote: RemoteConnection, hobj: int) -> RemoteHandle:
     handle = remote.handles.get(hobj)
     if handle is None:
-        raise MQError(MQRC_HOBJ_ERROR, f"{hobj} is not the handle of an open object of this connection.")
+        raise MQError(mq.MQRC_HOBJ_ERROR, f"{hobj} is not the handle of an open object of this connection.")
     return handle
 
 
@@ -129,11 +111,11 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
         remote = usable_remote(hconn)
         handle = open_handle(remote, hobj)
         ahead = handle.read_ahead
-        if ahead is not None and options & MQCO_QUIESCE and ahead.count():
+        if ahead is not None and options & mq.MQCO_QUIESCE and ahead.count():
             # The handle stays open until the program has got the buffered messages and closes it again.
-            return hobj, MQCC_WARNING, MQRC_READ_AHEAD_MSGS
+            return hobj, mq.MQCC_WARNING, mq.MQRC_READ_AHEAD_MSGS
         answer = _close(remote, handle, options)
-        if answer.completion == MQCC_FAILED:
+        if answer.completion == mq.MQCC_FAILED:
             raise refusal(answer)
     except MQError as error:
         return hobj, *error_result(error)
@@ -141,7 +123,7 @@ def MQCLOSE(hconn: int, hobj: int, options: int) -> OpenedHandle:
     callbacks = remote_state(hconn).callbacks
     if callbacks is not None:
         callbacks.on_handle_closed(hobj)
-    return MQHO_UNUSABLE_HOBJ, answer.completion, answer.reason
+    return mq.MQHO_UNUSABLE_HOBJ, answer.completion, answer.reason
 
 
 def _close(remote: RemoteConnection, handle: RemoteHandle, options: int) -> ReplyHead:
@@ -164,7 +146,7 @@ def MQPUT1(hconn: int, od: bytearray, md: bytearray, pmo: bytearray, buffer: byt
     except MQError as error:
         return error_result(error)
     # MQRC_BACKED_OUT is a warning of MQCMIT, but here nothing was put.
-    return MQCC_FAILED if reason == MQRC_BACKED_OUT else completion(reason), reason
+    return mq.MQCC_FAILED if reason == mq.MQRC_BACKED_OUT else completion(reason), reason
 
 
 def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray, buffer: bytes) -> int:
@@ -173,7 +155,7 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
     version = check_put1(pmo, buffer)
     descriptor, body = put_parts(bytes(md), buffer)
     options = MQPMO.read_int(pmo, "Options")
-    if not options & MQOO_ALTERNATE_USER_AUTHORITY:
+    if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         target.alternate_user = ""
     property_block = b""
     if version > 2:
@@ -181,21 +163,21 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
             remote.message_handles, bytes(pmo), descriptor, body
         )
     if len(body) > remote.conversation.link.message_bytes_max:
-        return MQRC_MSG_TOO_BIG_FOR_CHANNEL
+        return mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
     source = remote.handles.get(MQPMO.read_int(pmo, "Context"))
     context = source.hobj if source is not None else 0
     level = publish_level(bytes(pmo)) if version > 2 else LEVEL_HIGHEST
     if level != LEVEL_HIGHEST:
         check_version(remote)
     answer = _exchange_put1(remote, Put1Arguments(target, options, context, descriptor, property_block, body), level)
-    if answer is None or answer.completion == MQCC_FAILED:
-        return MQRC_CALL_INTERRUPTED if answer is None else answer.reason
+    if answer is None or answer.completion == mq.MQCC_FAILED:
+        return mq.MQRC_CALL_INTERRUPTED if answer is None else answer.reason
     try:
         stored = answer.reader.fixed(MD_BYTES)
         names = answer.reader.fixed(len(BLANK_NAMES))
         answer.reader.check_end()
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     describe_put(od, md, pmo, stored, names)
     if version > 2:
         message_handles.complete_put(remote.message_handles, bytes(pmo), stored)
@@ -204,14 +186,14 @@ def _put1(remote: RemoteConnection, od: bytearray, md: bytearray, pmo: bytearray
 
 def _exchange_put1(remote: RemoteConnection, put: Put1Arguments, level: int) -> ReplyHead | None:
     """Put a message, again after each reconnection. Returns None when the put is in doubt."""
-    in_syncpoint = bool(put.options & MQPMO_SYNCPOINT)
+    in_syncpoint = bool(put.options & mq.MQPMO_SYNCPOINT)
     kind, payload = PUT1, put.encode()
     if level != LEVEL_HIGHEST:
         kind, payload = PUBLISH1, numbers_payload([level]) + payload
     while True:
         remote.reconnect_if_broken()
         if in_syncpoint and remote.unit_lost:
-            raise MQError(MQRC_BACKED_OUT)
+            raise MQError(mq.MQRC_BACKED_OUT)
         generation = remote.generation
         was_in_unit = remote.in_unit
         remote.in_unit = remote.in_unit or in_syncpoint
@@ -220,7 +202,7 @@ def _exchange_put1(remote: RemoteConnection, put: Put1Arguments, level: int) -> 
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.handle_broken_link(generation, broken)
-            if not in_syncpoint and read_i32_le(put.md, MD_PERSISTENCE) != MQPER_NOT_PERSISTENT:
+            if not in_syncpoint and read_i32_le(put.md, MD_PERSISTENCE) != mq.MQPER_NOT_PERSISTENT:
                 return None
             if in_syncpoint and not was_in_unit:
                 remote.unit_lost = False
@@ -244,7 +226,7 @@ def _inquire(
     remote: RemoteConnection, handle: RemoteHandle, selectors: list[int]
 ) -> tuple[list[int], list[bytes], int]:
     answer = _exchange_attributes(remote, handle, INQUIRE, selectors, [], b"")
-    if answer.completion == MQCC_FAILED:
+    if answer.completion == mq.MQCC_FAILED:
         raise refusal(answer)
     try:
         integers = answer.reader.integers(ATTRIBUTES_MAX)
@@ -253,7 +235,7 @@ def _inquire(
         ]
         answer.reader.check_end()
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     return integers, texts, answer.reason
 
 
@@ -266,7 +248,7 @@ def _exchange_attributes(
     characters: bytes,
 ) -> ReplyHead:
     if len(selectors) > ATTRIBUTES_MAX or len(integers) > ATTRIBUTES_MAX or len(characters) > CHARACTERS_MAX:
-        raise MQError(MQRC_SELECTOR_LIMIT_EXCEEDED)
+        raise MQError(mq.MQRC_SELECTOR_LIMIT_EXCEEDED)
     while True:
         generation = remote.generation
         try:

@@ -17,36 +17,7 @@ from ostler.client.mqi.put_get import check_structure, completion, publish_level
 from ostler.client.mqi.remote.connections import Got, RemoteConnection, RemoteHandle, usable_remote
 from ostler.engine.message.message import MD_BYTES, NULL_ID
 from ostler.engine.properties.property_block import decode_block
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQGMO_SYNCPOINT,
-    MQGMO_SYNCPOINT_IF_PERSISTENT,
-    MQGMO_WAIT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_MATCH_MSG_ID,
-    MQMO_MATCH_MSG_TOKEN,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENCE_AS_Q_DEF,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_LOGICAL_ORDER,
-    MQPMO_MD_FOR_OUTPUT_ONLY,
-    MQPMO_NEW_CORREL_ID,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_SYNC_RESPONSE,
-    MQPMO_SYNCPOINT,
-    MQRC_BACKED_OUT,
-    MQRC_CALL_INTERRUPTED,
-    MQRC_FUNCTION_NOT_SUPPORTED,
-    MQRC_GMO_ERROR,
-    MQRC_HOBJ_ERROR,
-    MQRC_MD_ERROR,
-    MQRC_MSG_TOO_BIG_FOR_CHANNEL,
-    MQRC_NONE,
-    MQRC_PMO_ERROR,
-    MQRC_RECONNECT_INCOMPATIBLE,
-    MQRC_RECONNECT_Q_MGR_REQD,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.frames import BACK, CANCEL, COMMIT, GET, HEADER_BYTES, PUBLISH, PUT, frame, write_number
 from ostler.wire.object_frames import PUTS_NEED_NO_REPLY, READS_AHEAD
@@ -81,7 +52,7 @@ _GMO_BYTES: Final = vec[i64]([0, 72, 80, 100, 112])
 _PMO_BYTES: Final = vec[i64]([0, 128, 160, 184])
 _PLAIN_STATUS: Final = 0x20202020
 _DEFAULT_MATCH: Final = 3
-_IN_UNIT: Final = MQGMO_SYNCPOINT | MQGMO_SYNCPOINT_IF_PERSISTENT
+_IN_UNIT: Final = mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT
 _MILLISECONDS: Final = 1000.0
 _MESSAGE_ID_AT: Final = 48
 _CORRELATION_ID_AT: Final = 72
@@ -96,7 +67,7 @@ _patch_names: Final = Struct("96s").pack_into
 def MQPUT(hconn: int, hobj: int, md: bytearray, pmo: bytearray, buffer: bytes) -> Result:
     """Put a message on an open queue. `md` and `pmo` are updated."""
     stored, filled, code, reason = put_message(hconn, hobj, bytes(md), bytes(pmo), buffer)
-    if code != MQCC_FAILED:
+    if code != mq.MQCC_FAILED:
         return_descriptor(md, stored)
         _patch_names(pmo, 32, filled[32:128])
     return code, reason
@@ -108,11 +79,11 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         remote = usable_remote(hconn)
         handle = remote.handles.get(hobj)
         if handle is None:
-            return md, pmo, MQCC_FAILED, MQRC_HOBJ_ERROR
+            return md, pmo, mq.MQCC_FAILED, mq.MQRC_HOBJ_ERROR
         descriptor, buffer = put_parts(md, buffer)
-        version: i64 = check_structure(pmo, _PMO_ID, MQRC_PMO_ERROR)
+        version: i64 = check_structure(pmo, _PMO_ID, mq.MQRC_PMO_ERROR)
         if version > 3 or len(pmo) < _PMO_BYTES[version]:
-            raise MQError(MQRC_PMO_ERROR)
+            raise MQError(mq.MQRC_PMO_ERROR)
         level: i64 = LEVEL_HIGHEST
         if handle.is_topic and version == 3:
             level = publish_level(pmo)
@@ -123,7 +94,7 @@ def put_message(hconn: int, hobj: int, md: bytes, pmo: bytes, buffer: bytes) -> 
         stored, code, reason = _put(remote, handle, pmo, level, descriptor, property_block, buffer)
     except MQError as error:
         return md, pmo, error.completion, error.reason
-    if code == MQCC_FAILED:
+    if code == mq.MQCC_FAILED:
         return md, pmo, code, reason
     if has_handles:
         message_handles.complete_put(remote.message_handles, pmo, stored)
@@ -138,7 +109,7 @@ def _has_message_handles(pmo: bytes) -> bool:
         read_i64_le(pmo, 160) != 0
         or read_i64_le(pmo, 168) != 0
         or read_i32_le(pmo, 176) != 0
-        or i64(read_i32_le(pmo, 8)) & MQPMO_MD_FOR_OUTPUT_ONLY != 0
+        or i64(read_i32_le(pmo, 8)) & mq.MQPMO_MD_FOR_OUTPUT_ONLY != 0
     )
 
 
@@ -154,32 +125,36 @@ def _put(
     """Put a message, again after each reconnection. Returns the descriptor as stored, completion and reason."""
     options: i64 = i64(read_i32_le(pmo, 8))
     context: i64 = i64(read_i32_le(pmo, 16))
-    if options & MQPMO_LOGICAL_ORDER and remote.recovery is not None:
+    if options & mq.MQPMO_LOGICAL_ORDER and remote.recovery is not None:
         raise MQError(
-            MQRC_RECONNECT_INCOMPATIBLE, "MQPMO_LOGICAL_ORDER is not possible on a connection that reconnects."
+            mq.MQRC_RECONNECT_INCOMPATIBLE, "MQPMO_LOGICAL_ORDER is not possible on a connection that reconnects."
         )
     while True:
         remote.reconnect_if_broken()
         generation: i64 = remote.generation
         was_in_unit = remote.in_unit
         try:
-            if options & MQPMO_SYNCPOINT:
+            if options & mq.MQPMO_SYNCPOINT:
                 if remote.unit_lost:
-                    return md, MQCC_FAILED, MQRC_BACKED_OUT
+                    return md, mq.MQCC_FAILED, mq.MQRC_BACKED_OUT
                 remote.in_unit = True
             if len(body) > remote.conversation.link.message_bytes_max:
-                return md, MQCC_FAILED, MQRC_MSG_TOO_BIG_FOR_CHANNEL
+                return md, mq.MQCC_FAILED, mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL
             if level != LEVEL_HIGHEST:
                 check_version(remote)
             source: i64 = _context_handle(remote, context)
             if _needs_no_reply(handle, options):
-                return _send_put(remote, handle, options, source, level, md, property_block, body), MQCC_OK, MQRC_NONE
+                return (
+                    _send_put(remote, handle, options, source, level, md, property_block, body),
+                    mq.MQCC_OK,
+                    mq.MQRC_NONE,
+                )
             return _put_once(remote, handle, options, source, level, md, property_block, body)
         except LinkBroken as broken:
             remote.handle_broken_link(generation, broken)
-            if not options & MQPMO_SYNCPOINT:
+            if not options & mq.MQPMO_SYNCPOINT:
                 if _may_be_persistent(handle, md):
-                    return md, MQCC_FAILED, MQRC_CALL_INTERRUPTED
+                    return md, mq.MQCC_FAILED, mq.MQRC_CALL_INTERRUPTED
             elif not was_in_unit:
                 remote.unit_lost = False
 
@@ -188,7 +163,7 @@ def check_version(remote: RemoteConnection) -> None:
     """Raise MQError when the queue manager's protocol version has no subscriptions and publication levels."""
     link = remote.conversation.link
     if link.version < SUBSCRIPTIONS_VERSION:
-        raise MQError(MQRC_FUNCTION_NOT_SUPPORTED, f"{link.peer} has version {link.version} of the protocol.")
+        raise MQError(mq.MQRC_FUNCTION_NOT_SUPPORTED, f"{link.peer} has version {link.version} of the protocol.")
 
 
 def _context_handle(remote: RemoteConnection, context: i64) -> i64:
@@ -201,9 +176,9 @@ def _context_handle(remote: RemoteConnection, context: i64) -> i64:
 
 def _may_be_persistent(handle: RemoteHandle, md: bytes) -> bool:
     persistence: i64 = i64(read_i32_le(md, _PERSISTENCE_AT))
-    if persistence == MQPER_PERSISTENCE_AS_Q_DEF:
+    if persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF:
         persistence = handle.default_persistence
-    return persistence != MQPER_NOT_PERSISTENT
+    return persistence != mq.MQPER_NOT_PERSISTENT
 
 
 def _needs_no_reply(handle: RemoteHandle, options: i64) -> bool:
@@ -211,10 +186,10 @@ def _needs_no_reply(handle: RemoteHandle, options: i64) -> bool:
 
     A put in logical order returns the sequence number in its group, so it waits for the reply.
     """
-    if options & MQPMO_LOGICAL_ORDER:
+    if options & mq.MQPMO_LOGICAL_ORDER:
         return False
-    if options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE):
-        return options & (MQPMO_ASYNC_RESPONSE | MQPMO_SYNC_RESPONSE) == MQPMO_ASYNC_RESPONSE
+    if options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE):
+        return options & (mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE) == mq.MQPMO_ASYNC_RESPONSE
     return handle.flags & PUTS_NEED_NO_REPLY != 0
 
 
@@ -237,7 +212,7 @@ def _put_once(
     start: i64 = waiter.start
     code: i64 = i64(read_i32_le(buffer, start))
     reason: i64 = i64(read_i32_le(buffer, start + 4))
-    if code == MQCC_FAILED:
+    if code == mq.MQCC_FAILED:
         return md, code, reason
     if waiter.end - start != REPLY_FIXED_BYTES + MD_BYTES:
         raise remote.protocol_error("a reply to PUT of a wrong length")
@@ -290,19 +265,19 @@ def _send_put(
     A publication has no message identifier of its own, unless it asks for one.
     """
     is_without: bool = not handle.is_topic and md[_MESSAGE_ID_AT : _MESSAGE_ID_AT + 24] == NULL_ID
-    if options & MQPMO_NEW_MSG_ID or is_without:
+    if options & mq.MQPMO_NEW_MSG_ID or is_without:
         md = md[:_MESSAGE_ID_AT] + new_identifier(remote) + md[_MESSAGE_ID_AT + 24 :]
-        options &= ~MQPMO_NEW_MSG_ID
-    if options & MQPMO_NEW_CORREL_ID:
+        options &= ~mq.MQPMO_NEW_MSG_ID
+    if options & mq.MQPMO_NEW_CORREL_ID:
         md = md[:_CORRELATION_ID_AT] + new_identifier(remote) + md[_CORRELATION_ID_AT + 24 :]
-        options &= ~MQPMO_NEW_CORREL_ID
+        options &= ~mq.MQPMO_NEW_CORREL_ID
     _transmit_put(remote.conversation, None, 0, handle.hobj, options, source, level, md, property_block, body)
     writer = BytesWriter()
     writer.write(md[:_PRIORITY_AT])
     priority = read_i32_le(md, _PRIORITY_AT)
     write_i32_le(writer, i32(handle.default_priority) if priority < 0 else priority)
     persistence = read_i32_le(md, _PERSISTENCE_AT)
-    if i64(persistence) == MQPER_PERSISTENCE_AS_Q_DEF:
+    if i64(persistence) == mq.MQPER_PERSISTENCE_AS_Q_DEF:
         persistence = i32(handle.default_persistence)
     write_i32_le(writer, persistence)
     writer.write(md[_MESSAGE_ID_AT:])
@@ -336,7 +311,7 @@ def get_message(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> Go
         remote = usable_remote(hconn)
         handle = remote.handles.get(hobj)
         if handle is None:
-            raise MQError(MQRC_HOBJ_ERROR)
+            raise MQError(mq.MQRC_HOBJ_ERROR)
         if handle.flags & READS_AHEAD and handle.read_ahead is not None:
             return handle.read_ahead.get(remote, md, gmo, length)
         return get_now(remote, handle, md, gmo, length)
@@ -347,7 +322,7 @@ def get_message(hconn: int, hobj: int, md: bytes, gmo: bytes, length: int) -> Go
 def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: bytes, length: int) -> Got:
     """Get a message from the queue manager, again after each reconnection."""
     options: i64 = i64(read_i32_le(gmo, 8)) if len(gmo) >= 12 else 0
-    wait_ms: i64 = i64(read_i32_le(gmo, 12)) if options & MQGMO_WAIT and len(gmo) >= 16 else 0
+    wait_ms: i64 = i64(read_i32_le(gmo, 12)) if options & mq.MQGMO_WAIT and len(gmo) >= 16 else 0
     until = monotonic() + float(wait_ms) / _MILLISECONDS if wait_ms > 0 else 0.0
     while True:
         payload = request_payload(remote, handle, md, gmo, length, options, wait_ms)
@@ -356,7 +331,7 @@ def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: byte
         try:
             if options & _IN_UNIT:
                 if remote.unit_lost:
-                    return b"", None, gmo, 0, MQCC_FAILED, MQRC_BACKED_OUT
+                    return b"", None, gmo, 0, mq.MQCC_FAILED, mq.MQRC_BACKED_OUT
                 remote.in_unit = True
             waiter = _get_once(remote, payload, options)
             return decode_get_reply(remote, handle, gmo, waiter.buffer, waiter.start, waiter.end)
@@ -371,7 +346,7 @@ def get_now(remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: byte
 def _get_once(remote: RemoteConnection, payload: bytes, options: i64) -> ReplyWaiter:
     conversation = remote.conversation
     waiter = conversation.register_request(GET)
-    waits: bool = options & MQGMO_WAIT != 0
+    waits: bool = options & mq.MQGMO_WAIT != 0
     if waits:
         remote.waiting = True
     try:
@@ -392,14 +367,14 @@ def request_payload(
     remote: RemoteConnection, handle: RemoteHandle, md: bytes, gmo: bytes, length: int, options: i64, wait_ms: i64
 ) -> bytes:
     """Convert the application's structures to the payload of GET; `options` and `wait_ms` override the MQGMO."""
-    version: i64 = check_structure(gmo, _GMO_ID, MQRC_GMO_ERROR)
+    version: i64 = check_structure(gmo, _GMO_ID, mq.MQRC_GMO_ERROR)
     if version > 4 or len(gmo) < _GMO_BYTES[version]:
-        raise MQError(MQRC_GMO_ERROR)
+        raise MQError(mq.MQRC_GMO_ERROR)
     if len(md) < 324 or i64(read_i32_le(md, 0)) != _MD_ID:
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     md_version: i64 = i64(read_i32_le(md, 4))
     if md_version != 1 and (md_version != _VERSION_2 or len(md) < MD_BYTES):
-        raise MQError(MQRC_MD_ERROR)
+        raise MQError(mq.MQRC_MD_ERROR)
     match: i64 = i64(read_i32_le(gmo, 72)) if version >= _VERSION_2 else _DEFAULT_MATCH
     flags: i64 = 0
     if md_version == 1:
@@ -415,7 +390,7 @@ def request_payload(
     if version > _VERSION_2:
         token = gmo[80:96]
         flags |= WANTS_TOKEN
-        if match & MQMO_MATCH_MSG_TOKEN:
+        if match & mq.MQMO_MATCH_MSG_TOKEN:
             _check_token(remote)
     if version > 3 and read_i64_le(gmo, 104) != 0 and message_handles.check_get(remote.message_handles, gmo):
         flags |= WANTS_PROPERTIES
@@ -428,8 +403,8 @@ def request_payload(
         i64(read_i32_le(md, 24)),
         i64(read_i32_le(md, 28)),
         flags,
-        md[48:72] if match & MQMO_MATCH_MSG_ID else NULL_ID,
-        md[72:96] if match & MQMO_MATCH_CORREL_ID else NULL_ID,
+        md[48:72] if match & mq.MQMO_MATCH_MSG_ID else NULL_ID,
+        md[72:96] if match & mq.MQMO_MATCH_CORREL_ID else NULL_ID,
         group_id,
         sequence,
         offset,
@@ -442,7 +417,7 @@ def _check_token(remote: RemoteConnection) -> None:
     recovery = remote.recovery
     if recovery is not None and not recovery.only_same_manager():
         raise MQError(
-            MQRC_RECONNECT_Q_MGR_REQD,
+            mq.MQRC_RECONNECT_Q_MGR_REQD,
             "A message token is valid for the same queue manager only: reconnect with MQCNO_RECONNECT_Q_MGR.",
         )
 
@@ -453,7 +428,7 @@ def decode_get_reply(
     """Convert a reply to GET to the result for the application. Raises LinkBroken when it is malformed."""
     code: i64 = i64(read_i32_le(buffer, start))
     reason: i64 = i64(read_i32_le(buffer, start + 4))
-    if code == MQCC_FAILED or end - start == REPLY_FIXED_BYTES:
+    if code == mq.MQCC_FAILED or end - start == REPLY_FIXED_BYTES:
         return b"", None, gmo, 0, code, reason
     if end - start < GOT_FIXED_BYTES:
         raise remote.protocol_error("a reply to GET that is too short")
@@ -506,7 +481,7 @@ def MQCMIT(hconn: int) -> Result:
         remote.reconnect_if_broken()
         if remote.unit_lost:
             remote.unit_lost = False
-            return completion(MQRC_BACKED_OUT), MQRC_BACKED_OUT
+            return completion(mq.MQRC_BACKED_OUT), mq.MQRC_BACKED_OUT
         generation: i64 = remote.generation
         was_in_unit = remote.in_unit
         try:
@@ -515,8 +490,8 @@ def MQCMIT(hconn: int) -> Result:
             remote.handle_broken_link(generation, broken)
             remote.unit_lost = False
             if was_in_unit:
-                return MQCC_FAILED, MQRC_CALL_INTERRUPTED
-            return MQCC_OK, MQRC_NONE
+                return mq.MQCC_FAILED, mq.MQRC_CALL_INTERRUPTED
+            return mq.MQCC_OK, mq.MQRC_NONE
     except MQError as error:
         return error.completion, error.reason
 
@@ -530,7 +505,7 @@ def MQBACK(hconn: int) -> Result:
             code, reason = _end_unit(remote, BACK)
         except LinkBroken as broken:
             remote.handle_broken_link(generation, broken)
-            code, reason = MQCC_OK, MQRC_NONE
+            code, reason = mq.MQCC_OK, mq.MQRC_NONE
         remote.unit_lost = False
         return code, reason
     except MQError as error:

@@ -26,22 +26,7 @@ from ostler.client.mqi.remote.connect import (
 from ostler.client.mqi.remote.connections import Recovery, RemoteConnection, RemoteHandle
 from ostler.client.mqi.remote.objects import update_handle
 from ostler.client.mqi.remote.topics import restore_subscription, resubscribe_options
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCC_OK,
-    MQOT_Q,
-    MQRC_CONNECTION_BROKEN,
-    MQRC_NONE,
-    MQRC_RECONNECT_FAILED,
-    MQRC_RECONNECT_QMID_MISMATCH,
-    MQRC_RECONNECT_TIMED_OUT,
-    MQRC_RECONNECTED,
-    MQRC_RECONNECTING,
-    MQRC_SUB_ALREADY_EXISTS,
-    MQRC_SUBSCRIPTION_IN_USE,
-    MQRC_UNKNOWN_OBJECT_NAME,
-    MQSTAT_TYPE_RECONNECTION_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.frames import OPEN, SUBSCRIBE, MalformedFrame
 from ostler.wire.object_frames import CREATED, TEMPORARY, OpenArguments, OpenReply, decode_open_reply
@@ -61,7 +46,7 @@ class Reconnector(Recovery):
         self._lock = threading.Lock()
         self._owner = 0
         self._stopped = threading.Event()
-        self._failure: tuple[int, str] = (MQRC_NONE, "")  # reason and object of the last failed attempt
+        self._failure: tuple[int, str] = (mq.MQRC_NONE, "")  # reason and object of the last failed attempt
         self._is_busy = False
         environment = state.destination.environment
         delays = environment.get(DELAYS_VARIABLE, "")
@@ -84,9 +69,9 @@ class Reconnector(Recovery):
 
     def status(self, type: int) -> tuple[int, int, str]:
         reason, name = self._failure
-        if type == MQSTAT_TYPE_RECONNECTION_ERROR:
-            return (MQCC_FAILED if reason else MQCC_OK), reason, name
-        return (MQCC_FAILED, MQRC_RECONNECTING, "") if self._is_busy else (MQCC_OK, MQRC_NONE, "")
+        if type == mq.MQSTAT_TYPE_RECONNECTION_ERROR:
+            return (mq.MQCC_FAILED if reason else mq.MQCC_OK), reason, name
+        return (mq.MQCC_FAILED, mq.MQRC_RECONNECTING, "") if self._is_busy else (mq.MQCC_OK, mq.MQRC_NONE, "")
 
     def stop(self) -> None:
         """End all attempts: the program disconnects."""
@@ -95,7 +80,7 @@ class Reconnector(Recovery):
     def recover(self, remote: RemoteConnection, generation: int, broken: LinkBroken) -> None:
         if self._owner == threading.get_ident():
             raise MQError(
-                MQRC_RECONNECTING, "The event handler runs during reconnection; the connection is not usable yet."
+                mq.MQRC_RECONNECTING, "The event handler runs during reconnection; the connection is not usable yet."
             )
         with self._lock:
             if remote.broken:
@@ -114,17 +99,17 @@ class Reconnector(Recovery):
         if remote.in_unit:
             remote.in_unit = False
             remote.unit_lost = True
-        self._report(MQRC_RECONNECTING)
+        self._report(mq.MQRC_RECONNECTING)
         try:
             remote.conversation.close()
             self._reconnect_with_backoff(remote, broken)
         except MQError as error:
             remote.broken_text = error.detail
             remote.broken = error.reason
-            self._report(MQRC_RECONNECT_FAILED)
+            self._report(mq.MQRC_RECONNECT_FAILED)
             raise
-        self._failure = (MQRC_NONE, "")
-        self._report(MQRC_RECONNECTED)
+        self._failure = (mq.MQRC_NONE, "")
+        self._report(mq.MQRC_RECONNECTED)
 
     def _reconnect_with_backoff(self, remote: RemoteConnection, broken: LinkBroken) -> None:
         began = time.monotonic()
@@ -138,23 +123,23 @@ class Reconnector(Recovery):
                 last = again.text
             except MQError as error:
                 if error.reason in FINAL_REASONS or error.reason in (
-                    MQRC_RECONNECT_FAILED,
-                    MQRC_RECONNECT_QMID_MISMATCH,
+                    mq.MQRC_RECONNECT_FAILED,
+                    mq.MQRC_RECONNECT_QMID_MISMATCH,
                 ):
                     raise
                 last = error.detail
             delay = backoff.next_delay(time.monotonic() - began)
             if delay is None:
-                raise MQError(MQRC_RECONNECT_TIMED_OUT, f"Reconnection timed out: {last}")
+                raise MQError(mq.MQRC_RECONNECT_TIMED_OUT, f"Reconnection timed out: {last}")
             self._stopped.wait(delay)
-        raise MQError(MQRC_CONNECTION_BROKEN, "The program has disconnected.")
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, "The program has disconnected.")
 
     def _reconnect_once(self, remote: RemoteConnection) -> None:
         made = self._state.destination.connect()
         try:
             if self._only_same and made.reply.queue_manager != remote.queue_manager:
                 raise MQError(
-                    MQRC_RECONNECT_QMID_MISMATCH,
+                    mq.MQRC_RECONNECT_QMID_MISMATCH,
                     f"{made.reply.queue_manager} answered; the connection is to {remote.queue_manager} only.",
                 )
             handles = dict(remote.handles)
@@ -190,16 +175,16 @@ class Reconnector(Recovery):
                 try:
                     return _open(made, _renamed(handle.asked, handle.name, ""))
                 except MQError as error:
-                    if error.reason != MQRC_UNKNOWN_OBJECT_NAME:
+                    if error.reason != mq.MQRC_UNKNOWN_OBJECT_NAME:
                         raise
             # The dynamic queue is gone: it is created from its model again, under the same name.
             return _open(made, _renamed(handle.asked, handle.asked.name, handle.name))
         except MQError as error:
-            if error.reason == MQRC_CONNECTION_BROKEN:
+            if error.reason == mq.MQRC_CONNECTION_BROKEN:
                 raise
             self._failure = (error.reason, handle.name)
             text = f"{handle.name} cannot be reopened (reason {error.reason}). {error.detail}"
-            raise MQError(MQRC_RECONNECT_FAILED, text) from None
+            raise MQError(mq.MQRC_RECONNECT_FAILED, text) from None
 
     def _subscribe_again(
         self, made: ConnectedConversation, handle: RemoteHandle, asked: SubscribeArguments, numbers: dict[int, int]
@@ -216,12 +201,12 @@ class Reconnector(Recovery):
             except MalformedFrame as error:
                 raise _protocol_error(made, "SUBSCRIBE", error) from None
         except MQError as error:
-            if error.reason in (MQRC_CONNECTION_BROKEN, MQRC_SUBSCRIPTION_IN_USE, MQRC_SUB_ALREADY_EXISTS):
+            if error.reason in (mq.MQRC_CONNECTION_BROKEN, mq.MQRC_SUBSCRIPTION_IN_USE, mq.MQRC_SUB_ALREADY_EXISTS):
                 # The queue manager may not have noticed yet that the old link is broken.
                 raise
             self._failure = (error.reason, handle.name[:48])
             text = f"The subscription cannot be restored (reason {error.reason}). {error.detail}"
-            raise MQError(MQRC_RECONNECT_FAILED, text) from None
+            raise MQError(mq.MQRC_RECONNECT_FAILED, text) from None
         finally:
             asked.options, asked.destination = was
 
@@ -232,7 +217,7 @@ class Reconnector(Recovery):
 
 
 def _renamed(asked: OpenArguments, name: str, dynamic_name: str) -> OpenArguments:
-    again = OpenArguments(MQOT_Q, name, asked.options)
+    again = OpenArguments(mq.MQOT_Q, name, asked.options)
     again.manager_name = asked.manager_name
     again.dynamic_name = dynamic_name
     again.alternate_user = asked.alternate_user
@@ -253,11 +238,11 @@ def _check_reply(made: ConnectedConversation, waiter: ReplyWaiter) -> ReplyHead:
         answer = decode_reply(waiter.buffer, waiter.start, waiter.end)
     except MalformedFrame as error:
         raise _protocol_error(made, "a request", error) from None
-    if answer.completion == MQCC_FAILED:
+    if answer.completion == mq.MQCC_FAILED:
         raise refusal(answer)
     return answer
 
 
 def _protocol_error(made: ConnectedConversation, what: str, error: MalformedFrame) -> LinkBroken:
-    made.conversation.link.fail_link(MQRC_CONNECTION_BROKEN, f"The reply to {what} is malformed: {error}.")
-    return LinkBroken(MQRC_CONNECTION_BROKEN, str(error))
+    made.conversation.link.fail_link(mq.MQRC_CONNECTION_BROKEN, f"The reply to {what} is malformed: {error}.")
+    return LinkBroken(mq.MQRC_CONNECTION_BROKEN, str(error))

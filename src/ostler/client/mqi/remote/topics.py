@@ -14,28 +14,7 @@ from ostler.client.mqi.subscription_structures import (
     request_options,
     subscribe_arguments,
 )
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQHO_UNUSABLE_HOBJ,
-    MQOO_BROWSE,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_AS_Q_DEF,
-    MQOO_INQUIRE,
-    MQOO_NO_READ_AHEAD,
-    MQOO_READ_AHEAD,
-    MQOT_Q,
-    MQOT_TOPIC,
-    MQRC_CONNECTION_BROKEN,
-    MQSO_ALTER,
-    MQSO_CREATE,
-    MQSO_DURABLE,
-    MQSO_FAIL_IF_QUIESCING,
-    MQSO_MANAGED,
-    MQSO_NEW_PUBLICATIONS_ONLY,
-    MQSO_NO_READ_AHEAD,
-    MQSO_READ_AHEAD,
-    MQSO_RESUME,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire.frames import SUBSCRIBE, SUBSCRIPTION_REQUEST, MalformedFrame
 from ostler.wire.object_frames import OpenArguments, OpenReply
@@ -47,9 +26,9 @@ Subscription = tuple[int, int, int, int]
 """The handles of the destination and of the subscription, completion and reason."""
 
 _OPENED: dict[int, int] = {
-    MQSO_FAIL_IF_QUIESCING: MQOO_FAIL_IF_QUIESCING,
-    MQSO_READ_AHEAD: MQOO_READ_AHEAD,
-    MQSO_NO_READ_AHEAD: MQOO_NO_READ_AHEAD,
+    mq.MQSO_FAIL_IF_QUIESCING: mq.MQOO_FAIL_IF_QUIESCING,
+    mq.MQSO_READ_AHEAD: mq.MQOO_READ_AHEAD,
+    mq.MQSO_NO_READ_AHEAD: mq.MQOO_NO_READ_AHEAD,
 }
 
 
@@ -58,15 +37,15 @@ def MQSUB(hconn: int, sd: bytearray, hobj: int) -> Subscription:
     try:
         remote = usable_remote(hconn)
         asked = subscribe_arguments(sd, hobj)
-        if asked.options & MQSO_MANAGED:
+        if asked.options & mq.MQSO_MANAGED:
             asked.destination = 0
         provided = open_handle(remote, asked.destination) if asked.destination else None
         answer = _exchange(remote, asked, provided)
-        if answer.completion == MQCC_FAILED:
+        if answer.completion == mq.MQCC_FAILED:
             raise refusal(answer)
         found = _decode_reply(remote, answer)
     except MQError as error:
-        return hobj, MQHO_UNUSABLE_HOBJ, *error_result(error)
+        return hobj, mq.MQHO_UNUSABLE_HOBJ, *error_result(error)
     handle = _new_handles(remote, asked, found)
     if provided is not None:
         asked.destination = provided.number
@@ -87,7 +66,7 @@ def _exchange(remote: RemoteConnection, asked: SubscribeArguments, provided: Rem
             return decode_reply(waiter.buffer, waiter.start, waiter.end)
         except LinkBroken as broken:
             remote.handle_broken_link(generation, broken)
-            if asked.options & MQSO_DURABLE and asked.options & MQSO_CREATE:
+            if asked.options & mq.MQSO_DURABLE and asked.options & mq.MQSO_CREATE:
                 # The subscription may have been created before the link broke.
                 asked.options = resubscribe_options(asked, True)
 
@@ -96,7 +75,7 @@ def _decode_reply(remote: RemoteConnection, answer: ReplyHead) -> SubscribeReply
     try:
         return decode_subscribe_reply(answer.reader)
     except MalformedFrame as error:
-        raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
+        raise MQError(mq.MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
 
 
 def _new_handles(remote: RemoteConnection, asked: SubscribeArguments, found: SubscribeReply) -> RemoteHandle:
@@ -104,9 +83,9 @@ def _new_handles(remote: RemoteConnection, asked: SubscribeArguments, found: Sub
     itself = OpenReply()
     itself.hobj = found.hsub
     itself.name = found.name
-    handle = new_handle(remote, OpenArguments(MQOT_TOPIC, asked.object_name, 0), itself)
+    handle = new_handle(remote, OpenArguments(mq.MQOT_TOPIC, asked.object_name, 0), itself)
     handle.subscribed = asked
-    handle.is_durable = bool(found.options & MQSO_DURABLE)
+    handle.is_durable = bool(found.options & mq.MQSO_DURABLE)
     if found.destination.hobj:
         queue = new_handle(remote, managed_arguments(asked, found), found.destination)
         queue.subscription = handle.number
@@ -116,22 +95,22 @@ def _new_handles(remote: RemoteConnection, asked: SubscribeArguments, found: Sub
 
 def managed_arguments(asked: SubscribeArguments, found: SubscribeReply) -> OpenArguments:
     """Return the arguments that open the managed queue of a subscription."""
-    options = MQOO_INPUT_AS_Q_DEF | MQOO_BROWSE | MQOO_INQUIRE
+    options = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_BROWSE | mq.MQOO_INQUIRE
     for given, opening in _OPENED.items():
         if asked.options & given:
             options |= opening
-    return OpenArguments(MQOT_Q, found.destination.name, options)
+    return OpenArguments(mq.MQOT_Q, found.destination.name, options)
 
 
 def resubscribe_options(asked: SubscribeArguments, is_durable: bool) -> int:
     """Return the options that create or resume a subscription after reconnection."""
-    options = int(asked.options) & ~MQSO_ALTER
+    options = int(asked.options) & ~mq.MQSO_ALTER
     if not is_durable:
-        return options & ~MQSO_RESUME | MQSO_CREATE
-    options |= MQSO_RESUME
-    if options & MQSO_CREATE:
+        return options & ~mq.MQSO_RESUME | mq.MQSO_CREATE
+    options |= mq.MQSO_RESUME
+    if options & mq.MQSO_CREATE:
         return options
-    return options & ~MQSO_NEW_PUBLICATIONS_ONLY
+    return options & ~mq.MQSO_NEW_PUBLICATIONS_ONLY
 
 
 def restore_subscription(handle: RemoteHandle, found: SubscribeReply, handles: dict[int, RemoteHandle]) -> None:
@@ -152,13 +131,13 @@ def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytearray | None) -> Result
         remote = usable_remote(hconn)
         handle = open_handle(remote, hsub)
         answer = _request(remote, handle, action, request_options(sro))
-        if answer.completion == MQCC_FAILED:
+        if answer.completion == mq.MQCC_FAILED:
             raise refusal(answer)
         try:
             count = answer.reader.count(0x7FFFFFFF)
             answer.reader.check_end()
         except MalformedFrame as error:
-            raise MQError(MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
+            raise MQError(mq.MQRC_CONNECTION_BROKEN, remote.protocol_error(str(error)).text) from None
     except MQError as error:
         return error_result(error)
     describe_request(sro, count)

@@ -32,21 +32,7 @@ from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
 from ostler.lab.runner.contract import Metric
 from ostler.lab.runner.queue_managers.plan import CHANNEL
-from ostler.model.constants import (
-    MQGMO_BROWSE_FIRST,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQMO_NONE,
-    MQOO_BROWSE,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_SHARED,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQWI_UNLIMITED,
-)
+from ostler.model import constants as mq
 from ostler.model.errors import MQError
 from ostler.wire import frames, put_get_frames
 
@@ -238,7 +224,7 @@ class Selecting(Neighbour):
         self._browsing: Connection | None = self.connect()
         conversations = range(1, sizes.waiting_gets + 1)
         self._link: BlockingMqLink | None = BlockingMqLink(address, CHANNEL, sizes.waiting_gets)
-        self._handles = self._link.open(WORK, MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED, conversations)
+        self._handles = self._link.open(WORK, mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_INPUT_SHARED, conversations)
 
     def parts(self) -> Sequence[Part]:
         return [self._browse, self._wait]
@@ -529,9 +515,9 @@ class NeverReading(Neighbour):
     def _unread(self, counts: OperationCounts, number: int) -> BlockingMqLink:
         link = BlockingMqLink(self.address, CHANNEL, number=number)
         try:
-            hobj = link.open(STORE, MQOO_FAIL_IF_QUIESCING | MQOO_BROWSE)[1]
+            hobj = link.open(STORE, mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_BROWSE)[1]
             link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-            options = MQGMO_BROWSE_FIRST | MQGMO_FAIL_IF_QUIESCING
+            options = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_FAIL_IF_QUIESCING
             payload = _get_payload(hobj, options, 0, self.sizes.middle_bytes, b"")
             for request in range(1, _UNREAD_REQUESTS + 1):
                 began = time.perf_counter_ns()
@@ -575,8 +561,8 @@ def put_many(
     """
     terms = MqTerms(1, _SMALL_BYTES, persistent=is_in_unit)
     md, body = descriptor(terms, ""), bytes(_SMALL_BYTES)
-    options = MQPMO_NEW_MSG_ID | (MQPMO_SYNCPOINT if is_in_unit else MQPMO_NO_SYNCPOINT)
-    unanswered = PutFrames(1, 0, hobj, options | MQPMO_ASYNC_RESPONSE, md, _SMALL_BYTES).filled(NO_IDS, body)
+    options = mq.MQPMO_NEW_MSG_ID | (mq.MQPMO_SYNCPOINT if is_in_unit else mq.MQPMO_NO_SYNCPOINT)
+    unanswered = PutFrames(1, 0, hobj, options | mq.MQPMO_ASYNC_RESPONSE, md, _SMALL_BYTES).filled(NO_IDS, body)
     left = messages - 1
     while left > 0 and goes_on():
         at_once = min(left, _PUTS_AT_ONCE)
@@ -618,11 +604,11 @@ def _is_allowed(selector: str, room: int) -> bool:
 
 
 def _waiting_get(conversation: int, hobj: int, selector: str) -> bytes:
-    options = MQGMO_WAIT | MQGMO_NO_SYNCPOINT | MQGMO_FAIL_IF_QUIESCING
-    payload = _get_payload(hobj, options, MQWI_UNLIMITED, _SMALL_BYTES, selector.encode())
+    options = mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
+    payload = _get_payload(hobj, options, mq.MQWI_UNLIMITED, _SMALL_BYTES, selector.encode())
     return put_get_frames.get_frame(conversation, GET_REQUEST, payload)
 
 
 def _get_payload(hobj: int, options: int, wait_ms: int, data_bytes: int, selector: bytes) -> bytes:
     ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, selector)
-    return put_get_frames.get_payload(hobj, options, wait_ms, MQMO_NONE, data_bytes, 0, 0, 0, *ids)
+    return put_get_frames.get_payload(hobj, options, wait_ms, mq.MQMO_NONE, data_bytes, 0, 0, 0, *ids)

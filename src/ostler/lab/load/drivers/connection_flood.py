@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.link import Address
-from ostler.model.constants import MQCC_OK
+from ostler.model import constants as mq
 from ostler.wire import connect_frames, frames, payload_codec
 
 _READ_BYTES = 65536
@@ -52,7 +52,7 @@ class ConnectingClient(LoadClient):
         reader.feed(data)
         answers: list[bytes] = []
         while reader.next():
-            if reader.buffer[reader.start] != MQCC_OK:
+            if reader.buffer[reader.start] != mq.MQCC_OK:
                 words = reader.buffer[reader.start + 8 : reader.end]
                 raise LoadFailed(f"a connection was refused: {words.decode(errors='replace')}")
             if reader.type == frames.HELLO | frames.REPLY:

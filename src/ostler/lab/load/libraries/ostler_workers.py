@@ -17,7 +17,7 @@ from ostler.lab.load.mq.jms import FORMAT, UTF_8, JmsHeader
 from ostler.lab.load.one_way import DUE_BYTES
 from ostler.lab.load.spec import ONE_WAY, SESSIONS, LoadSpec
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
-from ostler.model.constants import MQMT_DATAGRAM, MQMT_REQUEST
+from ostler.model import constants as mq
 
 _SERVE_SECONDS = 0.2
 _REPLY_SECONDS_MAX = 30.0
@@ -55,7 +55,7 @@ class _OstlerWorker(LoadWorker):
                 self._headers[queue] = header
             message.body = header.before(body, correlation_id)
             message.format, message.ccsid = _FORMAT, UTF_8
-            message.message_type = MQMT_REQUEST if reply_to else MQMT_DATAGRAM
+            message.message_type = mq.MQMT_REQUEST if reply_to else mq.MQMT_DATAGRAM
         return message
 
     def close(self) -> None:

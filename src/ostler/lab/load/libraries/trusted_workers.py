@@ -21,26 +21,7 @@ from ostler.lab.load.drivers.driver_process import DriverHost
 from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.spec import BY_PERSISTENCE, EVERYBODY, PLAIN, REQUEST_REPLY, RESPONDERS, SESSIONS, LoadSpec
 from ostler.lab.runner.contract import CONNECT, ROUND_TRIP
-from ostler.model.constants import (
-    MQCC_OK,
-    MQCNO_FASTPATH_BINDING,
-    MQCNO_VERSION_7,
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_SYNCPOINT,
-    MQGMO_VERSION_2,
-    MQGMO_WAIT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_NONE,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-    MQPMO_VERSION_1,
-    MQRC_NO_MSG_AVAILABLE,
-)
+from ostler.model import constants as mq
 from ostler.model.reasons import describe
 from ostler.model.structures.connecting import MQCNO
 from ostler.model.structures.gmo import MQGMO
@@ -58,8 +39,8 @@ _CORRELATION_ID: Final = MQMD.offset("CorrelId")
 _ID_BYTES: Final = 24
 _REPLY_TO: Final = MQMD.offset("ReplyToQ")
 _NAME_BYTES: Final = 48
-_OUTPUT: Final = MQOO_OUTPUT | MQOO_FAIL_IF_QUIESCING
-_INPUT: Final = MQOO_INPUT_SHARED | MQOO_FAIL_IF_QUIESCING
+_OUTPUT: Final = mq.MQOO_OUTPUT | mq.MQOO_FAIL_IF_QUIESCING
+_INPUT: Final = mq.MQOO_INPUT_SHARED | mq.MQOO_FAIL_IF_QUIESCING
 
 
 def serve(address: str) -> int:
@@ -88,9 +69,9 @@ class TrustedWorker(LoadWorker):
         descriptor = MQMD.default(2)
         MQMD.patch(descriptor, "Persistence", 1 if spec.persistent else 0)
         self.descriptor = bytes(descriptor)
-        options = MQPMO.default(MQPMO_VERSION_1)
-        unit = MQPMO_SYNCPOINT if in_units else MQPMO_NO_SYNCPOINT
-        MQPMO.patch(options, "Options", unit | MQPMO_NEW_MSG_ID)
+        options = MQPMO.default(mq.MQPMO_VERSION_1)
+        unit = mq.MQPMO_SYNCPOINT if in_units else mq.MQPMO_NO_SYNCPOINT
+        MQPMO.patch(options, "Options", unit | mq.MQPMO_NEW_MSG_ID)
         self.put_options = bytes(options)
 
     @abstractmethod
@@ -120,8 +101,8 @@ class TrustedWorker(LoadWorker):
         MQDISC(self.hconn)
 
     def connect(self) -> None:
-        options = MQCNO.default(MQCNO_VERSION_7)
-        MQCNO.patch(options, "Options", MQCNO_FASTPATH_BINDING)
+        options = MQCNO.default(mq.MQCNO_VERSION_7)
+        MQCNO.patch(options, "Options", mq.MQCNO_FASTPATH_BINDING)
         MQCNO.patch(options, "ApplName", _APPLICATION)
         self.hconn, code, reason = MQCONNX("", options)
         self._check("MQCONNX", code, reason)
@@ -143,7 +124,7 @@ class TrustedWorker(LoadWorker):
     def get(self, hobj: int, descriptor: bytes, options: bytes) -> tuple[bytes, bytes] | None:
         """Return descriptor and data; None when no message came in time."""
         data, found, _, _, code, reason = get_message(self.hconn, hobj, descriptor, options, self.spec.body_bytes)
-        if reason == MQRC_NO_MSG_AVAILABLE:
+        if reason == mq.MQRC_NO_MSG_AVAILABLE:
             return None
         self._check("MQGET", code, reason)
         assert found is not None
@@ -159,7 +140,7 @@ class TrustedWorker(LoadWorker):
         self._check("MQDISC", code, reason)
 
     def _check(self, verb: str, code: int, reason: int) -> None:
-        if code != MQCC_OK:
+        if code != mq.MQCC_OK:
             raise LoadFailed(f"Ostler answered {verb} with {describe(reason).name} ({reason})")
 
 
@@ -168,7 +149,7 @@ class TrustedRequester(TrustedWorker):
 
     def __init__(self, spec: LoadSpec, number: int) -> None:
         super().__init__(spec, number, spec.units == EVERYBODY)
-        self._get_options = _get_options(self.in_units, _REPLY_MILLISECONDS_MAX, MQMO_MATCH_CORREL_ID)
+        self._get_options = _get_options(self.in_units, _REPLY_MILLISECONDS_MAX, mq.MQMO_MATCH_CORREL_ID)
         self._pair = number % spec.pairs
         self._sequence = 0
         self._queues: dict[int, tuple[int, bytes, int]] = {}
@@ -231,7 +212,7 @@ class TrustedResponder(TrustedWorker):
     def __init__(self, spec: LoadSpec, number: int) -> None:
         in_units = spec.persistent if spec.units == BY_PERSISTENCE else spec.units in (RESPONDERS, EVERYBODY)
         super().__init__(spec, number, in_units)
-        self._get_options = _get_options(in_units, _SERVE_MILLISECONDS, MQMO_NONE)
+        self._get_options = _get_options(in_units, _SERVE_MILLISECONDS, mq.MQMO_NONE)
         self._requests = 0
         self._replies: dict[bytes, int] = {}
 
@@ -257,9 +238,9 @@ class TrustedResponder(TrustedWorker):
 
 
 def _get_options(in_units: bool, wait_milliseconds: int, match: int) -> bytes:
-    options = MQGMO.default(MQGMO_VERSION_2)
-    unit = MQGMO_SYNCPOINT if in_units else MQGMO_NO_SYNCPOINT
-    MQGMO.patch(options, "Options", unit | MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING)
+    options = MQGMO.default(mq.MQGMO_VERSION_2)
+    unit = mq.MQGMO_SYNCPOINT if in_units else mq.MQGMO_NO_SYNCPOINT
+    MQGMO.patch(options, "Options", unit | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
     MQGMO.patch(options, "WaitInterval", wait_milliseconds)
     MQGMO.patch(options, "MatchOptions", match)
     return bytes(options)

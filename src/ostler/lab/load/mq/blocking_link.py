@@ -13,7 +13,7 @@ from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.link import CLOSED, Address, connect_socket
 from ostler.lab.load.mq.client import hello_frame, link_answer
 from ostler.lab.load.mq.frames import CONNECT_REQUEST, MqReader, failure
-from ostler.model.constants import MQCC_OK, MQOT_Q
+from ostler.model import constants as mq
 from ostler.wire import connect_frames, frames, object_frames, payload_codec, replies
 
 _APPLICATION: Final = "ostler-lab"
@@ -61,7 +61,7 @@ class BlockingMqLink:
                 raise failure(reader.type, reader.buffer, reader.start, reader.end)
             if reader.type != kind | frames.REPLY:
                 continue
-            if reader.size == 0 or reader.buffer[reader.start] != MQCC_OK:
+            if reader.size == 0 or reader.buffer[reader.start] != mq.MQCC_OK:
                 raise failure(reader.type, reader.buffer, reader.start, reader.end)
             return reader
 
@@ -72,7 +72,7 @@ class BlockingMqLink:
 
     def open(self, queue: str, options: int, conversations: Sequence[int] = (1,)) -> dict[int, int]:
         """Open a queue in each of these conversations, and return the handles."""
-        payload = object_frames.OpenArguments(MQOT_Q, queue, options).encode()
+        payload = object_frames.OpenArguments(mq.MQOT_Q, queue, options).encode()
         handles: dict[int, int] = {}
         for some in _in_groups(conversations):
             self.send(b"".join(frames.frame(frames.OPEN, each, _OPEN_REQUEST, payload) for each in some))

@@ -13,21 +13,12 @@ from typing import Final
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.mq.frames import CONNECT_REQUEST, MqReader, failure
 from ostler.lab.load.mq.jms import FORMAT, UTF_8
-from ostler.model.constants import (
-    MQCC_OK,
-    MQMT_REQUEST,
-    MQOO_FAIL_IF_QUIESCING,
-    MQOO_INPUT_SHARED,
-    MQOO_OUTPUT,
-    MQOT_Q,
-    MQPER_NOT_PERSISTENT,
-    MQPER_PERSISTENT,
-)
+from ostler.model import constants as mq
 from ostler.model.structures.md import MQMD
 from ostler.wire import connect_frames, frames, object_frames, replies
 
-OUTPUT: Final = MQOO_FAIL_IF_QUIESCING | MQOO_OUTPUT
-INPUT: Final = MQOO_FAIL_IF_QUIESCING | MQOO_INPUT_SHARED
+OUTPUT: Final = mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_OUTPUT
+INPUT: Final = mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_INPUT_SHARED
 _APPLICATION: Final = "ostler-lab"
 _HELLO_REPLY: Final = frames.HELLO | frames.REPLY
 _CONNECT_REPLY: Final = frames.CONNECT | frames.REPLY
@@ -149,7 +140,7 @@ class MqClient(LoadClient):
 
     def handle(self, reader: MqReader, now_ns: int) -> bytes:
         """Handle a frame of this conversation."""
-        if reader.size == 0 or reader.buffer[reader.start] != MQCC_OK:
+        if reader.size == 0 or reader.buffer[reader.start] != mq.MQCC_OK:
             raise failure(reader.type, reader.buffer, reader.start, reader.end)
         return self.work(reader, now_ns) if self.is_ready else self._set_up(reader, now_ns)
 
@@ -183,7 +174,7 @@ class MqClient(LoadClient):
 
     def open_target(self, name: str, options: int) -> object_frames.OpenArguments:
         """Return the object of MQOPEN."""
-        return object_frames.OpenArguments(MQOT_Q, name, options)
+        return object_frames.OpenArguments(mq.MQOT_Q, name, options)
 
     def start_anew(self) -> None:
         """Forget the previous connection."""
@@ -242,8 +233,8 @@ def hello_frame(channel: str, conversations: int) -> bytes:
 def link_answer(reader: MqReader) -> bytes:
     """Return the answer to a frame of the link itself; empty when it is the acceptance of the first frame."""
     if reader.type == frames.HEARTBEAT:
-        return replies.reply_frame(frames.HEARTBEAT, 0, reader.request, MQCC_OK, 0)
-    if reader.type == _HELLO_REPLY and reader.buffer[reader.start] == MQCC_OK:
+        return replies.reply_frame(frames.HEARTBEAT, 0, reader.request, mq.MQCC_OK, 0)
+    if reader.type == _HELLO_REPLY and reader.buffer[reader.start] == mq.MQCC_OK:
         return b""
     raise failure(reader.type, reader.buffer, reader.start, reader.end)
 
@@ -251,7 +242,7 @@ def link_answer(reader: MqReader) -> bytes:
 def descriptor(terms: MqTerms, reply_to: str, reply_to_manager: str = "") -> bytes:
     """Return the message descriptor of all messages of a client."""
     md = MQMD.default(2)
-    MQMD.patch(md, "Persistence", MQPER_PERSISTENT if terms.persistent else MQPER_NOT_PERSISTENT)
+    MQMD.patch(md, "Persistence", mq.MQPER_PERSISTENT if terms.persistent else mq.MQPER_NOT_PERSISTENT)
     if reply_to:
         MQMD.patch(md, "ReplyToQ", reply_to)
         MQMD.patch(md, "ReplyToQMgr", reply_to_manager)
@@ -259,5 +250,5 @@ def descriptor(terms: MqTerms, reply_to: str, reply_to_manager: str = "") -> byt
         MQMD.patch(md, "Format", FORMAT)
         MQMD.patch(md, "CodedCharSetId", UTF_8)
         if reply_to:
-            MQMD.patch(md, "MsgType", MQMT_REQUEST)
+            MQMD.patch(md, "MsgType", mq.MQMT_REQUEST)
     return bytes(md)

@@ -5,17 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
-from ostler.model.constants import (
-    MQGMO_FAIL_IF_QUIESCING,
-    MQGMO_NO_SYNCPOINT,
-    MQGMO_PROPERTIES_FORCE_MQRFH2,
-    MQGMO_SYNCPOINT,
-    MQGMO_WAIT,
-    MQMO_MATCH_CORREL_ID,
-    MQMO_NONE,
-    MQOT_Q,
-    MQWI_UNLIMITED,
-)
+from ostler.model import constants as mq
 from ostler.model.reasons import describe
 from ostler.model.structures.md import MQMD
 from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies, segments
@@ -189,7 +179,7 @@ class Put1Frames:
     def __init__(self, conversation: int, request: int, options: int, md: bytes) -> None:
         self._conversation = conversation
         self._request = request
-        target = object_frames.OpenArguments(MQOT_Q, "", 0)
+        target = object_frames.OpenArguments(mq.MQOT_Q, "", 0)
         whole = object_frames.Put1Arguments(target, options, 0, md, b"", b"").encode()
         ids = whole.index(md) + MD_MESSAGE_ID
         self._head = whole[:_PUT1_NAME]
@@ -220,12 +210,12 @@ class GetFrames:
 
 
 def get_options(in_unit: bool, is_jms: bool) -> int:
-    options = MQGMO_WAIT | MQGMO_FAIL_IF_QUIESCING | (MQGMO_SYNCPOINT if in_unit else MQGMO_NO_SYNCPOINT)
+    options = mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | (mq.MQGMO_SYNCPOINT if in_unit else mq.MQGMO_NO_SYNCPOINT)
     # Whatever PROPCTL is: a JMS program reads properties from the header itself.
-    return options | MQGMO_PROPERTIES_FORCE_MQRFH2 if is_jms else options
+    return options | mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if is_jms else options
 
 
 def get_payload(hobj: int, options: int, by_correlation: bool, data_bytes: int) -> bytes:
-    match = MQMO_MATCH_CORREL_ID if by_correlation else MQMO_NONE
+    match = mq.MQMO_MATCH_CORREL_ID if by_correlation else mq.MQMO_NONE
     ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, b"")
-    return put_get_frames.get_payload(hobj, options, MQWI_UNLIMITED, match, data_bytes, 0, 0, 0, *ids)
+    return put_get_frames.get_payload(hobj, options, mq.MQWI_UNLIMITED, match, data_bytes, 0, 0, 0, *ids)

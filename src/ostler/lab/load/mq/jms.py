@@ -7,17 +7,9 @@ import time
 from typing import Final
 
 from ostler.lab.load.client import LoadFailed
-from ostler.model.constants import (
-    MQENC_NATIVE,
-    MQFMT_RF_HEADER_2,
-    MQFMT_STRING,
-    MQRFH_NO_FLAGS,
-    MQRFH_STRUC_ID,
-    MQRFH_STRUC_LENGTH_FIXED_2,
-    MQRFH_VERSION_2,
-)
+from ostler.model import constants as mq
 
-FORMAT: Final = MQFMT_RF_HEADER_2
+FORMAT: Final = mq.MQFMT_RF_HEADER_2
 UTF_8: Final = 1208
 # A message may be this much longer than its text.
 HEADER_BYTES_MAX: Final = 1024
@@ -61,10 +53,10 @@ class JmsHeader:
 
 def data_at(buffer: bytes, start: int, end: int) -> int:
     """Return the offset of a message's text."""
-    if buffer[start : start + 4] != MQRFH_STRUC_ID:
+    if buffer[start : start + 4] != mq.MQRFH_STRUC_ID:
         raise LoadFailed("a message has no MQRFH2, which every one was sent with")
     at = start + int.from_bytes(buffer[start + 8 : start + 12], "little")
-    if not start + MQRFH_STRUC_LENGTH_FIXED_2 <= at <= end:
+    if not start + mq.MQRFH_STRUC_LENGTH_FIXED_2 <= at <= end:
         raise LoadFailed("the MQRFH2 of a message is longer than the message")
     return at
 
@@ -75,9 +67,9 @@ def _element(name: str, type: str, value: str) -> str:
 
 def _header(folders: list[str]) -> bytes:
     texts = [folder.encode().ljust(-(-len(folder) // 4) * 4) for folder in folders]
-    length = MQRFH_STRUC_LENGTH_FIXED_2 + sum([4 + len(text) for text in texts])
-    follows = struct.pack("<iiii", MQRFH_VERSION_2, length, MQENC_NATIVE, UTF_8)
-    parts = [MQRFH_STRUC_ID, follows, MQFMT_STRING, struct.pack("<ii", MQRFH_NO_FLAGS, UTF_8)]
+    length = mq.MQRFH_STRUC_LENGTH_FIXED_2 + sum([4 + len(text) for text in texts])
+    follows = struct.pack("<iiii", mq.MQRFH_VERSION_2, length, mq.MQENC_NATIVE, UTF_8)
+    parts = [mq.MQRFH_STRUC_ID, follows, mq.MQFMT_STRING, struct.pack("<ii", mq.MQRFH_NO_FLAGS, UTF_8)]
     for text in texts:
         parts += [struct.pack("<i", len(text)), text]
     return b"".join(parts)

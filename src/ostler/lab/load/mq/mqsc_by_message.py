@@ -7,18 +7,7 @@ from typing import Final
 
 from ostler.client.api.connection import Connection
 from ostler.lab.load.client import LoadFailed
-from ostler.model.constants import (
-    MQCACF_ESCAPE_TEXT,
-    MQCC_FAILED,
-    MQCFC_LAST,
-    MQCFT_COMMAND,
-    MQCMD_ESCAPE,
-    MQENC_INTEGER_REVERSED,
-    MQET_MQSC,
-    MQFMT_ADMIN,
-    MQIACF_ESCAPE_TYPE,
-    MQMT_REQUEST,
-)
+from ostler.model import constants as mq
 from ostler.model.pcf import UTF_8, Header, Integer, String, decode, encode
 from ostler.model.reasons import describe
 
@@ -36,14 +25,14 @@ class MqscByMessage:
 
     def run(self, command: str, seconds_max: float) -> int:
         """Run a command, and return the number of answers. Raises LoadFailed when it was rejected, or not answered."""
-        asked = (Integer(MQIACF_ESCAPE_TYPE, MQET_MQSC), String(MQCACF_ESCAPE_TEXT, command))
+        asked = (Integer(mq.MQIACF_ESCAPE_TYPE, mq.MQET_MQSC), String(mq.MQCACF_ESCAPE_TEXT, command))
         sent = self._connection.put(
             COMMAND_QUEUE,
-            encode(Header(MQCFT_COMMAND, MQCMD_ESCAPE), asked),
-            message_type=MQMT_REQUEST,
-            format=MQFMT_ADMIN.decode().strip(),
+            encode(Header(mq.MQCFT_COMMAND, mq.MQCMD_ESCAPE), asked),
+            message_type=mq.MQMT_REQUEST,
+            format=mq.MQFMT_ADMIN.decode().strip(),
             ccsid=UTF_8,
-            encoding=MQENC_INTEGER_REVERSED,
+            encoding=mq.MQENC_INTEGER_REVERSED,
             persistent=False,
             reply_to=self._replies.name,
             expiry=seconds_max,
@@ -56,8 +45,8 @@ class MqscByMessage:
             if reply is None:
                 raise LoadFailed(f"{command} was not answered within {seconds_max:.0f} s")
             found += 1
-            head = decode(reply.data, reply.ccsid, not reply.encoding & MQENC_INTEGER_REVERSED).header
-            if head.completion == MQCC_FAILED:
+            head = decode(reply.data, reply.ccsid, not reply.encoding & mq.MQENC_INTEGER_REVERSED).header
+            if head.completion == mq.MQCC_FAILED:
                 raise LoadFailed(f"{command} was refused with {describe(head.reason).name} ({head.reason})")
-            if head.control == MQCFC_LAST:
+            if head.control == mq.MQCFC_LAST:
                 return found

@@ -28,13 +28,7 @@ from ostler.lab.load.mq.frames import (
 from ostler.lab.load.mq.jms import HEADER_BYTES_MAX, JmsHeader, data_at
 from ostler.lab.load.mq.request_reply import COMMIT_REPLY, GET_REPLY, PUT_REPLY, put_options
 from ostler.lab.load.one_way import OneWay
-from ostler.model.constants import (
-    MQGMO_WAIT,
-    MQOO_READ_AHEAD,
-    MQPMO_NEW_MSG_ID,
-    MQRC_NO_MSG_AVAILABLE,
-    MQSTAT_TYPE_ASYNC_ERROR,
-)
+from ostler.model import constants as mq
 from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies
 
 # Long enough that MQSTAT costs little beside putting. The window is that of Ostler's own client.
@@ -61,7 +55,7 @@ class MqProducer(MqClient):
         self._one_way = OneWay(pace, terms.body_bytes, self._copies)
         self._put: PutFrames | None = None
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
-        status = payload_codec.numbers_payload([MQSTAT_TYPE_ASYNC_ERROR])
+        status = payload_codec.numbers_payload([mq.MQSTAT_TYPE_ASYNC_ERROR])
         self._status = frames.frame(frames.STATUS, conversation, STATUS_REQUEST, status)
 
     def opens(self) -> list[tuple[str, int]]:
@@ -71,7 +65,7 @@ class MqProducer(MqClient):
         terms = self.terms
         if terms.is_jms:
             self._header = JmsHeader(self._queue, "", terms.persistent, False).whole
-        options = put_options(self._in_units, self._is_unanswered) | MQPMO_NEW_MSG_ID
+        options = put_options(self._in_units, self._is_unanswered) | mq.MQPMO_NEW_MSG_ID
         request = 0 if self._is_unanswered else PUT_REQUEST
         length = len(self._header) + terms.body_bytes
         md = descriptor(terms, "")
@@ -156,7 +150,7 @@ class MqConsumer(MqClient):
         self._commit = frames.frame(frames.COMMIT, conversation, COMMIT_REQUEST)
 
     def opens(self) -> list[tuple[str, int]]:
-        return [(self._queue, INPUT | MQOO_READ_AHEAD if self._reads_ahead else INPUT)]
+        return [(self._queue, INPUT | mq.MQOO_READ_AHEAD if self._reads_ahead else INPUT)]
 
     def prepare(self) -> None:
         hobj, conversation = self.handles[0], self.conversation
@@ -164,7 +158,7 @@ class MqConsumer(MqClient):
         length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
         if not self._reads_ahead:
             self._get = GetFrames(conversation, hobj, options, False, length).any
-            self._get_now = GetFrames(conversation, hobj, options & ~MQGMO_WAIT, False, length).any
+            self._get_now = GetFrames(conversation, hobj, options & ~mq.MQGMO_WAIT, False, length).any
             return
         asked = payload_codec.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
         self._get = frames.frame(frames.STREAM, conversation, GET_REQUEST, asked)
@@ -194,7 +188,7 @@ class MqConsumer(MqClient):
 
     def handle(self, reader: MqReader, now_ns: int) -> bytes:
         """Handle a frame. A unit of several messages ends when there is no further one."""
-        if self._uncommitted and reader.type == GET_REPLY and _reason(reader) == MQRC_NO_MSG_AVAILABLE:
+        if self._uncommitted and reader.type == GET_REPLY and _reason(reader) == mq.MQRC_NO_MSG_AVAILABLE:
             return self._commit
         return super().handle(reader, now_ns)
 

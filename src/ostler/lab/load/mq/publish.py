@@ -12,7 +12,7 @@ from ostler.lab.load.client import Pace
 from ostler.lab.load.mq.client import MqTerms
 from ostler.lab.load.mq.frames import MqReader, failure
 from ostler.lab.load.mq.one_way import MqConsumer, MqProducer
-from ostler.model.constants import MQOT_TOPIC, MQSO_CREATE, MQSO_FAIL_IF_QUIESCING
+from ostler.model import constants as mq
 from ostler.wire import frames, object_frames
 from ostler.wire.subscribe_frames import SubscribeArguments
 
@@ -36,7 +36,7 @@ class MqPublisher(MqProducer):
         self._topic = topic_of(terms.pair(number))
 
     def open_target(self, name: str, options: int) -> object_frames.OpenArguments:
-        found = object_frames.OpenArguments(MQOT_TOPIC, "", options)
+        found = object_frames.OpenArguments(mq.MQOT_TOPIC, "", options)
         found.object_string = self._topic
         return found
 
@@ -53,7 +53,7 @@ class MqSubscriber(MqConsumer):
     def first(self, now_ns: int) -> bytes:
         # Ready only when the subscription exists: earlier publications are not for this client.
         self.is_ready = False
-        asked = SubscribeArguments(MQSO_CREATE | MQSO_FAIL_IF_QUIESCING)
+        asked = SubscribeArguments(mq.MQSO_CREATE | mq.MQSO_FAIL_IF_QUIESCING)
         asked.destination = self.handles[0]
         asked.topic_string = self._topic
         return frames.frame(frames.SUBSCRIBE, self.conversation, _SUBSCRIBE_REQUEST, asked.encode())

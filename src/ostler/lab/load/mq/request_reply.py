@@ -41,13 +41,7 @@ from ostler.lab.load.mq.frames import (
     get_options,
 )
 from ostler.lab.load.mq.jms import HEADER_BYTES_MAX, JmsHeader, data_at
-from ostler.model.constants import (
-    MQOT_Q,
-    MQPMO_ASYNC_RESPONSE,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_SYNCPOINT,
-)
+from ostler.model import constants as mq
 from ostler.wire import frames, object_frames, payload_codec, put_get_frames, replies
 
 PUT_REPLY: Final = frames.PUT | frames.REPLY
@@ -95,7 +89,7 @@ class MqRequester(MqClient):
         self._puts, self._gets, self._headers = [], [], []
         options = put_options(self._in_units, self._sends_without_answer())
         if not self._pipelined:
-            options |= MQPMO_NEW_MSG_ID
+            options |= mq.MQPMO_NEW_MSG_ID
         request = 0 if self._sends_without_answer() else PUT_REQUEST
         for at, pair in enumerate(self._pairs):
             header = b""
@@ -216,7 +210,7 @@ class MqResponder(MqClient):
     def prepare(self) -> None:
         terms = self.terms
         is_unanswered = self._pipelined and (self._in_units or not terms.persistent)
-        options = put_options(self._in_units, is_unanswered) | MQPMO_NEW_MSG_ID
+        options = put_options(self._in_units, is_unanswered) | mq.MQPMO_NEW_MSG_ID
         request = 0 if is_unanswered else PUT_REQUEST
         md = descriptor(terms, "")
         if terms.own_replies:
@@ -291,7 +285,7 @@ class MqRemoteResponder(MqClient):
         self._body_bytes = terms.body_bytes
         self._in_units = terms.responder_units
         self._keeps_open = terms.routes <= KEPT_OPEN_MAX and not terms.own_replies
-        self._options = put_options(self._in_units, False) | MQPMO_NEW_MSG_ID
+        self._options = put_options(self._in_units, False) | mq.MQPMO_NEW_MSG_ID
         self._md = descriptor(terms, "")
         self._put1 = Put1Frames(conversation, PUT_REQUEST, self._options, self._md)
         self._puts: dict[bytes, PutFrames] = {}
@@ -339,7 +333,7 @@ class MqRemoteResponder(MqClient):
             queue, manager = wanted[: payload_codec.NAME_BYTES], wanted[payload_codec.NAME_BYTES :]
             return self._put1.filled(queue, ids, data, b"", manager)
         self._wanted, self._ids, self._body = wanted, ids, data
-        asked = object_frames.OpenArguments(MQOT_Q, _name(wanted[: payload_codec.NAME_BYTES]), OUTPUT)
+        asked = object_frames.OpenArguments(mq.MQOT_Q, _name(wanted[: payload_codec.NAME_BYTES]), OUTPUT)
         asked.manager_name = _name(wanted[payload_codec.NAME_BYTES :])
         return frames.frame(frames.OPEN, self.conversation, PUT_REQUEST, asked.encode())
 
@@ -367,5 +361,5 @@ def _zeros(size: int) -> bytes:
 
 
 def put_options(in_unit: bool, is_unanswered: bool) -> int:
-    options = MQPMO_SYNCPOINT if in_unit else MQPMO_NO_SYNCPOINT
-    return options | MQPMO_ASYNC_RESPONSE if is_unanswered else options
+    options = mq.MQPMO_SYNCPOINT if in_unit else mq.MQPMO_NO_SYNCPOINT
+    return options | mq.MQPMO_ASYNC_RESPONSE if is_unanswered else options

@@ -11,16 +11,7 @@ from typing import Final
 from ostler.client.mqi.connect import MQCONNX, MQDISC
 from ostler.client.mqi.objects import MQPUT1
 from ostler.lab.load.client import LoadFailed
-from ostler.model.constants import (
-    MQCC_FAILED,
-    MQCNO_FASTPATH_BINDING,
-    MQCNO_VERSION_7,
-    MQOT_TOPIC,
-    MQPMO_NEW_MSG_ID,
-    MQPMO_NO_SYNCPOINT,
-    MQPMO_RETAIN,
-    MQPMO_VERSION_1,
-)
+from ostler.model import constants as mq
 from ostler.model.reasons import describe
 from ostler.model.structures.connecting import MQCNO
 from ostler.model.structures.md import MQMD
@@ -47,15 +38,15 @@ def make(prefix: str, first: str, count: str, levels: str, retain: str = "") -> 
     """Run in the process of the queue manager: publish to this many topics, from a number on."""
     hconn = _connected()
     try:
-        options = MQPMO_NO_SYNCPOINT | MQPMO_NEW_MSG_ID | (MQPMO_RETAIN if retain == RETAIN else 0)
-        pmo = MQPMO.default(MQPMO_VERSION_1)
+        options = mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_NEW_MSG_ID | (mq.MQPMO_RETAIN if retain == RETAIN else 0)
+        pmo = MQPMO.default(mq.MQPMO_VERSION_1)
         MQPMO.patch(pmo, "Options", options)
         md = MQMD.default(2)
         MQMD.patch(md, "Persistence", 0)
         for number in range(int(first), int(first) + int(count)):
             descriptor = _descriptor(topic_name(prefix, number, int(levels)))
             code, reason = MQPUT1(hconn, descriptor, bytearray(md), bytearray(pmo), b"")
-            if code == MQCC_FAILED:
+            if code == mq.MQCC_FAILED:
                 raise LoadFailed(f"Ostler answered MQPUT1 with {describe(reason).name} ({reason})")
     finally:
         MQDISC(hconn)
@@ -63,11 +54,11 @@ def make(prefix: str, first: str, count: str, levels: str, retain: str = "") -> 
 
 
 def _connected() -> int:
-    options = MQCNO.default(MQCNO_VERSION_7)
-    MQCNO.patch(options, "Options", MQCNO_FASTPATH_BINDING)
+    options = MQCNO.default(mq.MQCNO_VERSION_7)
+    MQCNO.patch(options, "Options", mq.MQCNO_FASTPATH_BINDING)
     MQCNO.patch(options, "ApplName", _APPLICATION)
     hconn, code, reason = MQCONNX("", options)
-    if code == MQCC_FAILED:
+    if code == mq.MQCC_FAILED:
         raise LoadFailed(f"Ostler answered MQCONNX with {describe(reason).name} ({reason})")
     return hconn
 
@@ -76,7 +67,7 @@ def _descriptor(topic: str) -> bytearray:
     """Return an object descriptor with its string right behind it."""
     text = topic.encode()
     descriptor = MQOD.default(4)
-    MQOD.patch(descriptor, "ObjectType", MQOT_TOPIC)
+    MQOD.patch(descriptor, "ObjectType", mq.MQOT_TOPIC)
     MQOD.patch(descriptor, "ObjectStringVSOffset", len(descriptor))
     MQOD.patch(descriptor, "ObjectStringVSLength", len(text))
     return descriptor + text

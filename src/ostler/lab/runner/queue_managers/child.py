@@ -24,8 +24,8 @@ from ostler.client.locate.registry import register
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.peers.broker_process import free_port
 from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
+from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.constants import MQOT_Q, MQOT_Q_MGR, MQOT_TOPIC, MQRCCF_COMMAND_FAILED
 from ostler.model.counters import verb_counts
 from ostler.model.errors import MQError
 from ostler.security.authorities import VALID_AUTHORITIES, record
@@ -171,7 +171,7 @@ def _certify(directory: QueueManagerDirectory, name: str, cipher_spec: str, auth
         hosts = ("localhost", "127.0.0.1")
         authority.issue(directory.path / KEY_DIRECTORY, label, subject, key_type, _CERTIFICATE_DAYS, hosts)
     except CertificateError as error:
-        raise MQError(MQRCCF_COMMAND_FAILED, f"No certificate could be made: {error}.") from error
+        raise MQError(mq.MQRCCF_COMMAND_FAILED, f"No certificate could be made: {error}.") from error
 
 
 def _channel(plan: QueueManagerPlan) -> Iterator[str]:
@@ -200,13 +200,13 @@ def _listening_port(server: Server, host: str) -> int:
         run_commands(server.manager, [_listener(host, free_port())])
         with contextlib.suppress(ListenerRefused):
             server.start_listener(LISTENER)
-    raise MQError(MQRCCF_COMMAND_FAILED, "Its listener finds no free port.")
+    raise MQError(mq.MQRCCF_COMMAND_FAILED, "Its listener finds no free port.")
 
 
 def _admit_clients(manager: QueueManager) -> None:
     """Admit clients as usual: by channel authentication records, and as a user with the authorities that the load
     needs."""
-    for kind, profile in ((MQOT_Q_MGR, MANAGER_PROFILE), (MQOT_Q, "**"), (MQOT_TOPIC, "**")):
+    for kind, profile in ((mq.MQOT_Q_MGR, MANAGER_PROFILE), (mq.MQOT_Q, "**"), (mq.MQOT_TOPIC, "**")):
         manager.define(record(kind, profile, USER, False, VALID_AUTHORITIES[kind]), True)
 
 
@@ -217,7 +217,7 @@ def run_commands(manager: QueueManager, commands: Iterable[str]) -> None:
         if isinstance(answer, str):
             said.append(answer)
         elif isinstance(answer, ScriptCounts) and answer.exit_code:
-            raise MQError(MQRCCF_COMMAND_FAILED, " ".join(refusals(said)))
+            raise MQError(mq.MQRCCF_COMMAND_FAILED, " ".join(refusals(said)))
 
 
 def refusals(lines: Iterable[str]) -> list[str]:
