@@ -32,16 +32,6 @@ KNOWN = [
         "ostler.client.api.topic",
     },
     {
-        "ostler.server.admin.command_context",
-        "ostler.server.assembly",
-        "ostler.server.channels.admission",
-        "ostler.server.channels.commands",
-        "ostler.server.channels.inbound",
-        "ostler.server.channels.service",
-        "ostler.server.channels.status",
-        "ostler.server.security.admission",
-    },
-    {
         "ostler.server.net.conversation",
         "ostler.server.net.link",
         "ostler.server.net.link_agent",
