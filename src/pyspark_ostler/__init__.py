@@ -1,4 +1,4 @@
-"""Where Spark looks for the data source `ostler`: it imports every module whose name begins with `pyspark_`.
+"""The data source `ostler`, under a name that Spark finds: it imports every module that begins with `pyspark_`.
 
 spark.read.format("ostler").option("host", "localhost").option("queueManager", "QM1").option("queue", "ORDERS").load()
 """

@@ -106,7 +106,7 @@ class LogWriter:
         self.control_sequence = state.sequence
 
     def has_new_end(self) -> bool:
-        """Whether the log is durable further than both copies of the note of its end say."""
+        """Return True when the log is durable beyond the end that both notes record."""
         return self._notes.is_due(self.forced_lsn)
 
     def note_end(self) -> None:

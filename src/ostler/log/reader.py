@@ -71,10 +71,10 @@ class BlockCursor:
         self._chunk_lsn: i64 = 0
         self.chunk: bytes = b""
         self.position: i64 = position
-        """Where the next block must begin; after `advance` returned False, where reading stopped."""
+        """The position of the next block; after `advance` returned False, the position where reading stopped."""
         self.lsn: i64 = position
         self.at: i64 = 0
-        """Where the block at hand begins in `chunk`."""
+        """The offset of the current block in `chunk`."""
         self.length: i64 = 0
         self.count: i64 = 0
         self.epoch: i64 = 0

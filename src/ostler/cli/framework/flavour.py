@@ -1,4 +1,4 @@
-"""Whether the hot packages run compiled or interpreted."""
+"""The flavour of the hot packages: compiled or interpreted."""
 
 from __future__ import annotations
 

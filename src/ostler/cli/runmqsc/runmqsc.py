@@ -100,7 +100,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _input(file: Path | None) -> int:
-    """Where commands come from, as a file descriptor."""
+    """The source of commands, as a file descriptor."""
     if file is None:
         return _STANDARD_INPUT
     try:

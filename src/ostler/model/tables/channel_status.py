@@ -1,4 +1,4 @@
-"""What the commands show that display the status of channels, listeners and services."""
+"""Attributes that DISPLAY shows of the status of channels, listeners and services."""
 
 from __future__ import annotations
 

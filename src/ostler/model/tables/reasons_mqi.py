@@ -1,4 +1,4 @@
-"""What each reason of the MQI means and what to do about it. See `reasons` for how the lines are read."""
+"""Meaning and remedy of each reason of the MQI. `model.reasons` reads these lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each reason of a refused command means and what to do about it. See `reasons` for how the lines are read."""
+"""Meaning and remedy of each reason of a refused command. `model.reasons` reads these lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands show that display a status, but for channels. The queue manager supplies it all."""
+"""Attributes that DISPLAY shows of a status, but for channels. The queue manager supplies their values."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class ChannelsSection:
 
 @dataclass(frozen=True)
 class SecuritySection:
-    """Where users and passwords come from. `pam_service` is for PasswordSource=OS with AUTHENMD(PAM)."""
+    """The source of users and passwords. `pam_service` is for PasswordSource=OS with AUTHENMD(PAM)."""
 
     password_source: PasswordSource = PasswordSource.FILE
     pam_service: str = "ostler"

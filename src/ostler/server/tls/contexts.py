@@ -76,7 +76,7 @@ class ChannelTls:
 
 @dataclass(frozen=True)
 class RepositorySettings:
-    """Where a queue manager's certificates are. `directory` is its `ssl` directory, used for a blank SSLKEYR."""
+    """The location of a queue manager's certificates. `directory` is its `ssl` directory, used for a blank SSLKEYR."""
 
     queue_manager: str
     directory: Path
