@@ -49,7 +49,7 @@ class ControlState:
         self.epoch: int = 0
         """The life of the log: grows by one with each restart."""
         self.life_start_lsn: int = 0
-        """The LSN at which this life began to write. Blocks from here on have this epoch, those before have an earlier one."""
+        """The LSN at which this life began to write. Blocks from here on have this epoch, earlier ones not."""
         self.restart_lsn: int = 0
         self.checkpoint_lsn: int = 0
         self.durable_lsn: int = 0
