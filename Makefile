@@ -35,6 +35,7 @@ lint: $(VENV)/.installed ## Style, types, import contracts
 	$(VENV)/bin/ruff check src tests dropin setup.py
 	$(VENV)/bin/ruff format --check src tests dropin setup.py
 	$(VENV)/bin/mypy
+	MYPYPATH=src $(VENV)/bin/mypy --explicit-package-bases tests/world
 	PYTHONPATH=src $(VENV)/bin/lint-imports --no-cache
 
 # What has tests in targets of its own.
