@@ -25,7 +25,7 @@ XID = b"sample prepared unit"
 
 def live(root: Path, ending: str) -> None:
     """One life of the sample: made, filled, and then ended in order or killed."""
-    from ostler.server.qm_ini import LogSection
+    from ostler.server.config.qm_ini import LogSection
 
     import ostler
     from ostler.engine.syncpoint import prepare

@@ -58,7 +58,8 @@ class RandomWorkload:
         if self._chance(self._trouble_percent):
             return self._fault()
         maker = self._random.choices(
-            [self._put, self._get, self._unit, self._other_verb, self._background_work, self._command], [34, 28, 16, 8, 12, 2]
+            [self._put, self._get, self._unit, self._other_verb, self._background_work, self._command],
+            [34, 28, 16, 8, 12, 2],
         )[0]
         return maker()
 

@@ -280,7 +280,7 @@ def test_run_against_run(runs: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "By rate: 1 better, 0 worse, 3 same.\n" in out
     assert f"The machine itself: {PING_PONG.contestant} changed by +0.0 %.\n" in out
     assert "Without a counterpart: 0 rows of the first run, 1 of the other.\n" in out
-    assert "Not alike: compiled was not told, then True.\n" in out
+    assert "Not alike: compiled was unknown, then True.\n" in out
     assert f"{SECOND} is partial: not all of it was measured.\n" in out
 
 

@@ -32,7 +32,7 @@ import json, sys
 from pathlib import Path
 import ostler
 from ostler.channel.sync_records import DESIRED_STATE
-from ostler.command.mqsc.script import Counts, run_script
+from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.server.config.directories import QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.assembly import Server
@@ -48,7 +48,7 @@ server.start()
 
 def mqsc(text):
     for answer in run_script(server.target, text, echo=False):
-        assert not isinstance(answer, Counts) or not answer.exit_code, text
+        assert not isinstance(answer, ScriptCounts) or not answer.exit_code, text
 
 mqsc(f"DEFINE LISTENER(L) TRPTYPE(TCP) IPADDR(127.0.0.1) PORT({port}) REPLACE\\nSTART LISTENER(L)")
 print("ready", flush=True)
