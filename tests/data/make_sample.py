@@ -25,10 +25,9 @@ XID = b"sample prepared unit"
 
 def live(root: Path, ending: str) -> None:
     """One life of the sample: made, filled, and then ended in order or killed."""
-    from ostler.server.config.qm_ini import LogSection
-
     import ostler
     from ostler.engine.syncpoint import prepare
+    from ostler.server.config.qm_ini import LogSection
 
     log = LogSection(primary_files=2, secondary_files=1, file_pages=64)
     manager = ostler.start(NAME, data=root, create=True, log=log, progress=False)
