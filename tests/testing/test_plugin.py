@@ -196,7 +196,7 @@ def test_tests_without_a_queue_manager_pay_nothing(run: type[Run]) -> None:
 
         def test_nothing():
             assert [name for name in sys.modules if name.startswith("ostler.")] == [
-                "ostler.testing", "ostler.testing.plugin"
+                "ostler._version", "ostler.testing", "ostler.testing.plugin"
             ]
         """,
         passed=1,
@@ -206,7 +206,7 @@ def test_tests_without_a_queue_manager_pay_nothing(run: type[Run]) -> None:
 @pytest.mark.slow
 def test_fixtures_and_marks_are_documented(run: type[Run]) -> None:
     fixtures = run.pytest("--fixtures", "-v").stdout.str()
-    assert "The queue manager, with what the `mqsc` marks of the test define." in fixtures
+    assert "The queue manager, with the objects that the `mqsc` marks of the test define." in fixtures
     assert "@pytest.mark.mqsc(text, ...):" in run.pytest("--markers").stdout.str()
 
 

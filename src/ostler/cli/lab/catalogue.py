@@ -42,7 +42,7 @@ def add_command(subparsers: Subparsers) -> None:
     listing.add_argument("--family", metavar="NAME", help="only those that the same code runs, such as request-reply")
     listing.add_argument("--report", metavar="NAME", help="only those of one report, such as windows-v53")
     listing.add_argument("--runnable", action="store_true", help="only those that can run today")
-    listing.add_argument("--state", choices=_STATES, help="only those of which this is parts")
+    listing.add_argument("--state", choices=_STATES, help="only those in this state")
     listing.add_argument("--all", action="store_true", dest="is_all", help="calculations, advice and the like, too")
     listing.add_argument("--json", action="store_true", help="one JSON object for each scenario, on a line of its own")
     listing.set_defaults(run=_run_list)

@@ -74,7 +74,7 @@ def get(arguments: argparse.Namespace) -> int:
         committer.commit()
     if limit is not None and output.count < limit:
         raise MQError(
-            mq.MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for, from {arguments.queue}."
+            mq.MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} asked for, from {arguments.queue}."
         )
     return _DONE
 

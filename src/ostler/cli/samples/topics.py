@@ -66,7 +66,7 @@ def subscribe(arguments: argparse.Namespace) -> int:
         if arguments.remove:
             subscription.close(remove=True)
     if limit is not None and output.count < limit:
-        raise MQError(mq.MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} options for.")
+        raise MQError(mq.MQRC_NO_MSG_AVAILABLE, f"{_messages(output.count)} came of {limit} asked for.")
     return _DONE
 
 

@@ -126,7 +126,7 @@ class LinkConsumerPort(ConsumerPort):
         return handle
 
     def _get_any(self, gets: list[bytes], seconds: float | None) -> ReplyWaiter:
-        """Have the queue manager pending; the answer. Rung meanwhile, or before, it is asked to come to an end."""
+        """Send GET_ANY and return the finished waiter. A wake-up before or meanwhile cancels the request."""
         conversation = self._remote.conversation
         wait_ms = -1 if seconds is None else min(math.ceil(seconds * 1000), _WAIT_MS_MAX)
         if self._wakeup.is_set():
