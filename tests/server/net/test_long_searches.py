@@ -299,6 +299,13 @@ def test_links_that_have_many_selectors_compiled_are_put_off(wire_bench: WireBen
     wire_bench.define("Q2")
     hostile = [wire_bench.peer("Q") for _ in range(3)]
     other = wire_bench.peer("Q2")
+    # As an application that is at work: the fast lane serves it in each pass, however slow this machine is.
+    link = list(wire_bench.reactor.links.values())[-1]
+    for _ in range(100):
+        if link.is_fast:
+            break
+        assert other.ask(wire.PUT, put(2, b"at work")).completion == MQCC_OK
+    assert link.is_fast, "a hundred quick requests did not bring the link into the fast lane"
     passes_before = wire_bench.reactor.counters.passes
     compiled = cache.compiled
     for at, peer in enumerate(hostile):
@@ -306,7 +313,7 @@ def test_links_that_have_many_selectors_compiled_are_put_off(wire_bench: WireBen
         row = [wire.frame(wire.GET, 1, 10 + number, get(2, selector=text)) for number, text in enumerate(texts)]
         peer.send(*row, wire.frame(wire.PUT, 1, 99, put(2, b"behind")))
     assert other.ask(wire.PUT, put(2, b"meanwhile")).completion == MQCC_OK
-    assert cache.compiled - compiled < 30  # not all of them came first
+    assert cache.compiled - compiled < 10  # of thirty
     for peer in hostile:
         # In their order, and nothing is lost.
         assert [peer.next().request for _ in range(11)] == [*range(10, 20), 99]
