@@ -27,6 +27,7 @@ from ostler.lab.runner.contract import (
     WorkerCounts,
 )
 from ostler.lab.sampling.process_sampler import WatchedProcess
+from ostler.lab.scenarios.model import Deviation
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import DRIVER
 
@@ -106,6 +107,14 @@ class SimulatedExperiment(Experiment):
     @property
     def absent(self) -> Mapping[str, str]:
         return self._script.absent
+
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        return (Deviation("one host", "there is one"),)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return {"Peer": "port 1"}
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         failure = self._script.fails_to_prepare(contestant.name, step.number)

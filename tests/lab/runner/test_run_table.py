@@ -240,11 +240,16 @@ class TestAccount:
         assert f"ostler lab compare {usual}\n" in text
 
     def test_what_acknowledgements_mean_and_what_stands_in(self, tmp_path: Path) -> None:
-        facts = {"stand_ins": {"fastpath": "It changes nothing."}, "left_out": {"shared": ["shared-queues", "more"]}}
+        facts: dict[str, object] = {
+            "stand_ins": {"fastpath": "It changes nothing."},
+            "left_out": {"shared": ["shared-queues", "more"]},
+        }
+        facts["deviations"] = [{"what": "a smaller log", "why": "The disk is small."}]
         text = shown(write_run(tmp_path, {1: [replace(OSTLER, rates=(5, 5))]}, environment=facts))
         assert "Ostler, TCP 1.2: kept by the ostler.\n" in text
         assert "Stands in for fastpath: It changes nothing.\n" in text
         assert "Left out: shared, which needs shared-queues, more.\n" in text
+        assert "Differs from the report: a smaller log: The disk is small.\n" in text
 
     def test_a_run_that_was_cut(self, tmp_path: Path) -> None:
         steps = {1: [OSTLER], 20: [replace(OSTLER, rates=(100,))]}

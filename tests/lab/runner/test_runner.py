@@ -87,6 +87,9 @@ class TestWhole:
         environment = run(Script(absent={"NATS": "it is not installed"}), tmp_path, "1").manifest.environment
         assert [each["name"] for each in environment["entrants"]] == ["Ostler", "Peer", "limit"]  # type: ignore[attr-defined]
         assert environment["noise"]["percent"] >= 0  # type: ignore[index]
+        assert environment["workload"]["id"] == "client-rr-np"  # type: ignore[index]
+        assert {"what": "one host", "why": "there is one"} in environment["deviations"]  # type: ignore[operator]
+        assert environment["configuration"] == [{"name": "Peer", "text": "port 1"}]
 
     def test_who_is_absent_is_said(self, tmp_path: Path) -> None:
         view = HeardView()

@@ -31,6 +31,7 @@ def rows(scenario: Scenario, readiness: Readiness, today: str) -> Iterator[tuple
     yield from _listed("left out", [f"{part.name}: needs {', '.join(part.needs)}" for part in readiness.left_out])
     yield from _listed("missing", [f"{each.name} ({each.id}). {each.note}" for each in readiness.missing])
     yield from _listed("stands in", [f"{each.name}: {each.note}" for each in readiness.stand_ins])
+    yield from _listed("differs", [f"{each.what}: {each.why}" for each in scenario.deviations])
     if scenario.family:
         family = FAMILIES[scenario.family]
         yield "family", f"{family.name}: {family.title}"

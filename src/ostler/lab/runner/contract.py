@@ -16,7 +16,7 @@ from typing import Protocol
 
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.sampling.process_sampler import WatchedProcess
-from ostler.lab.scenarios.model import Scenario
+from ostler.lab.scenarios.model import Deviation, Scenario
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.recorder import LatencyRecorder
 
@@ -222,6 +222,16 @@ class Experiment(ABC):
     @property
     def absent(self) -> Mapping[str, str]:
         """Contestants that were requested and are not available, with the reason."""
+        return {}
+
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        """Differences from the report that only the planned steps show: a smaller log, another CipherSpec."""
+        return ()
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        """Configuration texts by name: crtmqm options, qm.ini stanzas and MQSC of queue managers, files of peers."""
         return {}
 
     @abstractmethod

@@ -211,6 +211,9 @@ def promises(run: StoredRun) -> list[str]:
         found += [f"Stands in for {name}: {note}" for name, note in stand_ins.items()]
     if isinstance(left_out, dict):
         found += [f"Left out: {name}, which needs {', '.join(needs)}." for name, needs in left_out.items()]
+    deviations = environment.get("deviations")
+    if isinstance(deviations, list):
+        found += [f"Differs from the report: {each['what']}: {each['why']}" for each in deviations]
     return found
 
 

@@ -38,6 +38,7 @@ from ostler.lab.sampling.noise import PIECES, NoiseMeter
 from ostler.lab.sampling.observer import Observer, observing
 from ostler.lab.sampling.process_sampler import ProcessSampler
 from ostler.lab.sampling.window import SampleWindow
+from ostler.lab.scenarios.as_json import plain, whole
 from ostler.lab.scenarios.families import FAMILIES
 from ostler.lab.scenarios.features import Readiness
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
@@ -85,7 +86,7 @@ def run_scenario(
         run=new_run_name(scenario.id),
         scenario=scenario.id,
         began=now_text(),
-        environment=_environment(output, readiness),
+        environment=_environment(output, scenario, readiness),
         command=command,
         parameters=as_parameters(settings, chosen),
     )
@@ -120,10 +121,15 @@ def _ready(scenario: Scenario) -> Readiness:
     return readiness
 
 
-def _environment(output: Path, readiness: Readiness) -> dict[str, object]:
-    stand_ins = {each.id: each.note for each in readiness.stand_ins}
-    left_out = {each.name: list(each.needs) for each in readiness.left_out}
-    return {**describe_environment(output), "stand_ins": stand_ins, "left_out": left_out}
+def _environment(output: Path, scenario: Scenario, readiness: Readiness) -> dict[str, object]:
+    """Return the environment of a run, with all that distinguishes it from the run of the report."""
+    return {
+        **describe_environment(output),
+        "stand_ins": {each.id: each.note for each in readiness.stand_ins},
+        "left_out": {each.name: list(each.needs) for each in readiness.left_out},
+        "deviations": plain(scenario.deviations),
+        "workload": whole(scenario, readiness),
+    }
 
 
 @contextmanager
@@ -170,7 +176,13 @@ def _run(
         for name, why in experiment.absent.items():
             view.note(f"Without {name}: {why}")
             run.flag("absent", f"{name}: {why}")
-        run.amend_environment({"entrants": [_describe(each) for each in contestants]})
+        run.amend_environment(
+            {
+                "entrants": [_describe(each) for each in contestants],
+                "deviations": plain((*scenario.deviations, *experiment.deviations)),
+                "configuration": [{"name": name, "text": text} for name, text in experiment.configuration.items()],
+            }
+        )
         run.plan(_points(contestants, planned, settings))
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), SampleWindow(), "between")
         stack.enter_context(observing(observer))

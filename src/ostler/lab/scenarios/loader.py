@@ -18,6 +18,7 @@ from ostler.lab.scenarios.features import Feature, FeatureState, Readiness, read
 from ostler.lab.scenarios.fields import CatalogueError, Fields
 from ostler.lab.scenarios.model import (
     Binding,
+    Deviation,
     LoadKind,
     Persistence,
     Report,
@@ -131,19 +132,22 @@ def read_report(
         head.whole("year"),
         head.text("text"),
     )
+    shared = tuple(_deviation(each) for each in head.tables("deviations"))
     head.end()
-    found = [_scenario(fields, file_name, report, features) for fields in whole.tables("scenario")]
+    found = [_scenario(fields, file_name, report, features, shared) for fields in whole.tables("scenario")]
     whole.end()
     return report, found
 
 
-def _scenario(fields: Fields, file_name: str, report: Report, features: Mapping[str, Feature]) -> Scenario:
+def _scenario(
+    fields: Fields, file_name: str, report: Report, features: Mapping[str, Feature], shared: tuple[Deviation, ...]
+) -> Scenario:
     name = fields.text("id")
     fields.where = f"{file_name}: {name}"
     _check_name(name, fields)
     scenario = Scenario(
         id=name,
-        kind=fields.word("kind", ScenarioKind),
+        kind=(kind := fields.word("kind", ScenarioKind)),
         title=fields.text("title"),
         summary=fields.text("summary"),
         report=report,
@@ -163,6 +167,10 @@ def _scenario(fields: Fields, file_name: str, report: Report, features: Mapping[
         compared=fields.texts("compared"),
         needs=_needs(fields, features),
         parts=tuple(_part(each, features) for each in fields.tables("parts")),
+        deviations=(
+            *(_deviation(each) for each in fields.tables("deviations")),
+            *(shared if kind is ScenarioKind.SCENARIO else ()),
+        ),
     )
     fields.end()
     _check(scenario, fields)
@@ -258,6 +266,12 @@ def _part(fields: Fields, features: Mapping[str, Feature]) -> ScenarioPart:
         raise fields.wrong("needs", "without needs of its own it is no part.")
     fields.end()
     return part
+
+
+def _deviation(fields: Fields) -> Deviation:
+    deviation = Deviation(fields.text("what"), fields.text("why"))
+    fields.end()
+    return deviation
 
 
 def _check_name(name: str, fields: Fields) -> None:

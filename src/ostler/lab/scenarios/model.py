@@ -163,9 +163,17 @@ class ScenarioPart:
 
 
 @dataclass(frozen=True)
+class Deviation:
+    """A difference between a run here and the run of the report, and the reason for it. Shown beside every result."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Scenario:
     """One scenario, in our own words. `compared` is varied by the report and cannot be varied on one machine: releases,
-    models."""
+    models. `deviations` include those of all scenarios of the report."""
 
     id: str
     kind: ScenarioKind
@@ -188,6 +196,7 @@ class Scenario:
     compared: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     parts: tuple[ScenarioPart, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
 
     @property
     def is_measured(self) -> bool:
