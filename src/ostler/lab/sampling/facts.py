@@ -90,7 +90,6 @@ def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
     group = control_group()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     open_files = _text("/proc/sys/fs/file-nr").split()
-    low, high = [*_text("/proc/sys/net/ipv4/ip_local_port_range").split(), "32768", "60999"][:2]
     scratch_error, forces = _forces(scratch)
     return Facts(
         cores=os.cpu_count() or 1,
@@ -101,7 +100,7 @@ def gather(scratch: Path, seconds: float, clock: Clock) -> Facts:
         files_open=int(open_files[0]) if open_files else 0,
         files_max=int(open_files[2]) if open_files else _MANY,
         processes_max=_processes_max(),
-        ports=int(high) - int(low) + 1,
+        ports=local_ports(),
         ports_waiting=_ports_waiting(_text("/proc/net/sockstat")),
         loopback_error=_loopback_error(),
         backlog_max=_number("/proc/sys/net/core/somaxconn", _MANY),
@@ -143,6 +142,12 @@ def _processes_max() -> int:
     """Return the limit of processes and threads, which the kernel counts together."""
     own = _unlimited(resource.getrlimit(resource.RLIMIT_NPROC)[0])
     return min(own, _number("/proc/sys/kernel/pid_max", _MANY), _number("/proc/sys/kernel/threads-max", _MANY))
+
+
+def local_ports() -> int:
+    """Return the number of local ports for connections, for each pair of addresses."""
+    low, high = [*_text("/proc/sys/net/ipv4/ip_local_port_range").split(), "32768", "60999"][:2]
+    return int(high) - int(low) + 1
 
 
 def _ports_waiting(text: str) -> int:
