@@ -12,7 +12,7 @@ from pathlib import Path
 from ostler.command.admin.objects import apply_definition
 from ostler.engine import objects
 from ostler.engine.connection import Connection
-from ostler.engine.core import QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
+from ostler.engine.core import NO_LIMIT, QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import triggers
 from ostler.engine.get import cancel_waits
@@ -191,6 +191,7 @@ class QueueManager(ManagerCore):
         tuning = self.settings.tuning
         engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
         engine.buffer_bytes_persistent = tuning.persistent_queue_buffer_bytes
+        engine.implicit_syncpoint_applications = tuning.implicit_syncpoint_openers_min or NO_LIMIT
         engine.long_messages.bytes_max = long_message_bytes_max()
         section = self.settings.log
         engine.open_files.limit = process_budget(section.primary_files + section.secondary_files).queue_files
