@@ -59,6 +59,7 @@ from ostler.server.storage.housekeeping import Housekeeping
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.storage.memory_limits import long_message_bytes_max
 from ostler.server.storage.real_disk import RealDisk
+from ostler.server.storage.space_quota import manager_disk
 from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
@@ -109,23 +110,29 @@ def log_settings(section: LogSection) -> LogSettings:
     )
 
 
-def create_queue_manager(root: Path, name: str, log: LogSection | None = None) -> QueueManagerDirectory:
+def create_queue_manager(
+    root: Path, name: str, log: LogSection | None = None, file_system_megabytes: int | None = None
+) -> QueueManagerDirectory:
     """Create a queue manager below a data root: its directory with qm.ini, and an empty recovery log.
+
+    With `file_system_megabytes` its directory may take that much space (crtmqm -fs).
 
     Raises MQError, QueueManagerExistsError, ConfigurationError, LogRefused and DiskFull. An interrupted creation is
     completed by the first start.
     """
     ini = new_qm_ini(name, log or LogSection())
+    if file_system_megabytes is not None:
+        ini.set_value("FileSystem", "SizeMegabytes", str(file_system_megabytes))
     directory = directories.create_queue_manager(root, name, ini)
-    _create_log(directory, ini.settings)
+    _create_log(directory, ini.settings, manager_disk(directory.path, ini.settings.file_system_megabytes))
     return directory
 
 
-def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> None:
-    disk, log_directory = log_disk(directory, settings)
+def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> None:
+    disk, log_directory = log_disk(directory, settings, data)
     identity = secrets.token_bytes(16)
     create_log(disk, log_directory, log_settings(settings.log), identity)
-    write_instance(RealDisk(directory.path), identity)
+    write_instance(data, identity)
 
 
 def _refuse_without_log(disk: Disk, log_directory: str) -> None:
@@ -139,13 +146,13 @@ def _refuse_without_log(disk: Disk, log_directory: str) -> None:
         )
 
 
-def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> tuple[Disk, str]:
-    """Return the disk that holds the log, and the log's directory on it."""
+def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> tuple[Disk, str]:
+    """Return the disk that holds the log, and the log's directory on it. `data` is the disk of the queue manager."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
         return RealDisk(base), directories.directory_name(directory.name)
-    return RealDisk(directory.path), LOG_DIRECTORY
+    return data, LOG_DIRECTORY
 
 
 class QueueManager(ManagerCore):
@@ -200,10 +207,10 @@ class QueueManager(ManagerCore):
         self.clock.begin(engine)
         engine.unique = engine.now_ms << 20
         replay = JournalReplay(engine)
-        disk, log_directory = log_disk(self.directory, self.settings)
+        disk, log_directory = log_disk(self.directory, self.settings, self.disk)
         if not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
             _refuse_without_log(self.disk, log_directory)
-            _create_log(self.directory, self.settings)
+            _create_log(self.directory, self.settings, self.disk)
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
         try:
             replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
