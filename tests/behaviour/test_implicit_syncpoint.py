@@ -1,4 +1,4 @@
-"""ImplSyncOpenOutput: persistent puts outside syncpoint get a unit of work when several applications put to the queue."""
+"""ImplSyncOpenOutput: persistent puts outside syncpoint are units of work when several applications put to a queue."""
 
 from __future__ import annotations
 

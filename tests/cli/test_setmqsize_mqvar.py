@@ -23,9 +23,7 @@ def directory(data: Path) -> QueueManagerDirectory:
 
 
 @pytest.mark.parametrize(("given", "megabytes"), [("2", 2048), ("2G", 2048), ("300M", 300), ("64g", 65536)])
-def test_the_size_is_in_qm_ini(
-    ostler: Command, directory: QueueManagerDirectory, given: str, megabytes: int
-) -> None:
+def test_the_size_is_in_qm_ini(ostler: Command, directory: QueueManagerDirectory, given: str, megabytes: int) -> None:
     assert ostler("crtmqm", "-fs", given, *SMALL_LOG, "QM1").status == 0
     assert QueueManagerIni.read(directory.ini).settings.file_system_megabytes == megabytes
 
@@ -145,7 +143,9 @@ def test_the_process_and_its_services_have_them(
     code = f"import os,pathlib; pathlib.Path({str(found)!r}).write_text(os.environ['AMQ_BOTH'] + os.environ['GSK_ALL'])"
     script = tmp_path / "service.py"
     script.write_text(code)
-    define = f"DEFINE SERVICE(S) SERVTYPE(COMMAND) STARTCMD('{sys.executable}') STARTARG('{script}')\nSTART SERVICE(S)\n"
+    define = (
+        f"DEFINE SERVICE(S) SERVTYPE(COMMAND) STARTCMD('{sys.executable}') STARTARG('{script}')\nSTART SERVICE(S)\n"
+    )
     assert program("runmqsc", "QM1", text=define).status == 0
     eventually(lambda: found.exists() and found.read_text() == "for QM1for all", "the service's environment")
     # Changed while it runs: the next start has it.

@@ -173,7 +173,9 @@ STORY = [
 ]
 
 
-@pytest.mark.parametrize("settings_", [CIRCULAR, PACKED, COPIED, LINEAR], ids=["circular", "packed", "copied", "linear"])
+@pytest.mark.parametrize(
+    "settings_", [CIRCULAR, PACKED, COPIED, LINEAR], ids=["circular", "packed", "copied", "linear"]
+)
 def test_power_fails_at_every_change_to_the_disk(log_life, settings_):
     changes = 0
     came_through = False

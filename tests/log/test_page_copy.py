@@ -12,9 +12,7 @@ from ostler.log.errors import LogNewer
 from ostler.log.page_copy import COPY_BYTES, SavedPage, read_page_copy
 from ostler.log.stream_format import PAGE_BYTES, StreamShape
 
-SINGLE = LogSettings(
-    primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE
-)
+SINGLE = LogSettings(primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE)
 DOUBLE = dataclasses.replace(SINGLE, write_integrity=WriteIntegrity.DOUBLE_WRITE)
 TRIPLE = dataclasses.replace(SINGLE, write_integrity=WriteIntegrity.TRIPLE_WRITE)
 COPY = "log/active/PAGE.COPY"

@@ -18,8 +18,8 @@ from ostler.model.definitions import Definition, new_definition
 from ostler.server.admin.command_context import ServerCommandContext
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
-from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.config.variables import read_variables
+from ostler.server.queue_manager import QueueManager, create_queue_manager
 from ostler.server.services import Services, substitute_inserts
 
 WAIT_SECONDS = 60

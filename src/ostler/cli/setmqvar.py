@@ -21,8 +21,8 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
         subparsers,
         "setmqvar",
         "set environment variables of queue managers",
-        "Store an environment variable for a queue manager, or without -m for all of them, or remove it. It takes effect "
-        "when a queue manager is started.",
+        "Store an environment variable for a queue manager, or without -m for all of them, or remove it. It takes "
+        "effect when a queue manager is started.",
         Status.PARAMETER_WRONG,
     )
     parser.add_argument("-m", dest="name", metavar="QMGR", help="the queue manager (all)")

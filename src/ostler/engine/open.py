@@ -230,9 +230,7 @@ def _claim_input(queue: Queue, handle: Handle, options: i64) -> None:
     handle.is_exclusive = exclusive
 
 
-def _fill_queue_handle(
-    engine: Engine, connection: Connection, handle: Handle, queue: Queue, found: Resolved
-) -> None:
+def _fill_queue_handle(engine: Engine, connection: Connection, handle: Handle, queue: Queue, found: Resolved) -> None:
     options: i64 = handle.options
     handle.queue = queue
     handle.definition = found.path[0] if found.path else queue.definition

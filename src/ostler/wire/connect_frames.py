@@ -31,8 +31,7 @@ class Hello:
         self.heartbeat_seconds: i64 = 0
         self.conversations_max: i64 = 1
         self.channel = channel  # empty on the local socket
-        # SSLRKEYC, in replies: after so many bytes the client asks for new keys; 0: never. It is sent to peers that know
-        # it, and if it is not 0.
+        # SSLRKEYC, in replies: after so many bytes the client asks for new keys. 0, never, is not sent.
         self.key_reset_bytes: i64 = 0
 
     def encode(self) -> bytes:

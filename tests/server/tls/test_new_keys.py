@@ -137,7 +137,9 @@ def work_on_shared_socket(qm: RunningQueueManager, tls: TlsSettings, number: int
         sent = structure("MQMD", 2, CorrelId=own)
         assert mqi.MQPUT(hconn, hobj, sent, structure("MQPMO"), body) == OK
         wanted = structure("MQMD", 2, CorrelId=own)
-        options = structure("MQGMO", 2, Options=mq.MQGMO_WAIT, WaitInterval=60_000, MatchOptions=mq.MQMO_MATCH_CORREL_ID)
+        options = structure(
+            "MQGMO", 2, Options=mq.MQGMO_WAIT, WaitInterval=60_000, MatchOptions=mq.MQMO_MATCH_CORREL_ID
+        )
         got, _, code, reason = mqi.MQGET(hconn, hobj, wanted, options, 10_000)
         assert (code, reason) == OK
         assert got == body

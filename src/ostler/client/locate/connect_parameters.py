@@ -33,9 +33,9 @@ class TlsSettings:
     """The TLS settings of a client.
 
     `cipher_spec` is a CipherSpec such as ANY_TLS12_OR_HIGHER. Certificates come from a key repository with a label, or
-    from PEM files. `peer_name` is a pattern for the server's distinguished name (SSLPEER). `key_reset_bytes` are the bytes
-    sent and received after which the client asks for new keys (KeyResetCount of MQSCO), at least 32,768; with 0 the queue
-    manager's SSLRKEYC decides.
+    from PEM files. `peer_name` is a pattern for the server's distinguished name (SSLPEER). After `key_reset_bytes`,
+    sent and received, the client asks for new keys (KeyResetCount of MQSCO), at least 32,768; 0: the queue manager's
+    SSLRKEYC decides.
     """
 
     cipher_spec: str = ""

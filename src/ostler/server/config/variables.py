@@ -1,7 +1,7 @@
 """Environment variables that are stored for queue managers (setmqvar), and applied when one is started.
 
-They are in files of NAME=value lines: `qm.env` in the directory of a queue manager for that one, and `mqs.env` in the data
-root for all. Those of the queue manager override those for all, which override the environment of strmqm.
+They are in files of NAME=value lines: `qm.env` in the directory of a queue manager for that one, and `mqs.env` in the
+data root for all. Those of the queue manager override those for all, which override the environment of strmqm.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A limit on the disk space of a queue manager (crtmqm -fs): beyond it the disk is full for the queue manager.
 
-MQ's appliance and replicated queue managers have a file system of their own, whose size -fs sets. Here the files below the
-directory of the queue manager may take so much together, its log included unless LogPath places it elsewhere. Space is
-counted as the file system allocates it, and counted anew from time to time, so that files which others write there (error
-logs, certificates) and directories count as well.
+MQ's appliance and replicated queue managers have a file system of their own, whose size -fs sets. Here the files below
+the directory of the queue manager may take so much together, its log included unless LogPath places it elsewhere. Space
+is counted as the file system allocates it, and counted anew from time to time, so that files which others write there
+(error logs, certificates) and directories count as well.
 """
 
 from __future__ import annotations
