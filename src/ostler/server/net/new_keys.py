@@ -26,6 +26,8 @@ def key_reset_bytes(manager: Definition) -> int:
 
 def answer_rekey(link: ServerLink, request: i64) -> None:
     """Agree to new keys: the reply is the last frame under the old ones. Raises MalformedFrame."""
+    if link.tls is None:
+        raise MalformedFrame("new keys without TLS")
     if link.version < KEY_RESET_VERSION:
         raise MalformedFrame("new keys, which this version of the protocol does not have")
     if link.sent_bytes + link.received_bytes - link.keyed_bytes < _BYTES_BETWEEN_MIN:
