@@ -98,3 +98,5 @@ class RestartReport:
     """The extent in which the log ends, on the log's disk."""
     end_offset: int
     """The offset of the end in that file."""
+    is_page_restored: bool = False
+    """A page that was spoiled while it was written again was restored from its copy (DoubleWrite)."""

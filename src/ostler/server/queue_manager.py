@@ -253,6 +253,12 @@ class QueueManager(ManagerCore):
                 "ended, and no application had been told that it was durable. If you suspect the disk, look for "
                 "missing messages."
             )
+        if report.is_page_restored:
+            self.note(
+                "AMQ7236W: A page of the log was spoiled while it was written again, and was restored from its copy. "
+                "Nothing is lost. The device does not write pages of 4 KB whole or not at all: do not use "
+                "LogWriteIntegrity=SingleWrite with it."
+            )
         self.restart = RestartSummary(
             report.records,
             replay.messages,
