@@ -156,7 +156,7 @@ def test_ports_that_are_none_exit_39(ostler: Command, port: str) -> None:
 REFUSED = [
     *[[option] for option in ("-sa", "-sax", "-sd", "-si", "-ss", "-sx", "-sxs")],
     *[[option, "x"] for option in ("-a", "-g", "-md", "-ic", "-ii", "-iv", "-rr", "-rt", "-rl", "-ri", "-rn", "-rp")],
-    *[[option, "x"] for option in ("-fs", "-lr")],
+    ["-lr", "x"],
 ]
 
 

@@ -540,7 +540,7 @@ def test_the_version_and_the_magic() -> None:
     text = PAGE.text()
     assert f"a queue manager, version {frames.PROTOCOL_VERSION}." in text
     assert [int(row[0]) for row in PAGE.table("version", "added")] == [*range(1, frames.PROTOCOL_VERSION + 1)]
-    assert subscribe_frames.SUBSCRIPTIONS_VERSION == frames.PROTOCOL_VERSION
+    assert (subscribe_frames.SUBSCRIPTIONS_VERSION, connect_frames.KEY_RESET_VERSION) == (2, frames.PROTOCOL_VERSION)
     assert f"`{frames.MAGIC.decode()}`" in text
 
 

@@ -13,7 +13,8 @@ from ostler.log import LogSettings, LogType, WriteIntegrity
 
 LINEAR = LogSettings(primary_files=2, secondary_files=1, file_pages=64, log_type=LogType.LINEAR)
 PACKED = LogSettings(primary_files=2, secondary_files=1, file_pages=64, write_integrity=WriteIntegrity.SINGLE_WRITE)
-KINDS = {"circular": SMALL_LOG, "linear": LINEAR, "packed": PACKED}
+COPIED = LogSettings(primary_files=2, secondary_files=1, file_pages=64, write_integrity=WriteIntegrity.DOUBLE_WRITE)
+KINDS = {"circular": SMALL_LOG, "linear": LINEAR, "packed": PACKED, "copied": COPIED}
 
 
 def live_through(kind: str, seed: int, steps: int) -> None:

@@ -16,8 +16,13 @@ from ostler.log import LogManagement, LogSettings, LogSpace, LogType, WriteInteg
 
 CIRCULAR = LogSettings(primary_files=3, secondary_files=8, file_pages=3)
 PACKED = dataclasses.replace(CIRCULAR, write_integrity=WriteIntegrity.SINGLE_WRITE)
+COPIED = dataclasses.replace(CIRCULAR, write_integrity=WriteIntegrity.DOUBLE_WRITE)
 LINEAR = dataclasses.replace(CIRCULAR, log_type=LogType.LINEAR)
 ARCHIVE = dataclasses.replace(LINEAR, management=LogManagement.ARCHIVE)
+
+
+def survives_spoiled_pages(settings_: LogSettings) -> bool:
+    return settings_.write_integrity is not WriteIntegrity.SINGLE_WRITE
 
 
 class Account:
@@ -86,11 +91,11 @@ LIFE = st.tuples(STEPS, st.integers(0, 60), st.integers(0, 2**32), st.sampled_fr
 @settings(max_examples=examples(150), deadline=None)
 @given(
     lives=st.lists(LIFE, min_size=2, max_size=5),
-    settings_=st.sampled_from([CIRCULAR, PACKED, LINEAR, ARCHIVE]),
+    settings_=st.sampled_from([CIRCULAR, PACKED, COPIED, LINEAR, ARCHIVE]),
     garbage=st.booleans(),
 )
 def test_several_lives_with_a_crash_at_the_end_of_each(log_life, lives, settings_, garbage):
-    garbage = garbage and settings_.pages_are_final()
+    garbage = garbage and survives_spoiled_pages(settings_)
     disk = SimulatedDisk()
     log_life(disk, settings_)
     account = Account()
@@ -118,16 +123,18 @@ def random_steps(chance: random.Random) -> list[tuple[str, int]]:
 @pytest.mark.parametrize("seed", range(60))
 def test_many_lives_from_a_seed(log_life, seed):
     chance = random.Random(seed)
-    choices = chance.choice([[CIRCULAR], [PACKED], [LINEAR], [ARCHIVE], [CIRCULAR, PACKED]])
+    choices = chance.choice(
+        [[CIRCULAR], [PACKED], [COPIED], [LINEAR], [ARCHIVE], [CIRCULAR, PACKED], [CIRCULAR, COPIED, PACKED]]
+    )
     settings_ = choices[0]
-    # A device that spoils what it writes needs pages that are final.
+    # A device that spoils what it writes needs pages that are final, or copied before.
     garbage_is_safe = True
     disk = SimulatedDisk()
     log_life(disk, settings_)
     account = Account()
     for _ in range(12):
         settings_ = chance.choice(choices)
-        garbage_is_safe = garbage_is_safe and settings_.pages_are_final()
+        garbage_is_safe = garbage_is_safe and survives_spoiled_pages(settings_)
         disk.lose_power_after(chance.choice([-1, chance.randrange(12), chance.randrange(150)]))
         with contextlib.suppress(PowerLost, LogSpace):
             run_life(log_life, disk, settings_, account, random_steps(chance))
@@ -166,7 +173,9 @@ STORY = [
 ]
 
 
-@pytest.mark.parametrize("settings_", [CIRCULAR, PACKED, LINEAR], ids=["circular", "packed", "linear"])
+@pytest.mark.parametrize(
+    "settings_", [CIRCULAR, PACKED, COPIED, LINEAR], ids=["circular", "packed", "copied", "linear"]
+)
 def test_power_fails_at_every_change_to_the_disk(log_life, settings_):
     changes = 0
     came_through = False
@@ -182,7 +191,8 @@ def test_power_fails_at_every_change_to_the_disk(log_life, settings_):
             pass
         disk.lose_power_after(-1)
         for seed in range(6):
-            survivor = disk.crash(seed) if seed else disk.crash_losing_all()
+            garbage = seed > 3 and survives_spoiled_pages(settings_)
+            survivor = disk.crash(seed, garbage=garbage) if seed else disk.crash_losing_all()
             check_two_more_lives(log_life, survivor, settings_, account)
         check_two_more_lives(log_life, disk.crash_keeping_all(), settings_, account)
         changes += 1

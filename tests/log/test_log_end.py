@@ -12,7 +12,7 @@ from ostler.log import LogDamaged, LogSettings, WriteIntegrity
 FIRST = "log/active/S0000000.LOG"
 PACKED = LogSettings(primary_files=3, secondary_files=2, file_pages=4, write_integrity=WriteIntegrity.SINGLE_WRITE)
 PADDED = dataclasses.replace(PACKED, write_integrity=WriteIntegrity.TRIPLE_WRITE)
-BOTH = pytest.mark.parametrize("integrity", [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.TRIPLE_WRITE])
+INTEGRITIES = pytest.mark.parametrize("integrity", list(WriteIntegrity))
 ANYTHING = b"\xa5\x5a\xff"
 
 
@@ -30,7 +30,7 @@ def cut_tail(disk: SimulatedDisk, path: str, offset: int) -> SimulatedDisk:
     return twin
 
 
-@BOTH
+@INTEGRITIES
 def test_a_log_zeroed_from_any_byte_on_is_a_prefix_and_goes_on(log_life, integrity):
     settings = dataclasses.replace(PACKED, write_integrity=integrity)
     life = log_life(SimulatedDisk(), settings)
@@ -107,7 +107,7 @@ def is_used(disk: SimulatedDisk, name: str) -> bool:
     return file.read_at(4096, 4) == b"OLB1" and int(name[1:8]) == int.from_bytes(number, "little")
 
 
-@BOTH
+@INTEGRITIES
 def test_all_that_was_noted_must_read_back_and_all_behind_may_be_torn(log_life, integrity):
     settings = dataclasses.replace(PACKED, write_integrity=integrity)
     life = log_life(SimulatedDisk(), settings)
@@ -252,7 +252,7 @@ def test_what_was_dropped_is_reported(log_life):
     assert report.dropped_bytes == batch.end_lsn - report.end_lsn
 
 
-@BOTH
+@INTEGRITIES
 def test_damage_before_durable_records_is_refused_at_every_byte(log_life, integrity):
     settings = dataclasses.replace(PACKED, write_integrity=integrity)
     life = log_life(SimulatedDisk(), settings)

@@ -88,7 +88,7 @@ def test_a_log_written_beyond_its_reserve_keeps_the_batch_until_a_checkpoint(log
     assert log_life(life.disk.crash_losing_all()).seen == life.appended[1:]
 
 
-@pytest.mark.parametrize("integrity", [WriteIntegrity.SINGLE_WRITE, WriteIntegrity.TRIPLE_WRITE])
+@pytest.mark.parametrize("integrity", list(WriteIntegrity))
 def test_room_is_never_more_than_what_can_be_written(log_life, integrity):
     for size in range(0, 13_000, 419):
         life = log_life(SimulatedDisk(), dataclasses.replace(SMALL, write_integrity=integrity))

@@ -12,7 +12,7 @@ from tests.world.simulated_disk import SimulatedDisk
 
 from ostler.log import LogDamaged, LogSettings, WriteIntegrity
 
-INTEGRITIES = st.sampled_from([WriteIntegrity.SINGLE_WRITE, WriteIntegrity.TRIPLE_WRITE])
+INTEGRITIES = st.sampled_from(list(WriteIntegrity))
 # Extents of three pages of payload: 12288 bytes.
 SIZES = st.one_of(st.integers(0, 200), st.integers(4000, 4200), st.integers(12_100, 12_400), st.integers(0, 40_000))
 
@@ -119,13 +119,22 @@ def test_one_force_for_all_that_waits(log_life):
     assert (life.log.metrics.records, life.log.metrics.writes, life.log.metrics.forces) == (100, 1, 1)
 
 
-def test_a_durable_page_is_not_written_again_unless_single_write(log_life):
-    careful = log_life(SimulatedDisk())
-    lsns = [careful.commit(b"x"), careful.commit(b"y")]
-    assert lsns[1] - lsns[0] == 4096
-    packed = log_life(SimulatedDisk(), dataclasses.replace(log_life.SMALL, write_integrity=WriteIntegrity.SINGLE_WRITE))
-    lsns = [packed.commit(b"x"), packed.commit(b"y")]
-    assert lsns[1] - lsns[0] < 100
+@pytest.mark.parametrize(
+    ("integrity", "distance", "writes", "least_bytes"),
+    [
+        (WriteIntegrity.SINGLE_WRITE, 64, 2, 2 * 57),
+        (WriteIntegrity.DOUBLE_WRITE, 64, 3, 2 * 57 + 48 + 57),
+        (WriteIntegrity.TRIPLE_WRITE, 4096, 2, 2 * 4096),
+    ],
+)
+def test_writes_of_a_partly_filled_page(log_life, integrity, distance, writes, least_bytes):
+    life = log_life(SimulatedDisk(), dataclasses.replace(log_life.SMALL, write_integrity=integrity))
+    forces = life.disk.forces
+    lsns = [life.commit(b"x"), life.commit(b"y")]
+    assert lsns[1] - lsns[0] == distance
+    metrics = life.log.metrics
+    assert (metrics.writes, metrics.forces, life.disk.forces - forces) == (writes, writes, writes)
+    assert metrics.physical_bytes == least_bytes
 
 
 def test_records_appended_while_a_batch_is_written_go_with_the_next(log_life):

@@ -18,8 +18,9 @@ from ostler.model.definitions import Definition, new_definition
 from ostler.server.admin.command_context import ServerCommandContext
 from ostler.server.assembly import Server
 from ostler.server.config.qm_ini import LogSection
+from ostler.server.config.variables import read_variables
 from ostler.server.queue_manager import QueueManager, create_queue_manager
-from ostler.server.services import Services, read_variables, substitute_inserts
+from ostler.server.services import Services, substitute_inserts
 
 WAIT_SECONDS = 60
 SLEEPING = "import sys,time; sys.stdout.write('up '+' '.join(sys.argv[1:])); sys.stdout.flush(); time.sleep(600)"

@@ -15,7 +15,7 @@ from ostler.engine.connection import Connection
 from ostler.engine.get import cancel
 from ostler.engine.handle import Handle
 from ostler.engine.queue.get_request import GetRequest
-from ostler.engine.recovery.records import BACK_OUT, GET, PREPARE, PUT
+from ostler.engine.recovery.records import BACK_OUT, COMMIT, GET, PREPARE, PUT
 from ostler.model.constants import (
     MQGMO_BROWSE_FIRST,
     MQGMO_BROWSE_NEXT,
@@ -36,6 +36,7 @@ from ostler.model.constants import (
 from ostler.model.disk import DiskFull
 
 APPLICATIONS = 3
+IMPLICIT_SYNCPOINT_APPLICATIONS = 2
 # A definition, or a message with its margin, may be refused when the log has less room than this.
 LITTLE_ROOM_BYTES = 64 * 1024
 # Persistent messages are not longer than this, so that the log has room for some.
@@ -282,6 +283,7 @@ class ModelCheckedVerbs:
         world = self.world
         queue = world.engine.queues[name]
         was_full = queue.depth >= queue.depth_max
+        implicit = world.engine.next_unit_of_work
         answer = world.put(
             application.connection,
             self._handle(application, name),
@@ -306,7 +308,11 @@ class ModelCheckedVerbs:
         seq = queue.next_seq - 1
         self.seqs[queue.queue_id, message.number] = seq
         unit = self._unit_of(application) if syncpoint else 0
-        lsn = self._lsn(PUT, unit, queue.queue_id, seq) if message.is_persistent else world.log.end_lsn()
+        if message.is_persistent and not syncpoint and self._applications_with(name) >= IMPLICIT_SYNCPOINT_APPLICATIONS:
+            # The message is there when the commit of the unit that it was put in is durable.
+            assert self._lsn(PUT, implicit, queue.queue_id, seq) < (lsn := self._lsn(COMMIT, implicit))
+        else:
+            lsn = self._lsn(PUT, unit, queue.queue_id, seq) if message.is_persistent else world.log.end_lsn()
         assert answer.lsn == (lsn if message.is_persistent and not syncpoint else 0)
         self.twin.do(lsn, "put", name, message, unit)
         self._count(name, puts=1, put_bytes=len(message.body), puts_persistent=int(message.is_persistent))
@@ -314,6 +320,10 @@ class ModelCheckedVerbs:
             self._serve(name, self.twin.now.queues[name].find(message.number))
         self._complete_verb(answer.lsn, is_acknowledged)
         return True
+
+    def _applications_with(self, name: str) -> int:
+        """How many applications have a queue open for output."""
+        return sum(name in application.handles for application in self.applications)
 
     def _check_refused(
         self, application: Application, reason: int, is_full: bool, is_persistent: bool, syncpoint: bool

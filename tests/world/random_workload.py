@@ -13,7 +13,7 @@ from tests.world.naive_model import ANY_ID
 from tests.world.world import World
 from tests.world.world_lives import SMALL_LOG
 
-from ostler.log import LogSettings, LogType
+from ostler.log import LogSettings, LogType, WriteIntegrity
 from ostler.model.constants import MQGMO_NO_SYNCPOINT, MQGMO_SYNCPOINT, MQGMO_SYNCPOINT_IF_PERSISTENT
 
 QUEUES = ["ORDERED", "ORDERED", "FIFO", "FIFO", "SMALL", "MADE.LATER"]
@@ -39,7 +39,7 @@ class RandomWorkload:
         self.compared.define("SMALL", False, False, 3, True)
         # How often something goes wrong is different from day to day.
         self._trouble_percent = self._random.choice([0, 1, 4, 15])
-        self._pages_are_final = settings.pages_are_final()
+        self._survives_spoiled_pages = settings.write_integrity is not WriteIntegrity.SINGLE_WRITE
         self._is_linear = settings.log_type is LogType.LINEAR
         self._told_percent = self._random.choice([30, 80, 100])
         self.done: list[Verb] = []
@@ -164,7 +164,7 @@ class RandomWorkload:
             return "lose_a_file", {"name": self._random.choice(QUEUES), "file": "slots"}
         if verb in ("crash", "power_fails_during"):
             kind = self._random.choice(_CRASHES)
-            if kind == "garbage" and not self._pages_are_final:
+            if kind == "garbage" and not self._survives_spoiled_pages:
                 kind = "power"  # a packed log needs a device that does not spoil what it is writing
             arguments = {"kind": kind, "seed": self._random.randrange(1 << 30)}
         if verb == "power_fails_during":

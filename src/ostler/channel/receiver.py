@@ -46,10 +46,10 @@ from ostler.wire.frames import (
     CHANNEL_CONFIRM,
     CHANNEL_END,
     CHANNEL_MESSAGE,
-    CHANNEL_REKEY,
     CHANNEL_STOP,
     FAREWELL,
     HEARTBEAT,
+    REKEY,
     REPLY,
     MalformedFrame,
     frame,
@@ -168,10 +168,10 @@ class ReceivingEnd:
         elif type == CHANNEL_END:
             self.port.send(frame(CHANNEL_END | REPLY, 0, request))
             self._finish(EndReason.NORMAL, 0, "")
-        elif type == CHANNEL_REKEY:
+        elif type == REKEY:
             if self.batches:
                 raise MalformedFrame("a key reset within a batch")
-            self.port.send(frame(CHANNEL_REKEY | REPLY, 0, request))
+            self.port.send(frame(REKEY | REPLY, 0, request))
             self.port.rekey()
             self.counters.count_key_reset(self.engine.now_ms)
         elif type == FAREWELL:

@@ -56,11 +56,11 @@ from ostler.wire.frames import (
     CHANNEL_CONFIRM,
     CHANNEL_END,
     CHANNEL_HELLO,
-    CHANNEL_REKEY,
     CHANNEL_STOP,
     FAREWELL,
     HEARTBEAT,
     MESSAGE_BYTES_MAX,
+    REKEY,
     REPLY,
     MalformedFrame,
     frame,
@@ -186,7 +186,7 @@ class SendingEnd:
             self.stop()
         elif type == CHANNEL_END | REPLY and self.state == ENDING:
             self._end()
-        elif type == CHANNEL_REKEY | REPLY and self.state == REKEYING:
+        elif type == REKEY | REPLY and self.state == REKEYING:
             self.counters.count_key_reset(self.engine.now_ms)
             self.state = RUNNING
             self.pump()
@@ -507,7 +507,7 @@ class SendingEnd:
             self.port.set_timer(_ENDING_MS)
         else:
             self.state = REKEYING
-            self.port.send(frame(CHANNEL_REKEY, 0, 1))
+            self.port.send(frame(REKEY, 0, 1))
             self.port.rekey()
             self.port.set_timer(_REKEYING_MS)
 

@@ -11,6 +11,7 @@ from ostler.cli.dltmqm import remove_files
 from ostler.cli.framework import commands
 from ostler.cli.framework.commands import CommandFailed, CommandOutput, manager_directory, refuse_options, whole_number
 from ostler.cli.framework.exit_statuses import Status
+from ostler.cli.setmqsize import megabytes
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import new_definition
@@ -60,7 +61,7 @@ _REFUSED_WITH_VALUE: Final = {
     "-ic": "run the file with `ostler runmqsc -f` once the queue manager has started",
     "-ii": "use `ostler setmqini` instead",
     "-iv": "it belongs to -ic, which is not supported",
-    **dict.fromkeys(("-rr", "-rt", "-rl", "-ri", "-rn", "-rp", "-fs", "-lr"), _REPLICATED),
+    **dict.fromkeys(("-rr", "-rt", "-rl", "-ri", "-rn", "-rp", "-lr"), _REPLICATED),
 }
 
 
@@ -97,6 +98,13 @@ def add_command(subparsers: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     parser.add_argument("-lp", dest="log_primary", type=whole_number, metavar="N", help="primary extents (3)")
     parser.add_argument("-ls", dest="log_secondary", type=whole_number, metavar="N", help="secondary extents (2)")
+    parser.add_argument(
+        "-fs",
+        dest="file_system_megabytes",
+        type=megabytes,
+        metavar="SIZE",
+        help="the disk space that it may use, such as 64 or 64G (gigabytes) or 512M; setmqsize increases it (all)",
+    )
     parser.add_argument("-p", dest="port", type=whole_number, metavar="PORT", help="make a TCP listener on this port")
     parser.add_argument(
         "--address",
@@ -119,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandFailed(Status.PARAMETER_WRONG, "AMQ5203E", option=f"-oa {arguments.entities}", why=why)
     changes = _manager_attributes(directory.name, arguments)
     listener = _listener_attributes(arguments)
-    _make_files(directory, _log_section(directory.name, arguments))
+    _make_files(directory, _log_section(directory.name, arguments), arguments.file_system_megabytes)
     output.message("AMQ8001I", name=directory.name)
     output.message("directory-created", path=directory.path)
     try:
@@ -193,9 +201,9 @@ def _or(given: int | None, default: int) -> int:
     return default if given is None else given
 
 
-def _make_files(directory: QueueManagerDirectory, log: LogSection) -> None:
+def _make_files(directory: QueueManagerDirectory, log: LogSection, file_system_megabytes: int | None) -> None:
     try:
-        create_queue_manager(directory.root, directory.name, log)
+        create_queue_manager(directory.root, directory.name, log, file_system_megabytes)
     except QueueManagerExistsError as error:
         raise CommandFailed(Status.EXISTS, "AMQ8110E", name=directory.name) from error
     except (LogRefused, DiskFull, LogSpace, DiskFailed, OSError) as error:

@@ -33,6 +33,7 @@ from ostler.cli.framework.exit_statuses import Status
 from ostler.server.config.directories import QueueManagerDirectory, describe_process, running_process
 from ostler.server.config.environment import without_secrets
 from ostler.server.config.process_file import ENDING, state_of
+from ostler.server.config.variables import variables_of_manager
 
 if TYPE_CHECKING:
     # Loaded where they are used: the command itself needs no queue manager.
@@ -103,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.only_define:
         return _redefine(directory, output)
     if arguments.foreground:
+        os.environ.update(variables_of_manager(directory))
         forget_secrets(_foreground_command(directory, arguments))
         return run_in_foreground(directory, not arguments.no_services, arguments.stop_seconds)
     return _start(directory, arguments, output)
@@ -179,7 +181,7 @@ def _spawn(directory: QueueManagerDirectory, arguments: argparse.Namespace) -> t
                 stdout=file,
                 stderr=file,
                 pass_fds=(writing,),
-                env=without_secrets(os.environ),
+                env=without_secrets({**os.environ, **variables_of_manager(directory)}),
                 start_new_session=True,
             )
     except OSError as error:

@@ -105,6 +105,7 @@ class Engine:
         self.next_connection: i64 = 1
         self.units_of_work: dict[int, UnitOfWork] = {}
         self.next_unit_of_work: i64 = 1
+        self.implicit_syncpoint_applications: i64 = 2  # ImplSyncOpenOutput; NO_LIMIT: OFF
         self.counters = VerbCounters()
         self.statistics = ManagerStatistics()
         self.queue_statistics: i64 = mq.MQMON_OFF

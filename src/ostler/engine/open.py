@@ -180,7 +180,7 @@ def _open_queue(engine: Engine, connection: Connection, request: OpenRequest) ->
             delete_queue(engine, queue)
         raise
     handle.created_dynamic = is_created
-    _fill_queue_handle(engine, handle, queue, found)
+    _fill_queue_handle(engine, connection, handle, queue, found)
     return handle
 
 
@@ -230,7 +230,7 @@ def _claim_input(queue: Queue, handle: Handle, options: i64) -> None:
     handle.is_exclusive = exclusive
 
 
-def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Resolved) -> None:
+def _fill_queue_handle(engine: Engine, connection: Connection, handle: Handle, queue: Queue, found: Resolved) -> None:
     options: i64 = handle.options
     handle.queue = queue
     handle.definition = found.path[0] if found.path else queue.definition
@@ -250,9 +250,18 @@ def _fill_queue_handle(engine: Engine, handle: Handle, queue: Queue, found: Reso
         queue.exclusive = handle.is_exclusive
         send_own_messages(engine, triggers.on_initiation_queue_open(engine, queue), None)
     if handle.for_output:
+        if queue.outputs == 0 or not _has_open_for_output(connection, queue):
+            queue.output_applications += 1
         queue.outputs += 1
     if handle.for_browse:
         queue.browsers.append(handle)
+
+
+def _has_open_for_output(connection: Connection, queue: Queue) -> bool:
+    for handle in connection.handles.values():
+        if handle.queue is queue and handle.for_output:
+            return True
+    return False
 
 
 def open_managed(engine: Engine, connection: Connection, queue: Queue, options: i64) -> Handle:
@@ -263,7 +272,7 @@ def open_managed(engine: Engine, connection: Connection, queue: Queue, options: 
     found.queue = queue
     found.queue_name = queue.name
     found.manager_name = engine.name
-    _fill_queue_handle(engine, handle, queue, found)
+    _fill_queue_handle(engine, connection, handle, queue, found)
     connection.handles[handle.number] = handle
     statistics.count_open(engine, connection, handle)
     if connection.account is not None or queue.is_accounted:
@@ -353,6 +362,8 @@ def close_object(engine: Engine, connection: Connection, handle: Handle, options
         reason = groups.close_reason(handle)
         _leave_queue(engine, queue, handle)
     connection.handles.pop(handle.number, None)
+    if queue is not None and handle.for_output and (queue.outputs == 0 or not _has_open_for_output(connection, queue)):
+        queue.output_applications -= 1
     statistics.count_close(engine, connection, handle)
     if handle.account is not None:
         accounting.record_close(engine, handle)

@@ -32,7 +32,7 @@ from ostler.engine.queue.delivery import check_admission, deliver, send_own_mess
 from ostler.engine.queue.queue import Queue
 from ostler.engine.queue.transmission import HEADERS_BYTES, transmission_message
 from ostler.engine.statistics import count_put, count_put1
-from ostler.engine.syncpoint import commit_unit
+from ostler.engine.syncpoint import back_out_unit, commit_unit
 from ostler.engine.unit_of_work import UnitOfWork
 from ostler.model import constants as mq
 from ostler.model.reasons import WARNINGS
@@ -137,16 +137,36 @@ def _put_on_queue(
             engine, handle.remote_queue, handle.remote_manager, stored, properties, body
         )
         properties = b""
-    reason: i64 = check_admission(engine, queue, len(body), read_i32_le(stored, PERSISTENCE_AT) == 1)
+    is_persistent: bool = read_i32_le(stored, PERSISTENCE_AT) == 1
+    reason: i64 = check_admission(engine, queue, len(body), is_persistent)
     if reason != 0:
         if reason == mq.MQRC_Q_FULL and engine.performance_events:
             send_own_messages(engine, events.on_queue_full(engine, queue), None)
         return reason
-    lsn: i64 = deliver(engine, queue, put_md, properties, body, unit)
+    if is_persistent and unit is None and queue.output_applications >= engine.implicit_syncpoint_applications:
+        lsn: i64 = _deliver_with_implicit_syncpoint(engine, queue, put_md, properties, body)
+    else:
+        lsn = deliver(engine, queue, put_md, properties, body, unit)
     if lsn != 0 and _is_synchronous(handle, queue, options):
         connection.after_lsn = lsn
     connection.put_md = stored
     return 0
+
+
+def _deliver_with_implicit_syncpoint(engine: Engine, queue: Queue, md: bytes, properties: bytes, body: bytes) -> i64:
+    """Put a message in a unit of work of its own and commit it (Implicit syncpoint on Multiplatforms).
+
+    The application's own unit of work, if it has one, is not concerned. A put that fails leaves no unit behind.
+    Returns the LSN of the commit: the put may be acknowledged when it is durable.
+    """
+    unit = engine.new_unit_of_work()
+    try:
+        deliver(engine, queue, md, properties, body, unit)
+    except BaseException:
+        back_out_unit(engine, unit)
+        raise
+    engine.counters.commits += 1
+    return commit_unit(engine, unit)
 
 
 def _is_synchronous(handle: Handle, queue: Queue, options: i64) -> bool:

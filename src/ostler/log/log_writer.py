@@ -15,6 +15,7 @@ from ostler.log.control_file import ControlFile, ControlState, EndNotes
 from ostler.log.errors import LogRefused, LogSpace
 from ostler.log.extents import ExtentStore
 from ostler.log.metrics import LogMetrics
+from ostler.log.page_copy import PageCopy
 from ostler.log.settings import LogManagement, LogType
 from ostler.log.stream_format import Block, StreamShape, block_image, extent_name
 
@@ -40,10 +41,12 @@ class LogWriter:
         metrics: LogMetrics,
         end_lsn: i64,
         notes: EndNotes,
+        page_copy: PageCopy | None,
     ) -> None:
         self._shape = shape
         self._control = control
         self._notes = notes
+        self._page_copy = page_copy
         self._noted_extent: i64 = control.state.last_extent
         self._store = store
         self._metrics = metrics
@@ -77,15 +80,25 @@ class LogWriter:
         self._allocate_through(self._shape.extent_of(batch.blocks[-1].lsn))
         epoch = self._control.state.epoch
         size: i64 = 0
+        copied: i64 = 0
+        page_copy = self._page_copy
+        if page_copy is not None:
+            copied = page_copy.save_before(batch.blocks[0].lsn)
         for block in batch.blocks:
             image = block_image(self._shape, block, epoch, batch.control, batch.durable_lsn)
             self._store.write(block.lsn, image)
             size += len(image[0]) + len(image[1]) + len(image[2])
+            if page_copy is not None:
+                page_copy.note_block(block.lsn, image)
         forces = self._store.force()
+        if page_copy is not None:
+            page_copy.batch_forced()
         self.forced_lsn = batch.end_lsn
         if batch.end_lsn + self._shape.payload_bytes > self._shape.start_of(self._store.last + 1):
             self._publish_reach()  # the space counted on may have been used up
         self._metrics.count_write(size, forces)
+        if copied > 0:
+            self._metrics.count_page_copy(copied)
 
     def _allocate_through(self, extent: i64) -> None:
         while self._store.last < extent:
@@ -230,6 +243,8 @@ class LogWriter:
         self._write_control()
         self._store.close()
         self._control.close()
+        if self._page_copy is not None:
+            self._page_copy.close()
 
 
 def oldest_needed(shape: StreamShape, state: ControlState) -> int:

@@ -18,6 +18,8 @@ class LogMetrics:
         self.physical_bytes: i64 = 0
         self.writes: i64 = 0
         self.forces: i64 = 0
+        self.page_copies: i64 = 0
+        """Of the writes: copies of a page before it was written again. They do not count in the sizes below."""
         self.checkpoints: i64 = 0
         self.write_bytes_last: i64 = 0
         self.write_bytes_average: i64 = 0
@@ -36,6 +38,13 @@ class LogMetrics:
             self.write_bytes_average = size_bytes
         else:
             self.write_bytes_average += (size_bytes - self.write_bytes_average) // 32
+
+    def count_page_copy(self, size_bytes: i64) -> None:
+        """Count a page that was copied before it was written again (LogWriteIntegrity=DoubleWrite)."""
+        self.writes += 1
+        self.forces += 1
+        self.physical_bytes += size_bytes
+        self.page_copies += 1
 
     def count_checkpoint(self, in_use_percent: i64) -> None:
         self.checkpoints += 1
@@ -89,3 +98,5 @@ class RestartReport:
     """The extent in which the log ends, on the log's disk."""
     end_offset: int
     """The offset of the end in that file."""
+    is_page_restored: bool = False
+    """A page that was spoiled while it was written again was restored from its copy (DoubleWrite)."""

@@ -15,6 +15,7 @@ from mypy_extensions import i64, mypyc_attr
 
 from ostler.log.control_file import ControlState
 from ostler.log.errors import LogDamaged
+from ostler.log.page_copy import SavedPage
 from ostler.log.stream_format import (
     BLOCK_BYTES_MAX,
     BLOCK_HEADER_BYTES,
@@ -60,7 +61,15 @@ class BlockCursor:
     Its attributes describe the block at hand, so that walking makes no object per block.
     """
 
-    def __init__(self, disk: Disk, directory: str, shape: StreamShape, control: ControlState, position: i64) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        shape: StreamShape,
+        control: ControlState,
+        position: i64,
+        saved: SavedPage | None = None,
+    ) -> None:
         self._disk = disk
         self._directory = directory
         self._shape = shape
@@ -68,6 +77,7 @@ class BlockCursor:
         self._life_start: Final[i64] = control.life_start_lsn
         self._file: File | None = None
         self._extent: i64 = -1
+        self._saved = saved
         self._chunk_lsn: i64 = 0
         self.chunk: bytes = b""
         self.position: i64 = position
@@ -168,6 +178,8 @@ class BlockCursor:
         assert file is not None
         self.chunk = file.read_at(self._shape.file_offset(position), READ_BYTES)
         self._chunk_lsn = position
+        if self._saved is not None:
+            self.chunk = self._saved.laid_over(self.chunk, position)
         if len(self.chunk) < length:
             self.what = "the file ends here"
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from librt.strings import read_i64_le
@@ -13,6 +14,7 @@ from ostler.log.extents import ExtentStore, check_extents, numbers_on_disk
 from ostler.log.log_end import LogEndExaminer, force_extents
 from ostler.log.log_writer import LogWriter, reusable_before
 from ostler.log.metrics import LogMetrics, RestartReport
+from ostler.log.page_copy import PageCopy, open_page_copy, read_page_copy, remove_page_copy, restore_page
 from ostler.log.reader import BlockCursor, LogVisitor, RecordReader, read_blocks, seek
 from ostler.log.recovery_log import RecoveryLog
 from ostler.log.settings import LogSettings
@@ -108,6 +110,8 @@ class RestartableLog:
         self._active = f"{directory}/{ACTIVE_NAME}"
         self._control = control
         self._shape = StreamShape(control.state.identity, control.state.settings.file_pages)
+        # Laid over the log while it is read: its own page may have been spoiled while it was written again.
+        self._saved = read_page_copy(disk, self._active, self._shape)
 
     def restart_lsn(self) -> i64:
         """Return the LSN where the replay will begin."""
@@ -139,6 +143,8 @@ class RestartableLog:
         shape = self._shape
         first = shape.extent_of(self._control.state.restart_lsn)
         report = self._read(visitor, first)
+        if self._saved is not None and restore_page(self._disk, self._active, shape, self._saved):
+            report = replace(report, is_page_restored=True)
         force_extents(self._disk, self._active, first, shape.extent_of(report.end_lsn))
         return self._begin_life(report)
 
@@ -150,7 +156,7 @@ class RestartableLog:
         state = self._control.state
         shape = self._shape
         check_extents(self._disk, self._active, shape, first, state.last_extent)
-        cursor = BlockCursor(self._disk, self._active, shape, state, shape.start_of(first))
+        cursor = BlockCursor(self._disk, self._active, shape, state, shape.start_of(first), self._saved)
         reader = RecordReader(visitor, state.restart_lsn, LSN_MAX)
         try:
             if first == shape.extent_of(state.restart_lsn):
@@ -213,5 +219,10 @@ class RestartableLog:
         self._control.write()
         self._control.write()
         metrics = LogMetrics()
-        writer = LogWriter(self._shape, self._control, store, metrics, report.end_lsn, notes)
+        page_copy: PageCopy | None = None
+        if state.settings.copies_pages():
+            page_copy = open_page_copy(self._disk, self._active, self._shape, report.end_lsn)
+        else:
+            remove_page_copy(self._disk, self._active)
+        writer = LogWriter(self._shape, self._control, store, metrics, report.end_lsn, notes, page_copy)
         return RecoveryLog(self._disk, self._active, self._shape, state, writer, metrics, report)

@@ -25,16 +25,14 @@ class LogManagement(Enum):
 
 
 class WriteIntegrity(Enum):
-    """LogWriteIntegrity: whether a page that holds durable records may be written again.
-
-    MQ writes such a page twice more; this log leaves the rest of the page empty instead, which is safe in the same
-    way and costs space rather than writes. SINGLE_WRITE packs the log tightly and needs a device that never spoils
-    the old bytes of a page it is writing.
-    """
+    """LogWriteIntegrity: the treatment of a page that is partly filled with durable records."""
 
     SINGLE_WRITE = "SingleWrite"
+    """It is written again in place. Packs the log, and needs a device that writes pages of 4 KB whole or not at all."""
     DOUBLE_WRITE = "DoubleWrite"
+    """It is copied to another file before it is written again in place. One more write and force for each batch."""
     TRIPLE_WRITE = "TripleWrite"
+    """It is never written again: the next batch begins on a new page. One write and force, but more log space."""
 
 
 PRIMARY_FILES_MIN, PRIMARY_FILES_MAX = 2, 510
@@ -71,7 +69,11 @@ class LogSettings:
 
     def pages_are_final(self) -> bool:
         """Return True when a page that holds durable records is never written again."""
-        return self.write_integrity is not WriteIntegrity.SINGLE_WRITE
+        return self.write_integrity is WriteIntegrity.TRIPLE_WRITE
+
+    def copies_pages(self) -> bool:
+        """Return True when a page that holds durable records is copied before it is written again."""
+        return self.write_integrity is WriteIntegrity.DOUBLE_WRITE
 
 
 def check_range(name: str, value: int, low: int, high: int) -> None:

@@ -47,6 +47,7 @@ from ostler.server.net.link import CLOSING, ServerLink
 from ostler.server.net.link_status import host_of, link_status
 from ostler.server.net.listeners import ListenerRefused, ListenerSocket, open_listener
 from ostler.server.net.local_socket import bind_local, socket_path, unlink_local
+from ostler.server.net.new_keys import key_reset_bytes
 from ostler.server.net.reactor import Reactor
 from ostler.server.net.reactor_handler import ReactorHandler
 from ostler.server.queue_manager import QueueManager
@@ -460,6 +461,8 @@ class Server(ReactorHandler):
                 self._acceptor.evict_idle()
             raise
         link.channel_user = text_attribute(channel, "MCAUSER")
+        if link.tls is not None:
+            agreed.key_reset_bytes = key_reset_bytes(self.manager.engine.manager)
         self._instances.add(agreed.channel, link)
         return agreed
 

@@ -24,7 +24,7 @@ from ostler.server.config.directories import QueueManagerDirectory, QueueManager
 from ostler.server.config.qm_ini import QueueManagerIni
 from ostler.server.net.timers import Timer
 from ostler.server.storage.journal_writer import JournalWriter
-from ostler.server.storage.real_disk import RealDisk
+from ostler.server.storage.space_quota import manager_disk
 
 
 class NoJournal(Journal):
@@ -57,8 +57,8 @@ class ManagerCore(ABC):
         self.name = name
         self.directory = directory
         self.lock = Lock()
-        self.disk: Disk = RealDisk(directory.path)
         self.settings = QueueManagerIni.read(directory.ini).settings
+        self.disk: Disk = manager_disk(directory.path, self.settings.file_system_megabytes)
         self.clock = EngineClock()
         self.engine = Engine(name, self.disk, NoJournal(), new_definition(ObjectType.QMGR, name, {}))
         self.notices: list[str] = list(self.settings.notices)

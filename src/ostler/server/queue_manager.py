@@ -12,7 +12,7 @@ from pathlib import Path
 from ostler.command.admin.objects import apply_definition
 from ostler.engine import objects
 from ostler.engine.connection import Connection
-from ostler.engine.core import QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
+from ostler.engine.core import NO_LIMIT, QUEUES_PATH, QUIESCING, STOPPING, TEMPORARY_PATH, Engine, queue_path
 from ostler.engine.events import performance_events as events
 from ostler.engine.events import triggers
 from ostler.engine.get import cancel_waits
@@ -59,6 +59,7 @@ from ostler.server.storage.housekeeping import Housekeeping
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.storage.memory_limits import long_message_bytes_max
 from ostler.server.storage.real_disk import RealDisk
+from ostler.server.storage.space_quota import manager_disk
 from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
@@ -109,23 +110,29 @@ def log_settings(section: LogSection) -> LogSettings:
     )
 
 
-def create_queue_manager(root: Path, name: str, log: LogSection | None = None) -> QueueManagerDirectory:
+def create_queue_manager(
+    root: Path, name: str, log: LogSection | None = None, file_system_megabytes: int | None = None
+) -> QueueManagerDirectory:
     """Create a queue manager below a data root: its directory with qm.ini, and an empty recovery log.
+
+    With `file_system_megabytes` its directory may take that much space (crtmqm -fs).
 
     Raises MQError, QueueManagerExistsError, ConfigurationError, LogRefused and DiskFull. An interrupted creation is
     completed by the first start.
     """
     ini = new_qm_ini(name, log or LogSection())
+    if file_system_megabytes is not None:
+        ini.set_value("FileSystem", "SizeMegabytes", str(file_system_megabytes))
     directory = directories.create_queue_manager(root, name, ini)
-    _create_log(directory, ini.settings)
+    _create_log(directory, ini.settings, manager_disk(directory.path, ini.settings.file_system_megabytes))
     return directory
 
 
-def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> None:
-    disk, log_directory = log_disk(directory, settings)
+def _create_log(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> None:
+    disk, log_directory = log_disk(directory, settings, data)
     identity = secrets.token_bytes(16)
     create_log(disk, log_directory, log_settings(settings.log), identity)
-    write_instance(RealDisk(directory.path), identity)
+    write_instance(data, identity)
 
 
 def _refuse_without_log(disk: Disk, log_directory: str) -> None:
@@ -139,13 +146,13 @@ def _refuse_without_log(disk: Disk, log_directory: str) -> None:
         )
 
 
-def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings) -> tuple[Disk, str]:
-    """Return the disk that holds the log, and the log's directory on it."""
+def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> tuple[Disk, str]:
+    """Return the disk that holds the log, and the log's directory on it. `data` is the disk of the queue manager."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
         return RealDisk(base), directories.directory_name(directory.name)
-    return RealDisk(directory.path), LOG_DIRECTORY
+    return data, LOG_DIRECTORY
 
 
 class QueueManager(ManagerCore):
@@ -191,6 +198,7 @@ class QueueManager(ManagerCore):
         tuning = self.settings.tuning
         engine.buffer_bytes_nonpersistent = tuning.queue_buffer_bytes
         engine.buffer_bytes_persistent = tuning.persistent_queue_buffer_bytes
+        engine.implicit_syncpoint_applications = tuning.implicit_syncpoint_openers_min or NO_LIMIT
         engine.long_messages.bytes_max = long_message_bytes_max()
         section = self.settings.log
         engine.open_files.limit = process_budget(section.primary_files + section.secondary_files).queue_files
@@ -199,10 +207,10 @@ class QueueManager(ManagerCore):
         self.clock.begin(engine)
         engine.unique = engine.now_ms << 20
         replay = JournalReplay(engine)
-        disk, log_directory = log_disk(self.directory, self.settings)
+        disk, log_directory = log_disk(self.directory, self.settings, self.disk)
         if not disk.exists(f"{log_directory}/{CONTROL_NAME}"):
             _refuse_without_log(self.disk, log_directory)
-            _create_log(self.directory, self.settings)
+            _create_log(self.directory, self.settings, self.disk)
         restartable = open_log(disk, log_directory, log_settings(self.settings.log))
         try:
             replay.begin(restartable.identity(), restartable.checkpoint_number(), restartable.restart_lsn())
@@ -244,6 +252,12 @@ class QueueManager(ManagerCore):
                 "bytes behind that were dropped: they belong to a write that was not complete when the queue manager "
                 "ended, and no application had been told that it was durable. If you suspect the disk, look for "
                 "missing messages."
+            )
+        if report.is_page_restored:
+            self.note(
+                "AMQ7236W: A page of the log was spoiled while it was written again, and was restored from its copy. "
+                "Nothing is lost. The device does not write pages of 4 KB whole or not at all: do not use "
+                "LogWriteIntegrity=SingleWrite with it."
             )
         self.restart = RestartSummary(
             report.records,

@@ -30,9 +30,9 @@ from ostler.command.admin.context import (
 from ostler.model import constants as mq
 from ostler.model.definitions import Definition
 from ostler.server.config.environment import for_service
+from ostler.server.config.variables import read_variables
 
 ENVIRONMENT_FILE: Final = "service.env"
-_VARIABLE: Final = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)")
 _STOP_SECONDS_MAX: Final = 10.0
 _POLL_SECONDS: Final = 0.1
 _TERMINATE_SECONDS_MAX: Final = 5.0
@@ -229,16 +229,6 @@ def substitute_inserts(text: str, inserts: Mapping[str, str]) -> str:
     """Replace the inserts between plus signs (+MQ_...+); unknown ones stay as they are."""
     known = "|".join(re.escape(name) for name in inserts)
     return re.sub(rf"\+({known})\+", lambda match: inserts[match.group(1)], text) if known else text
-
-
-def read_variables(path: Path) -> dict[str, str]:
-    """Return the variables of an environment file, NAME=value on each line; none when there is no file."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return {}
-    found = (_VARIABLE.fullmatch(line) for line in lines if not line.lstrip().startswith("#") and "\0" not in line)
-    return {match.group(1): match.group(2).strip() for match in found if match is not None}
 
 
 def _text(definition: Definition, name: str) -> str:

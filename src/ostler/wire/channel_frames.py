@@ -9,7 +9,7 @@
     CHANNEL_END       the sending end has finished; after the reply both ends close
     CHANNEL_STOP      the receiving end asks the sending one to end after its batch
     CHANNEL_PING      data to be sent back
-    CHANNEL_REKEY     both ends start a new TLS session behind this frame and its reply (SSLRKEYC)
+    REKEY     both ends start a new TLS session behind this frame and its reply (SSLRKEYC)
 
 They have the same header as those of clients (`frames.py`), with conversation 0.
 """

@@ -13,6 +13,10 @@ from mypy_extensions import i64
 from ostler.wire.frames import MAGIC, PROTOCOL_VERSION, SEGMENT_BYTES, MalformedFrame
 from ostler.wire.payload_codec import CHANNEL_BYTES, NAME_BYTES, PayloadReader, PayloadWriter
 
+KEY_RESET_VERSION: Final = 3  # of the protocol: clients may ask for new keys
+KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC and KeyResetCount
+KEY_RESET_BYTES_MAX: Final = 999_999_999
+_KEY_RESET_FIELD_BYTES: Final = 4
 USER_BYTES_MAX: Final = 1024
 PASSWORD_BYTES_MAX: Final = 1024
 
@@ -28,6 +32,8 @@ class Hello:
         self.heartbeat_seconds: i64 = 0
         self.conversations_max: i64 = 1
         self.channel = channel  # empty on the local socket
+        # SSLRKEYC, in replies: after so many bytes the client asks for new keys. 0, never, is not sent.
+        self.key_reset_bytes: i64 = 0
 
     def encode(self) -> bytes:
         writer = PayloadWriter()
@@ -38,6 +44,8 @@ class Hello:
         writer.integer(self.heartbeat_seconds)
         writer.integer(self.conversations_max)
         writer.name(self.channel, CHANNEL_BYTES)
+        if self.key_reset_bytes > 0 and self.version >= KEY_RESET_VERSION:
+            writer.integer(self.key_reset_bytes)
         return writer.getvalue()
 
 
@@ -52,6 +60,8 @@ def decode_hello(payload: bytes) -> Hello:
     hello.heartbeat_seconds = reader.count(1 << 30)
     hello.conversations_max = reader.count((1 << 31) - 1)
     hello.channel = reader.name(CHANNEL_BYTES)
+    if hello.version >= KEY_RESET_VERSION and reader.end - reader.at == _KEY_RESET_FIELD_BYTES:
+        hello.key_reset_bytes = reader.count(KEY_RESET_BYTES_MAX)
     reader.check_end()
     return hello
 

@@ -20,7 +20,7 @@ from librt.strings import BytesWriter, read_i32_le, write_i16_le, write_i32_le
 from mypy_extensions import i16, i32, i64
 
 HEADER_BYTES: Final = 16
-PROTOCOL_VERSION: Final = 2
+PROTOCOL_VERSION: Final = 3  # 2: subscriptions; 3: new keys for clients (REKEY)
 MAGIC: Final = b"OSTL"
 
 # Types of frames.
@@ -61,7 +61,8 @@ CHANNEL_CONFIRM: Final = 42
 CHANNEL_END: Final = 43
 CHANNEL_STOP: Final = 44
 CHANNEL_PING: Final = 45
-CHANNEL_REKEY: Final = 46
+# Both ends start a new TLS session behind this frame and its reply, on links of clients and of channels (SSLRKEYC).
+REKEY: Final = 46
 REPLY: Final = 0x80
 
 TYPE_NAMES: Final = {
@@ -101,7 +102,7 @@ TYPE_NAMES: Final = {
     CHANNEL_END: "CHANNEL_END",
     CHANNEL_STOP: "CHANNEL_STOP",
     CHANNEL_PING: "CHANNEL_PING",
-    CHANNEL_REKEY: "CHANNEL_REKEY",
+    REKEY: "REKEY",
 }
 
 MORE: Final = 1

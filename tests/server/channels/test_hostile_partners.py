@@ -209,7 +209,7 @@ def place(bench: ChannelBench, keys: Path) -> Path:
     return bench.manager.directory.path / "ssl"
 
 
-REKEY = wire.frame(wire.CHANNEL_REKEY, 0, 1)
+REKEY = wire.frame(wire.REKEY, 0, 1)
 
 
 def test_a_partner_under_tls_that_behaves(bench: ChannelBench, place: Path) -> None:

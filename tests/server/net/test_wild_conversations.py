@@ -320,7 +320,7 @@ class WildSender:
             message(ARRIVALS, self._sequence, 1),
             confirm(next_one, self._number + 7),
             hello_frame(hello("TO.HERE", self.partner)),
-            wire.frame(wire.CHANNEL_REKEY, 0, 1),
+            wire.frame(wire.REKEY, 0, 1),
             wire.frame(wire.FAREWELL, 0, 0, b""),
             b"\xff" * 16,
         ]

@@ -36,6 +36,7 @@ from ostler.wire.frames import (
     NOTICE,
     OUTPUT,
     PAYLOAD_OVERHEAD_BYTES,
+    REKEY,
     REPLY,
     FrameReader,
     MalformedFrame,
@@ -155,8 +156,9 @@ class BlockingLink(WritingLink):
         # Left to the kernel, this costs nothing while there is something to receive.
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _RECEIVE_TIMEOUT)
         self._reader = reader
-        self._tls = tls
+        self._uses_tls: bool = tls is not None
         self.writer = LinkWriter(self, connected, tls)
+        self.writer.key_reset_bytes = negotiated.key_reset_bytes
         self.peer = peer  # for messages to people
         self.version: i64 = negotiated.version
         self.segment_bytes = negotiated.segment_bytes
@@ -371,8 +373,8 @@ class BlockingLink(WritingLink):
         elif len(data) < RECEIVE_BYTES:
             self._receive_bytes = RECEIVE_BYTES
         try:
-            if self._tls is not None:
-                data = self._decrypt(self._tls, data)
+            if self._uses_tls:
+                data = self._decrypt(data)
             reader = self._reader
             self._dispatching = True
             reader.feed(data)
@@ -383,19 +385,11 @@ class BlockingLink(WritingLink):
         self._dispatching = False
         self.writer.flush_backlog()
 
-    def _decrypt(self, tls: TlsStream, data: bytes) -> bytes:
-        """Decrypt received bytes. TLS's own output is sent where frames are, so that records keep their order."""
-        self.writer.tls_lock.acquire()
+    def _decrypt(self, data: bytes) -> bytes:
         try:
-            plain = tls.receive_data(data)
-            self.writer.has_tls_output = tls.has_output
+            return self.writer.decrypt(data)
         except TlsFailed as failure:
             raise MalformedFrame(failure.text) from None
-        finally:
-            self.writer.tls_lock.release()
-        if tls.is_ended_by_peer and not plain:
-            raise MalformedFrame("the end of TLS")
-        return plain
 
     def _dispatch(self) -> None:
         """Hand the frame that was read to its waiter, stream or conversation."""
@@ -408,6 +402,8 @@ class BlockingLink(WritingLink):
                 if waiter.type != kind:
                     raise MalformedFrame(f"frame type {kind} as a reply to type {waiter.type ^ REPLY}")
                 self._on_reply(waiter)
+            elif kind == REKEY | REPLY and self.writer.is_rekeying:
+                return  # the last frame under the old keys
             elif kind != HEARTBEAT | REPLY and reader.conversation not in self._ended_conversations:
                 raise MalformedFrame(f"a reply of type {kind} to no request")
         elif kind == MESSAGE or kind == OUTPUT:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from ostler.client.link.blocking_link import RECEIVE_BYTES, BlockingLink, ClientConversation
 from ostler.client.link.keepalive import keep_alive
-from ostler.client.link.tls_client import ClientTls, as_error
+from ostler.client.link.tls_client import ClientTls, as_error, key_reset_bytes
 from ostler.client.locate.connect_parameters import MESSAGE_BYTES_MAX, Endpoint, TlsSettings
 from ostler.model import constants as mq
 from ostler.model.connection_names import parse_local_addresses
@@ -123,7 +123,7 @@ def client_conversation(endpoint: Endpoint, tls: TlsSettings | None, shares: boo
         proposal.conversations_max = max(1, endpoint.sharing_conversations) if shares else 1
         peer = f"{endpoint.host}({endpoint.port})"
         stream = _start_tls(connected, rules, endpoint.channel, peer) if rules is not None else None
-        return _negotiate(connected, stream, proposal, peer)
+        return _negotiate(connected, stream, proposal, peer, tls)
 
     return _conversation(pool_key, connect, shares)
 
@@ -214,7 +214,9 @@ def _start_tls(connected: socket.socket, rules: ClientTls, channel: str, peer: s
 # -- negotiation -------------------------------------------------------------------------------------------------------
 
 
-def _negotiate(connected: socket.socket, tls: TlsStream | None, proposal: Hello, peer: str) -> BlockingLink:
+def _negotiate(
+    connected: socket.socket, tls: TlsStream | None, proposal: Hello, peer: str, settings: TlsSettings | None = None
+) -> BlockingLink:
     """Exchange HELLO and return the link. The socket is closed when that fails."""
     try:
         connected.settimeout(CONNECT_SECONDS)
@@ -226,6 +228,7 @@ def _negotiate(connected: socket.socket, tls: TlsStream | None, proposal: Hello,
         reader = FrameReader()
         negotiated = _receive_hello_reply(connected, tls, reader, peer)
         _check_negotiated(negotiated, proposal)
+        negotiated.key_reset_bytes = key_reset_bytes(settings, negotiated) if settings is not None else 0
         connected.settimeout(None)
         return BlockingLink(connected, reader, negotiated, tls, peer)
     except (MalformedFrame, TlsFailed) as error:

@@ -12,7 +12,7 @@ from ostler.client.link.dial import CONNECT_SECONDS, LOCAL_CONVERSATIONS, LOCAL_
 from ostler.client.link.dialler import Dialler
 from ostler.client.link.link import Link
 from ostler.client.link.loop_link import LoopLink
-from ostler.client.link.tls_client import ClientTls
+from ostler.client.link.tls_client import ClientTls, key_reset_bytes
 from ostler.client.locate.connect_parameters import Endpoint, TlsSettings
 from ostler.client.session.loop_runtime import LoopRuntime
 from ostler.model import constants as mq
@@ -74,7 +74,10 @@ class LoopDialler(Dialler):
         proposal.message_bytes_max = endpoint.message_bytes_max
         proposal.heartbeat_seconds = endpoint.heartbeat_seconds
         proposal.conversations_max = max(1, endpoint.sharing_conversations)
-        return await _negotiate(link, proposal, loop, pool_key)
+        await _negotiate(link, proposal, loop, pool_key)
+        negotiated = link.negotiated
+        negotiated.key_reset_bytes = key_reset_bytes(tls, negotiated) if tls is not None else 0
+        return link
 
 
 def _link_with_room(loop: asyncio.AbstractEventLoop, pool_key: Hashable) -> LoopLink | None:

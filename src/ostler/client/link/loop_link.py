@@ -35,6 +35,7 @@ from ostler.wire.frames import (
     NOTICE,
     OUTPUT,
     PAYLOAD_OVERHEAD_BYTES,
+    REKEY,
     REPLY,
     FrameReader,
     MalformedFrame,
@@ -118,6 +119,10 @@ class LoopLink(Link, asyncio.Protocol):
         self.negotiated = Hello()
         self.peer = peer  # for messages to people
         self._tls = tls
+        self._keyed_bytes = 0  # sent and received under the current keys
+        self._is_rekeying = False  # the session with the old keys is ending: nothing is sent
+        self._awaits_rekey_reply = False
+        self.key_resets = 0
         self._transport: asyncio.Transport | None = None
         self._reader = FrameReader(FIRST_FRAME_BYTES_MAX)
         self._failure: MQError | None = None
@@ -246,7 +251,7 @@ class LoopLink(Link, asyncio.Protocol):
         transport, tls = self._transport, self._tls
         if transport is None or self._failure is not None or (tls is not None and not tls.is_ready):
             return
-        while self._out or (self._segmented and not self._is_paused):
+        while not self._is_rekeying and (self._out or (self._segmented and not self._is_paused)):
             if self._segmented and not self._is_paused:
                 large = self._segmented.popleft()
                 self._out.append(large.next_frame(self._room_bytes))
@@ -263,6 +268,18 @@ class LoopLink(Link, asyncio.Protocol):
                     return
                 data = tls.take_output()
             transport.write(data)
+            if tls is not None:
+                self._keyed_bytes += len(data)
+                self._rekey_if_due(transport, tls)
+
+    def _rekey_if_due(self, transport: asyncio.Transport, tls: TlsStream) -> None:
+        """Ask for new keys after so many bytes (SSLRKEYC, KeyResetCount)."""
+        if 0 < self.negotiated.key_reset_bytes <= self._keyed_bytes:
+            tls.encrypt(frame(REKEY, 0, 1))
+            tls.close()
+            self._is_rekeying = True
+            self._awaits_rekey_reply = True
+            transport.write(tls.take_output())
 
     def pause_writing(self) -> None:
         self._is_paused = True
@@ -307,7 +324,16 @@ class LoopLink(Link, asyncio.Protocol):
 
     def _decrypt(self, data: bytes, tls: TlsStream) -> bytes:
         was_ready = tls.is_ready
+        self._keyed_bytes += len(data)
         plain = tls.receive_data(data)
+        if self._is_rekeying and tls.is_ended:
+            left = tls.leftover()
+            self._tls = tls.successor()
+            self._is_rekeying = False
+            self._keyed_bytes = 0
+            self.key_resets += 1
+            if left:
+                self._decrypt(left, self._tls)
         self._send_tls_output()
         if tls.is_ready and not was_ready:
             self._schedule_flush()
@@ -346,6 +372,8 @@ class LoopLink(Link, asyncio.Protocol):
             self._fail(
                 connection_broken(text or f"{self.peer} ended the connection.", reason or mq.MQRC_CONNECTION_BROKEN)
             )
+        elif kind == REKEY | REPLY and self._awaits_rekey_reply:
+            self._awaits_rekey_reply = False  # the last frame under the old keys
         elif kind != HEARTBEAT | REPLY:
             raise MalformedFrame(f"a frame of type {kind} that no request expects")
 

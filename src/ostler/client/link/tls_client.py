@@ -22,6 +22,7 @@ from ostler.model.errors import MQError
 from ostler.server.tls.contexts import check_peer_name
 from ostler.server.tls.key_repository import KeyRepository, RepositoryError, default_labels, from_files, load_repository
 from ostler.server.tls.suites import check_suite, new_context
+from ostler.wire.connect_frames import KEY_RESET_BYTES_MIN, KEY_RESET_VERSION, Hello
 from ostler.wire.tls_stream import TlsFailed, TlsRules, TlsStream
 
 # For programs that ask for TLS and name no CipherSpec.
@@ -60,6 +61,17 @@ class ClientTls(TlsRules):
     def check(self, stream: TlsStream) -> None:
         check_suite(self.spec, stream)
         check_peer_name(self.settings.peer_name, stream)
+
+
+def key_reset_bytes(settings: TlsSettings, negotiated: Hello) -> int:
+    """Return the bytes after which a link asks for new keys: the client's or the queue manager's, whichever is fewer.
+
+    0 means never; a queue manager of an older release does not change keys with clients.
+    """
+    if negotiated.version < KEY_RESET_VERSION:
+        return 0
+    wanted = [count for count in (settings.key_reset_bytes, int(negotiated.key_reset_bytes)) if count > 0]
+    return max(min(wanted), KEY_RESET_BYTES_MIN) if wanted else 0
 
 
 def as_error(failure: TlsFailed) -> MQError:

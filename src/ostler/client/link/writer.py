@@ -11,6 +11,7 @@ import math
 import select
 import socket
 import threading
+import time
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,7 +23,7 @@ from mypy_extensions import i64
 from ostler.client.link.interrupts import SIGNAL_CHECK_SECONDS, run_signal_handlers
 from ostler.client.link.waiters import LinkBroken, ReplyWaiter
 from ostler.model import constants as mq
-from ostler.wire.frames import HEADER_BYTES
+from ostler.wire.frames import HEADER_BYTES, REKEY, frame
 from ostler.wire.segments import segment
 from ostler.wire.tls_stream import TlsFailed, TlsStream
 
@@ -31,6 +32,8 @@ DONT_WAIT: Final = int(socket.MSG_DONTWAIT)
 _BACKLOG_FRAMES_MAX: Final = 1000
 _POLL_MS: Final = 1000
 _MILLISECONDS: Final = 1000.0
+# While another thread reads the handshake for new keys, and may leave before it is complete.
+_NEW_KEYS_POLL_SECONDS: Final = 0.002
 
 
 def is_ready(descriptor: i64, event: int, seconds: float) -> bool:
@@ -87,6 +90,11 @@ class LinkWriter:
         self._tls = tls
         self.tls_lock = Lock()  # TLS cannot read and write at once
         self.has_tls_output = False
+        # New keys on the same connection (SSLRKEYC, KeyResetCount).
+        self.key_reset_bytes: i64 = 0  # 0: never
+        self.keyed_bytes: i64 = 0  # sent and received under the current keys
+        self.key_resets: i64 = 0
+        self.is_rekeying = False  # no frame is sent until the new handshake is complete
 
     def try_lock(self) -> bool:
         """Acquire the write lock if it is free; `release` gives it up."""
@@ -111,6 +119,8 @@ class LinkWriter:
         """Send a whole frame. Raises LinkBroken and then drops the waiter."""
         if not self._lock.acquire(False):
             self._wait_for_turn(waiter)
+        if self.is_rekeying:
+            self._wait_for_keys(waiter)
         try:
             self._transmit(data)
         except BaseException:
@@ -128,6 +138,28 @@ class LinkWriter:
         except BaseException:
             if waiter is not None:
                 self._link.drop(waiter)
+            raise
+
+    def _wait_for_keys(self, waiter: ReplyWaiter | None) -> None:
+        """Give up the write lock until a handshake for new keys is complete. Drops the waiter when interrupted."""
+        link = self._link
+        try:
+            while self.is_rekeying and not link.broken:
+                self.release()
+                if link.try_to_lead():
+                    try:
+                        if is_ready(self._descriptor, select.POLLIN, SIGNAL_CHECK_SECONDS):
+                            link.read_once()
+                    finally:
+                        link.stop_leading()
+                else:
+                    time.sleep(_NEW_KEYS_POLL_SECONDS)
+                run_signal_handlers()
+                while not self._lock.acquire(True, SIGNAL_CHECK_SECONDS):
+                    run_signal_handlers()
+        except BaseException:
+            if waiter is not None:
+                link.drop(waiter)
             raise
 
     def send_segments(
@@ -181,6 +213,7 @@ class LinkWriter:
         """Release the write lock. Frames that other threads left in the backlog meanwhile are sent first."""
         while True:
             done = True
+            was_rekeying = self.is_rekeying
             try:
                 if self._backlog or self.has_tls_output:
                     done = self._send_backlog()
@@ -188,6 +221,8 @@ class LinkWriter:
                 pass
             finally:
                 self._lock.release()
+            if was_rekeying and not self.is_rekeying:
+                done = True  # the thread that completed the handshake may have found the lock taken
             if (
                 not done
                 or not (self._backlog or self.has_tls_output)
@@ -201,28 +236,22 @@ class LinkWriter:
         if self._link.broken or not is_ready(self._descriptor, select.POLLOUT, 0.0):
             return False
         self._link.state.acquire()
-        owed = self._backlog
-        self._backlog = []
+        owed: list[bytes] = []
+        is_rekeying = self.is_rekeying
+        if not is_rekeying:
+            owed = self._backlog
+            self._backlog = []
         self.has_tls_output = False
         self._link.state.release()
         self._transmit(b"".join(owed))
-        return True
+        return not is_rekeying
 
     def _transmit(self, data: bytes) -> None:
         """Send bytes under the write lock."""
         if self._link.broken:
             raise self._link.broken_error()
         if self._tls is not None:
-            self.tls_lock.acquire()
-            try:
-                if data:
-                    self._tls.encrypt(data)
-                data = self._tls.take_output()
-            except TlsFailed as failure:
-                self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, failure.text)
-                raise self._link.broken_error() from None
-            finally:
-                self.tls_lock.release()
+            data = self._encrypt(data)
         sent: i64 = 0
         try:
             try:
@@ -238,6 +267,56 @@ class LinkWriter:
             # It is unknown how much of the frame was sent.
             self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, "A frame was interrupted while it was sent.")
             raise
+
+    def _encrypt(self, data: bytes) -> bytes:
+        """Return the bytes for the socket, with the request for new keys behind them when it is due."""
+        self.tls_lock.acquire()
+        try:
+            tls = self._tls
+            assert tls is not None
+            if data:
+                tls.encrypt(data)
+            output = tls.take_output()
+            self.keyed_bytes += len(output)
+            if 0 < self.key_reset_bytes <= self.keyed_bytes and not self.is_rekeying:
+                tls.encrypt(frame(REKEY, 0, 1))
+                tls.close()
+                self.is_rekeying = True
+                output += tls.take_output()
+            return output
+        except TlsFailed as failure:
+            self._link.fail_link(mq.MQRC_CONNECTION_BROKEN, failure.text)
+            raise self._link.broken_error() from None
+        finally:
+            self.tls_lock.release()
+
+    def decrypt(self, data: bytes) -> bytes:
+        """Decrypt received bytes. TLS's own output is sent where frames are, so that records keep their order.
+
+        For the thread that reads the socket. Raises TlsFailed.
+        """
+        self.tls_lock.acquire()
+        try:
+            tls = self._tls
+            assert tls is not None
+            self.keyed_bytes += len(data)
+            plain = tls.receive_data(data)
+            if tls.is_ended:
+                left = tls.leftover()
+                tls = tls.successor()
+                self._tls = tls
+                if left:
+                    tls.receive_data(left)
+            elif tls.is_ended_by_peer and not plain:
+                raise TlsFailed(mq.MQRC_CONNECTION_BROKEN, "the end of TLS")
+            if self.is_rekeying and tls.is_ready and not tls.is_ended_here:
+                self.is_rekeying = False
+                self.keyed_bytes = 0
+                self.key_resets += 1
+            self.has_tls_output = tls.has_output
+            return plain
+        finally:
+            self.tls_lock.release()
 
     def _transmit_slowly(self, data: bytes, sent: i64) -> None:
         """Send the rest to a peer that reads slowly. It may wait for us to read, so the socket is read meanwhile."""

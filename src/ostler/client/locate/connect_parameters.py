@@ -10,6 +10,7 @@ from typing import Final, Literal
 from ostler.model import constants as mq
 from ostler.model.connection_names import PORT
 from ostler.model.errors import MQError
+from ostler.wire.connect_frames import KEY_RESET_BYTES_MAX
 
 Binding = Literal["auto", "local", "client", "embedded"]
 """local: over the Unix socket; client: over the network; embedded: in this process; auto: the first that applies."""
@@ -32,7 +33,9 @@ class TlsSettings:
     """The TLS settings of a client.
 
     `cipher_spec` is a CipherSpec such as ANY_TLS12_OR_HIGHER. Certificates come from a key repository with a label, or
-    from PEM files. `peer_name` is a pattern for the server's distinguished name (SSLPEER).
+    from PEM files. `peer_name` is a pattern for the server's distinguished name (SSLPEER). After `key_reset_bytes`,
+    sent and received, the client asks for new keys (KeyResetCount of MQSCO), at least 32,768; 0: the queue manager's
+    SSLRKEYC decides.
     """
 
     cipher_spec: str = ""
@@ -43,6 +46,14 @@ class TlsSettings:
     certificate_file: str = ""
     key_file: str = ""
     key_password: str = field(default="", repr=False)
+    key_reset_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.key_reset_bytes <= KEY_RESET_BYTES_MAX:
+            raise MQError(
+                mq.MQRC_SSL_KEY_RESET_ERROR,
+                f"key_reset_bytes is {self.key_reset_bytes}; it is a number from 0 to {KEY_RESET_BYTES_MAX}.",
+            )
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ def tls_settings(
 ) -> TlsSettings | None:
     """Return the TLS settings for an endpoint; None for no TLS.
 
-    Settings of the program override the channel definition, which overrides MQSSLKEYR and MQCERTLABL.
+    Settings of the program override the channel definition, which overrides MQSSLKEYR, MQCERTLABL and
+    MQSSLRESET.
     """
     own = parameters.tls or TlsSettings()
     cipher_spec = own.cipher_spec or endpoint.cipher_spec
@@ -92,7 +93,15 @@ def tls_settings(
         peer_name=own.peer_name or endpoint.peer_name,
         certificate_label=own.certificate_label or endpoint.certificate_label or environment.get("MQCERTLABL", ""),
         key_repository=own.key_repository or environment.get("MQSSLKEYR", ""),
+        key_reset_bytes=own.key_reset_bytes or _key_reset_of(environment.get("MQSSLRESET", "")),
     )
+
+
+def _key_reset_of(text: str) -> int:
+    """Return the number in MQSSLRESET. Raises MQError."""
+    if text.strip() and not text.strip().isdecimal():
+        raise MQError(mq.MQRC_SSL_KEY_RESET_ERROR, f"MQSSLRESET is {text[:100]!r}; it is a number of bytes.")
+    return int(text.strip() or 0)
 
 
 def required_name(queue_manager: str) -> str:

@@ -71,6 +71,7 @@ MQSCO: Final = Layout(
         Field("Version", INT32, 4, 4, 0, 1),
         Field("KeyRepository", CHAR, 8, 256, b"", 1),
         Field("CryptoHardware", CHAR, 264, 256, b"", 1),
+        Field("KeyResetCount", INT32, 536, 4, 0, 2),
         Field("FipsRequired", INT32, 540, 4, 0, 2),
         Field("CertificateLabel", CHAR, 564, 64, b"", 5),
         Field("KeyRepoPasswordPtr", POINTER, 632, 8, 0, 6),
@@ -126,10 +127,13 @@ class ChannelDescriptor:
 def tls_of_channel(channel: ChannelDescriptor | None, sco: bytes) -> TlsSettings | None:
     """Return the TLS settings: with the CipherSpec of the channel or, without a descriptor, of a CCDT."""
     repository = label = password = ""
+    key_reset_bytes = 0
     if sco:
         version = MQSCO.validate_header(sco)
         repository = text_of(MQSCO, sco, "KeyRepository")
         label = text_of(MQSCO, sco, "CertificateLabel") if version >= MQSCO.by_name["CertificateLabel"].version else ""
+        if version >= MQSCO.by_name["KeyResetCount"].version:
+            key_reset_bytes = MQSCO.read_int(sco, "KeyResetCount")
         if version >= MQSCO.by_name["KeyRepoPasswordPtr"].version:
             pointer = MQSCO.read_int(sco, "KeyRepoPasswordPtr")
             length = MQSCO.read_int(sco, "KeyRepoPasswordLength")
@@ -137,7 +141,12 @@ def tls_of_channel(channel: ChannelDescriptor | None, sco: bytes) -> TlsSettings
     if channel is None:
         if not repository:
             return None
-        return TlsSettings(key_repository=repository, certificate_label=label, key_password=password)
+        return TlsSettings(
+            key_repository=repository,
+            certificate_label=label,
+            key_password=password,
+            key_reset_bytes=key_reset_bytes,
+        )
     if not channel.cipher_spec:
         return None
     return TlsSettings(
@@ -146,6 +155,7 @@ def tls_of_channel(channel: ChannelDescriptor | None, sco: bytes) -> TlsSettings
         certificate_label=label or channel.certificate_label,
         peer_name=channel.peer_name,
         key_password=password,
+        key_reset_bytes=key_reset_bytes,
     )
 
 

@@ -87,6 +87,9 @@ class ManagerStatus:
     data_path: str = ""
     data_file_system_size: int | None = None
     data_file_system_use: int | None = None
+    # Of the queue manager's own file system (crtmqm -fs), if it has one.
+    file_system_size: int | None = None
+    file_system_use: int | None = None
     log_path: str = ""
     log_type: str = "CIRCULAR"
     log_extent_size: int = 0  # kilobytes

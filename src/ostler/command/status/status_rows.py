@@ -269,6 +269,8 @@ def _process(status: ManagerStatus, connections: int) -> dict[str, Value | None]
         "CONNS": connections,
         "DATFSSZ": status.data_file_system_size,
         "DATFSUSE": status.data_file_system_use,
+        "QMFSSZ": status.file_system_size,
+        "QMFSUSE": status.file_system_use,
         "DATPATH": status.data_path,
         "HOSTNAME": status.host_name,
         "INSTDESC": status.installation_description,

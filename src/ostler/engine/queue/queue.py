@@ -105,6 +105,7 @@ class Queue:
         # Open handles.
         self.inputs: i64 = 0
         self.outputs: i64 = 0
+        self.output_applications: i64 = 0  # connections with at least one of the handles for output
         self.exclusive = False
         self.browsers: list[Handle] = []
         self.handles: list[Handle] = []

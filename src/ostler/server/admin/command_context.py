@@ -37,6 +37,7 @@ from ostler.model.pcf import Parameter
 from ostler.server.config.qm_ini import LogManagement
 from ostler.server.net.listeners import ListenerRefused
 from ostler.server.security.os_users import user_name
+from ostler.server.storage.space_quota import QuotaDisk
 
 if TYPE_CHECKING:
     from ostler.server.admin.command_server import CommandServer
@@ -204,6 +205,7 @@ class ManagerCommandContext(CommandContext):
         manager = self._manager
         settings = manager.settings.log
         data = shutil.disk_usage(manager.directory.path)
+        quota = manager.disk.quota if isinstance(manager.disk, QuotaDisk) else None
         log_path = settings.path or str(manager.directory.log)
         log_disk = shutil.disk_usage(log_path)
         with manager.lock:
@@ -216,6 +218,8 @@ class ManagerCommandContext(CommandContext):
             data_path=str(manager.directory.path),
             data_file_system_size=data.total // _MEGABYTE,
             data_file_system_use=100 * data.used // max(1, data.total),
+            file_system_size=None if quota is None else quota.limit_bytes // _MEGABYTE,
+            file_system_use=None if quota is None else min(100, 100 * quota.used_bytes() // quota.limit_bytes),
             log_path=log_path,
             log_type=str(settings.type).upper(),
             log_extent_size=settings.file_pages * 4,

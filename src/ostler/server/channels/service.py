@@ -65,6 +65,7 @@ from ostler.server.channels.monitoring import start_monitoring
 from ostler.server.channels.outbound import OutboundConnector
 from ostler.server.channels.settings import check_exits
 from ostler.server.net.link import ServerLink
+from ostler.server.net.new_keys import key_reset_bytes
 from ostler.server.net.outgoing_sockets import keep_alive_seconds
 from ostler.server.rate_limited_log import RateLimitedLog, printable
 from ostler.server.security.os_users import user_name
@@ -78,7 +79,6 @@ _ENDING_MS: Final = 5_000
 _CALL_BACK_MS: Final = 5_000  # the least time between two callbacks by a retrying sender
 _NOTES_MAX: Final = 4096  # there may be thousands of channels, each with its own messages
 _NOTE_LENGTH_MAX: Final = 1024  # partners choose parts of a message
-_KEY_RESET_BYTES_MIN: Final = 32 * 1024  # as in MQ: the least SSLRKEYC
 _TLS_ATTRIBUTES: Final = "SSLCIPH at both ends, and at the error log of the partner"
 _TLS_CUT: Final = "AMQ9665"  # the connection was closed during the handshake, for whatever reason
 _QUALIFIERS: Final = {
@@ -322,8 +322,7 @@ class ChannelService(ChannelAgentHandler):
         handle = next(iter(connection.handles.values()))
         end = SendingEnd(self.engine, self.records, settings, connection, handle, agent.port())
         end.waker = agent
-        key_reset = number_of(self.engine.manager, "SSLRKEYC", 0)
-        end.key_reset_bytes = max(key_reset, _KEY_RESET_BYTES_MIN) if key_reset else 0
+        end.key_reset_bytes = key_reset_bytes(self.engine.manager)
         agent.sending = end
         end.start()
 

@@ -25,7 +25,7 @@ _SERVICE_NAMES: Final = frozenset(
         ),
     )
 )
-_SERVICE_PREFIXES: Final = ("LC_", "OSTLER_", "MQ", "AMQ")
+_SERVICE_PREFIXES: Final = ("LC_", "OSTLER_", "MQ", "AMQ", "GSK")
 
 
 def is_secret(name: str) -> bool:

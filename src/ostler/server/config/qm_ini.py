@@ -126,6 +126,8 @@ class QueueManagerSettings:
     channels: ChannelsSection = ChannelsSection()
     security: SecuritySection = SecuritySection()
     notices: tuple[str, ...] = ()
+    file_system_megabytes: int | None = None
+    """The disk space of the queue manager's directory (crtmqm -fs); None: all that the disk has."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("Security", "SecurityPolicy", words=(_USER_POLICY, _EXTERNAL_POLICY)),
     Rule("Security", "ClusterQueueAccessControl", words=("RQMName", "Xmitq")),
     Rule("Security", "GroupModel", words=("GlobalGroups",)),
+    Rule("FileSystem", "SizeMegabytes", 1, _MANY),
     Rule("ExitPath", "ExitsDefaultPath", any_text=True),
     Rule("ExitPath", "ExitsDefaultPath64", any_text=True),
 )
@@ -352,6 +355,7 @@ def _settings(file: IniFile) -> QueueManagerSettings:
         _channels_section(values["channels"]),
         _security_section(values["security"]),
         tuple(notices),
+        values["filesystem"].number_or_off("SizeMegabytes", None),
     )
 
 

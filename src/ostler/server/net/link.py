@@ -29,6 +29,7 @@ from ostler.server.net.link_limits import (
     RECEIVE_BYTES_MAX,
     UNADMITTED_FRAME_BYTES,
 )
+from ostler.server.net.new_keys import check_rekey
 from ostler.server.net.slow_lane import LaneMember
 from ostler.wire.client_hello import HANDSHAKE_RECORD
 from ostler.wire.connect_frames import decode_connect, decode_hello
@@ -51,6 +52,7 @@ from ostler.wire.frames import (
     PAYLOAD_OVERHEAD_BYTES,
     PROTOCOL_VERSION,
     PUT,
+    REKEY,
     REPLY,
     SEGMENT_BYTES,
     STREAM,
@@ -147,6 +149,8 @@ class ServerLink(LaneMember):
         self.close_reason: str = ""
         self.is_rekeying = False  # between two TLS sessions: nothing is sent
         self.keyed_bytes: i64 = 0  # sent and received before the current TLS session
+        self.key_resets: i64 = 0  # of a client (SSLRKEYS)
+        self.key_reset_ms: i64 = 0
         self._recv: Callable[[int], bytes] = sock.recv
         self._send: Callable[[bytes], int] = sock.send
 
@@ -374,6 +378,12 @@ class ServerLink(LaneMember):
             self.send(reply_frame(HEARTBEAT, 0, request, mq.MQCC_OK, 0))
         elif type == HEARTBEAT | REPLY and number == 0:
             self._on_heartbeat_reply()
+        elif type == REKEY and number == 0:
+            check_rekey(self.version, self.tls is not None, self.sent_bytes + self.received_bytes - self.keyed_bytes)
+            self.send(frame(REKEY | REPLY, 0, request))
+            self.rekey()
+            self.key_resets += 1
+            self.key_reset_ms = self.reactor.engine.wall_ms()
         elif type == CONNECT and number != 0:
             self._connect(number, request, buffer[start:end])
         elif type == COMMAND:

@@ -35,6 +35,8 @@ def link_status(link: ServerLink) -> ChannelStatus:
         cipher_spec=tls.cipher if tls is not None else "",
         peer_name=str(tls.peer_subject()) if tls is not None and tls.has_certificate else "",
         certificate_issuer=str(tls.peer_issuer()) if tls is not None and tls.has_certificate else "",
+        key_resets=int(link.key_resets),
+        key_reset_ms=int(link.key_reset_ms),
         is_stopping=bool(link.is_quiescing),
     )
 

@@ -20,6 +20,7 @@ from ostler.model.disk import DescriptorsExhausted, Disk, DiskFailed, DiskFull, 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 _FILE_MODE: Final = 0o600
+_STAT_BLOCK_BYTES: Final = 512
 _DIRECTORY_MODE: Final = 0o700
 # The parts that one gathering write takes; POSIX guarantees 16, Linux takes 1,024.
 _PARTS_MAX: Final = max(16, os.sysconf("SC_IOV_MAX")) if "SC_IOV_MAX" in os.sysconf_names else 16
@@ -138,6 +139,13 @@ class RealFile(File):
             return os.fstat(self._descriptor).st_size
         except OSError as error:
             _refuse(self._path, "get its size", error)
+
+    def taken_bytes(self) -> int:
+        """Return the space that the file takes of the disk: less than its size when it has holes."""
+        try:
+            return os.fstat(self._descriptor).st_blocks * _STAT_BLOCK_BYTES
+        except OSError as error:
+            _refuse(self._path, "get the space it takes", error)
 
     def truncate(self, size_bytes: int) -> None:
         try:
