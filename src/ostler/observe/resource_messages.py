@@ -34,7 +34,7 @@ def monitor_topic(queue_manager: str) -> str:
 
 
 def data_topic(queue_manager: str, of_class: ResourceClass, of_type: ResourceType, queue: str = OBJECT) -> str:
-    """Return the topic of data. A `/` in the name of a queue, which would begin another level, becomes `&`, as in MQ."""
+    """Return the topic of data. As in MQ, a `/` in the name of a queue becomes `&`: it would begin another level."""
     parts = [monitor_topic(queue_manager), of_class.name]
     if of_class.is_per_object:
         parts.append(queue.replace("/", "&"))
@@ -47,10 +47,10 @@ def all_metadata(queue_manager: str) -> list[Metadata]:
     found = [Metadata(f"{root}/CLASSES", _encode([_class_group(root, each) for each in CLASSES]))]
     for of_class in CLASSES:
         found.append(Metadata(_types_topic(root, of_class), _types(root, of_class)))
-        for of_type in of_class.types:
-            found.append(
-                Metadata(_elements_topic(root, of_class, of_type), _elements(queue_manager, of_class, of_type))
-            )
+        found.extend(
+            Metadata(_elements_topic(root, of_class, each), _elements(queue_manager, of_class, each))
+            for each in of_class.types
+        )
     return found
 
 

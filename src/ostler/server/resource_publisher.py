@@ -80,7 +80,7 @@ class ResourcePublisher:
             engine = self._manager.engine
             self._manager.clock.update(engine)
             for each in metadata:
-                publish_own(engine, each.topic, mq.MQFMT_PCF, each.body, retains=True)
+                publish_own(engine, each.topic, mq.MQFMT_ADMIN, each.body, retains=True)
             # Another release may have left others, in an orderly end.
             clear_retained_below(engine, metadata_topic(self._manager.name), {each.topic for each in metadata})
             engine.topics.counts.begin(engine.topics.counts.of_monitoring)
@@ -115,7 +115,7 @@ class ResourcePublisher:
             engine = self._manager.engine
             self._manager.clock.update(engine)
             for topic, body in messages:
-                publish_own(engine, topic, mq.MQFMT_PCF, body)
+                publish_own(engine, topic, mq.MQFMT_ADMIN, body)
             self._manager.wake()
 
     # -- the queue manager ---------------------------------------------------------------------------------------------
