@@ -6,8 +6,6 @@ from typing import Final, final
 
 from mypy_extensions import i64
 
-from ostler.engine.pubsub.subscription import Subscription
-
 # Entries of each durability: all, then by SUBTYPE (API, ADMIN, PROXY), as in MQI statistics messages.
 TYPES: Final = 4
 _NON_DURABLE: Final = TYPES
@@ -35,12 +33,12 @@ class SubscriptionCounts:
         marks.high = list(self.numbers)
         marks.low = list(self.numbers)
 
-    def change(self, subscription: Subscription, by: i64) -> None:
-        """Record that a subscription was added (1) or removed (-1)."""
-        first: i64 = 0 if subscription.is_durable else _NON_DURABLE
+    def change(self, is_durable: bool, type: i64, by: i64) -> None:
+        """Record that a subscription of a type (MQSUBTYPE) was added (1) or removed (-1)."""
+        first: i64 = 0 if is_durable else _NON_DURABLE
         self._change(first, by)
-        if 0 < subscription.type < TYPES:
-            self._change(first + subscription.type, by)
+        if 0 < type < TYPES:
+            self._change(first + type, by)
 
     def _change(self, at: i64, by: i64) -> None:
         number: i64 = self.numbers[at] + by

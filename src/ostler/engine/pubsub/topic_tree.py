@@ -217,7 +217,7 @@ class TopicTree:
         self.subscriptions[subscription.identifier] = subscription
         subscription.index = len(self.all_subscriptions)
         self.all_subscriptions.append(subscription)
-        self.counts.change(subscription, 1)
+        self.counts.change(subscription.is_durable, subscription.type, 1)
         if subscription.name:
             self.by_name[subscription.name] = subscription
         if subscription.is_character_scheme:
@@ -285,7 +285,7 @@ class TopicTree:
         self.version += 1
         subscription.is_removed = True
         if self.subscriptions.pop(subscription.identifier, None) is not None:
-            self.counts.change(subscription, -1)
+            self.counts.change(subscription.is_durable, subscription.type, -1)
             last = self.all_subscriptions.pop()
             if last is not subscription:
                 self.all_subscriptions[subscription.index] = last
