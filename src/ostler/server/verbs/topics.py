@@ -43,7 +43,7 @@ _USER_BYTES: Final = 12
 def topic_verb(conversation: ServerConversation, type: i64, number: i64, buffer: bytes, start: i64, end: i64) -> bool:
     """Handle a request of this module. Return False for other types."""
     if type == COUNT_CALL:
-        _count_call(conversation, PayloadReader(buffer, start, end))
+        _count_call(conversation, number, PayloadReader(buffer, start, end))
         return True
     if type not in (SUBSCRIBE, SUBSCRIPTION_REQUEST, PUBLISH, PUBLISH1):
         return False
@@ -118,10 +118,12 @@ def _publish(conversation: ServerConversation, type: i64, number: i64, buffer: b
         connection.publish_level = PUBLISH_LEVEL_HIGHEST
 
 
-def _count_call(conversation: ServerConversation, reader: PayloadReader) -> None:
+def _count_call(conversation: ServerConversation, number: i64, reader: PayloadReader) -> None:
     """Handle COUNT_CALL: the client has executed an MQCB or MQCTL. There is no reply."""
     if conversation.link.version < COUNT_CALL_VERSION:
         raise MalformedFrame(f"a COUNT_CALL, which version {conversation.link.version} does not have")
+    if number != 0:
+        raise MalformedFrame("a COUNT_CALL that asks for a reply")
     call: i64 = reader.integer()
     operation: i64 = reader.integer()
     hobj: i64 = reader.integer()
