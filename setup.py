@@ -45,7 +45,7 @@ HOT_MODULES: tuple[str, ...] = (
     "lab/store/recorder.py",
 )
 # Big tables that gain nothing from being compiled and cost a long build.
-INTERPRETED = ("constants.py", "reasons.py", "system_objects.py", "tables/*.py")
+INTERPRETED = ("constants.py", "reasons.py", "resource_table.py", "system_objects.py", "tables/*.py")
 
 
 BUILD_COMMANDS = ("build", "build_ext", "bdist_wheel", "install", "develop", "editable_wheel")

@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "dead-letters": ("ostler.cli.dead_letters", "list, show, put back and drop dead letters"),
     "publish": ("ostler.cli.samples.samples", "publish messages to a topic"),
     "subscribe": ("ostler.cli.samples.samples", "subscribe to topics and show publications"),
+    "amqsrua": ("ostler.cli.samples.samples", "show the resources that a queue manager uses"),
     "stats": ("ostler.cli.stats", "show statistics and accounting"),
     "dev": ("ostler.cli.dev.dev", "a developer's queue manager in one command"),
     "demo": ("ostler.cli.demo.demo", "see a queue manager survive kill -9"),

@@ -135,6 +135,7 @@ def back_out_unit(engine: Engine, unit: UnitOfWork) -> None:
         queue.uncommitted -= 1
         if entry.is_put:
             queue.depth -= 1
+            queue.counters.puts_backed_out += 1
             queue.release(entry.slot)
             continue
         try:

@@ -50,6 +50,7 @@ from ostler.server.config.directories import InstanceLock, QueueManagerDirectory
 from ostler.server.config.qm_ini import LogSection, QueueManagerSettings, new_qm_ini
 from ostler.server.log_statistics import log_counts
 from ostler.server.manager_core import ManagerCore
+from ostler.server.resource_publisher import ResourcePublisher
 from ostler.server.security.guard import ServerGuard
 from ostler.server.security.users import Users
 from ostler.server.statistics_writer import StatisticsWriter
@@ -242,6 +243,8 @@ class QueueManager(ManagerCore):
         self.started_at = time.time()
         self.statistics_writer.begin()
         self.housekeeping.start()
+        self.resource_publisher = ResourcePublisher(self, self._log_path())
+        self.resource_publisher.begin()
         self.search = SearchThread(self)
         engine.owner_signal.waker = self.search.notify
         self.collect_notices()
@@ -267,6 +270,10 @@ class QueueManager(ManagerCore):
             report.dropped_bytes,
             time.monotonic() - began,
         )
+
+    def _log_path(self) -> Path:
+        """Return a directory of the log's file system."""
+        return Path(self.settings.log.path) if self.settings.log.path else self.directory.path
 
     def _remove_leftover_directories(self, replay: JournalReplay) -> None:
         """Remove the files of temporary queues, and the directories of queues that the log records as deleted.
@@ -334,6 +341,7 @@ class QueueManager(ManagerCore):
         self.running = False
         for callback in self.on_stopping:
             callback()
+        self.resource_publisher.stop()
         self.housekeeping.stop()
         self.search.stop()
         if mode != "preemptive" and not self.writer.failure:

@@ -41,10 +41,13 @@ class UsageError(Exception):
     """Invalid usage; the text is the reason."""
 
 
-def add_arguments(parser: argparse.ArgumentParser, prefix: str = "") -> None:
-    """Adds the options. With a prefix, such as "to-", they are those of a second connection."""
+def add_arguments(parser: argparse.ArgumentParser, prefix: str = "", has_short: bool = True) -> None:
+    """Adds the options. With a prefix, such as "to-", they are those of a second connection.
+
+    Without `has_short` there is no -c, for a program whose own it is.
+    """
     group = parser.add_argument_group("where it goes" if prefix else "connection")
-    short = [] if prefix else ["-c"]
+    short = ["-c"] if has_short and not prefix else []
     group.add_argument(
         *short,
         f"--{prefix}connection",

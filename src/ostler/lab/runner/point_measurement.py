@@ -29,6 +29,7 @@ from ostler.lab.runner.contract import (
     View,
     WorkerCounts,
 )
+from ostler.lab.runner.queue_managers.log_results import log_results
 from ostler.lab.sampling.noise import Noise
 from ostler.lab.sampling.observer import Observer
 from ostler.lab.sampling.row_sink import RowSink, flag_rows
@@ -147,7 +148,7 @@ class PointMeasurement:
             self._observer.enter(WARM_UP, RowSink(segments[WARMING_UP].add))
         self._watch(load, ready, WARM_UP, timeline.begin_ns, timeline.measured_ns, None, SampleWindow())
         self._observer.enter(MEASURED, Several(RowSink(segments[IN_WINDOW].add), window))
-        self._watch(load, ready, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
+        logged = self._watch(load, ready, MEASURED, timeline.measured_ns, timeline.cool_ns, segments[IN_WINDOW], window)
         self._observer.enter(COOL_DOWN, RowSink(segments[COOLING_DOWN].add))
         counted = load.counted()
         ended_ns = max(time.perf_counter_ns(), timeline.end_ns)
@@ -155,7 +156,7 @@ class PointMeasurement:
         for number, segment in enumerate(segments):
             for each in counted:
                 segment.add(each.phases[number].rows(each.worker))
-        segments[IN_WINDOW].add(_statistics(ready.results(), 0))
+        segments[IN_WINDOW].add(_statistics([*ready.results(), *logged], 0))
         last_second = max(int(timeline.measured_seconds - 1e-9), 0)
         doubts = flag_rows(window.flags(self._noises), last_second)
         doubts += _agreement(ready.check_counts(counted), last_second)
@@ -194,21 +195,23 @@ class PointMeasurement:
         to_ns: int,
         segment: SegmentWriter | None,
         window: SampleWindow,
-    ) -> None:
-        """Add metrics to the segment and report the status once a second, until the phase or the load ends."""
+    ) -> list[Metric]:
+        """Add metrics to the segment and report the status once a second, until the phase or the load ends.
+
+        Returns what the logs did meanwhile.
+        """
         second = 0
+        first: Sequence[Metric] = ()
         while True:
-            if segment is not None:
-                segment.add(_statistics(_metrics(ready), second))
+            last = _add_metrics(ready, segment, second)
+            first = first or last
             if from_ns + second * _SECOND_NS >= to_ns:
-                return
+                return log_results(first, last)
             second += 1
             goes_on = load.wait_until(min(from_ns + second * _SECOND_NS, to_ns))
             self._show(phase, window)
             if not goes_on:
-                if segment is not None:
-                    segment.add(_statistics(_metrics(ready), second))
-                return
+                return log_results(first, _add_metrics(ready, segment, second))
 
     def _hear(self, moment: ProgressSample) -> None:
         self._samples[moment.worker] = moment
@@ -227,6 +230,15 @@ class PointMeasurement:
                 self._seconds_left(),
             )
         )
+
+
+def _add_metrics(ready: ReadyLoad, segment: SegmentWriter | None, second: int) -> Sequence[Metric]:
+    """Read metrics and add them to a segment; none without one."""
+    if segment is None:
+        return ()
+    found = _metrics(ready)
+    segment.add(_statistics(found, second))
+    return found
 
 
 def _metrics(ready: ReadyLoad) -> Sequence[Metric]:

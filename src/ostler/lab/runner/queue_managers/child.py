@@ -23,6 +23,7 @@ from ostler import __version__
 from ostler.client.locate.registry import register
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.peers.broker_process import free_port
+from ostler.lab.runner.queue_managers.log_results import IN_USE_STATE, WORKLOAD_STATE
 from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
@@ -229,8 +230,10 @@ def refusals(lines: Iterable[str]) -> list[str]:
 
 
 def read_metrics(manager: QueueManager | None) -> Found:
-    """Return counters that only grow. They are read without the engine's lock, so that reading neither waits nor delays
-    the load."""
+    """Return counters that only grow, and the use of the log in per cent.
+
+    They are read without the engine's lock, so that reading neither waits nor delays the load.
+    """
     if manager is None:
         return []
     engine = manager.engine
@@ -243,6 +246,8 @@ def read_metrics(manager: QueueManager | None) -> Found:
     logged = log_counts(status, manager.log.metrics, manager.writer.counters)
     found += [("log", ours, int(logged[theirs])) for theirs, ours in _LOG_COUNTERS.items()]
     found.append(("log", "extents", int(status.current_extent[1:8])))
+    found.append(("log", WORKLOAD_STATE, status.utilisation_percent))
+    found.append(("log", IN_USE_STATE, status.in_use_percent))
     totals = dict.fromkeys(_QUEUE_COUNTERS, 0)
     for name, queue in list(engine.queues.items()):
         if name.startswith(_QUEUES):
