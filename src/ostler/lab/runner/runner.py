@@ -144,9 +144,14 @@ def _scratch(run: RunWriter) -> Iterator[Path]:
 
 
 def make_experiment(context: RunContext) -> Experiment:
-    """Return the experiment of the scenario's family."""
+    """Return the experiment of the scenario's family. Raises RunAborted when a package that it needs is missing."""
     module, _, function = FAMILIES[context.scenario.family].runner.partition(":")
-    make: MakeExperiment = getattr(import_module(module), function)
+    try:
+        make: MakeExperiment = getattr(import_module(module), function)
+    except ModuleNotFoundError as missing:
+        extra = "pipeline" if module.startswith("ostler.pipeline.") else "lab"
+        text = f"{context.scenario.id} needs the package {missing.name}: pip install 'ostler[{extra}]'"
+        raise RunAborted(text) from missing
     return make(context)
 
 

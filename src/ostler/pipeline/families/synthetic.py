@@ -1,4 +1,4 @@
-"""Synthetic runs of the laboratory: any number of samples, made by Spark, for the pipeline's benchmark.
+"""Synthetic runs of the laboratory: any number of samples, made by Spark, for measuring the pipeline itself.
 
 They are valid runs: manifests, segments with checksums, files in the schema of samples, values that keep all rules.
 Each task of Spark writes the file of one segment and table; the files are then moved to their directories.
@@ -143,7 +143,7 @@ def _manifest(number: int, segments: int) -> Manifest:
         SCENARIO,
         began.isoformat(),
         {"machine": {"processor": "none: synthetic samples", "cores": 2}, "entrants": entrants},
-        ("ostler", "pipeline", "bench"),
+        ("ostler", "lab", "run", "spark-steps"),
         points=tuple(PlannedPoint(contestant, step, repetition) for _, contestant, step, repetition, _ in keys),
         state=RunState.COMPLETE,
         ended=(began + timedelta(hours=1)).isoformat(),
