@@ -21,7 +21,7 @@ from ostler.lab.load.drivers.epoll_driver import EpollDriver
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
 from ostler.lab.load.spec import LoadSpec
-from ostler.lab.peers.broker_process import LOOPBACK, usage
+from ostler.lab.peers.broker_process import LOOPBACK
 
 BLOCK_BYTES = 300_000  # more than a socket takes at once
 
@@ -42,7 +42,7 @@ def bare_plan(address: tuple[str, int] | str, clients: int) -> LoadSpec:
 
 
 def test_every_requester_is_answered(server: tuple[str, tuple[str, int], int]) -> None:
-    _, address, pid = server
+    _, address, _ = server
     driver = start_driver(bare_plan(address, 3))
     done = driver.round(0.05)
     again = driver.round(0.0)
@@ -50,7 +50,6 @@ def test_every_requester_is_answered(server: tuple[str, tuple[str, int], int]) -
     assert done.done == len(done.latencies_ns) >= 3
     assert min(done.latencies_ns) > 0
     assert again.done == 3, "each has sent one request before the time was over"
-    assert usage([pid]).resident_bytes > 0
 
 
 def test_drivers_in_processes_share_a_load(server: tuple[str, tuple[str, int], int]) -> None:

@@ -19,7 +19,6 @@ import psutil
 import pytest
 
 from ostler.cli.lab import peers as lab_peers
-from ostler.lab.bench.contestants import Field
 from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.spec import LoadSpec
@@ -279,19 +278,3 @@ def test_an_unknown_peer(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no peer rediss. Did you mean redis?" in capsys.readouterr().err
     assert told("zzz") == 2
     assert "There are rabbitmq, nats" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_they_take_part(tmp_path: Path) -> None:
-    with Field(tmp_path, 1, 64, ("mosquitto", "redis"), 512) as field:
-        if field.missing:
-            pytest.skip(" ".join(field.missing))
-        for persistent in (False, True):
-            lean = {each.broker: each for each in field.of(persistent) if each.client == "lean"}
-            assert {"Mosquitto", "Redis"} <= set(lean)
-            for name in ("Mosquitto", "Redis"):
-                load = field.load(lean[name], 1)
-                load.open(lean[name].plan(2, 2, 1, 64, persistent))
-                assert load.round(0.0).done == 2
-                load.close()
-                assert lean[name].promise

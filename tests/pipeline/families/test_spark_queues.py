@@ -7,9 +7,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.pipeline.test_spark_pipeline_command import run
-
 from ostler.pipeline.bench.queue_bench import KINDS, NAME, STEPS
+from tests.pipeline.test_spark_pipeline_command import run
 
 # It has a Spark of its own, and warms it up.
 pytestmark = pytest.mark.stress

@@ -18,6 +18,7 @@ class ScenarioSet:
 
 _MICRO: Final = (
     "micro-put-get",
+    "micro-verbs",
     "micro-queue-depth",
     "micro-group-commit",
     "micro-restart",
@@ -30,16 +31,13 @@ _WHOLE: Final = (
     "client-rr-np",
     "client-rr-pm",
     "mqi-response-time",
-    "mqi-verb-timing",
     "appl-connection-scaling",
     "chlauth-connect-cost",
     "chlauth-restart",
 )
 _ALL: Final = (
     ScenarioSet("micro", "parts of the queue manager by themselves", _MICRO),
-    ScenarioSet(
-        "bench", "this installation: its parts, and a scenario for each thing that clients do", _MICRO + _WHOLE
-    ),
+    ScenarioSet("bench", "this installation: its parts, and what clients do with it", _MICRO + _WHOLE),
     ScenarioSet("spark", "queues in Spark and the steps of the pipeline", ("spark-queues", "spark-steps")),
 )
 SETS: Final[dict[str, ScenarioSet]] = {each.name: each for each in _ALL}
