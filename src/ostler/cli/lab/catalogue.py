@@ -93,7 +93,7 @@ def _run_list(arguments: argparse.Namespace) -> int:
     else:
         _print_lines(selected)
     console.print(_counts(selected), soft_wrap=True)
-    if arguments.set is None:
+    if console.is_terminal and arguments.set is None:
         sets = "; ".join(f"{SIGN}{each.name}: {each.title}" for each in SETS.values())
         console.print(f"Named sets, for ostler lab run and ostler lab list: {sets}.", soft_wrap=True, markup=False)
     return 0
