@@ -37,7 +37,7 @@ from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.model.errors import MQError
 
-_MADE, _MOMENT, _DONE, _FAILED = "made", "moment", "done", "failed"
+_MADE, _PROGRESS, _DONE, _FAILED = "made", "progress", "done", "failed"
 _MAKE_SECONDS_MAX: Final = 120.0
 _DRAIN_SECONDS_MAX: Final = 90.0
 _ANSWER_SECONDS_MAX: Final = 5.0
@@ -120,7 +120,7 @@ class TaskProcess:
                 raise PointFailed(f"a {self.role}'s process ended with status {self._process.exitcode}") from None
             if what == _FAILED:
                 raise PointFailed(value)
-            if what == _MOMENT:
+            if what == _PROGRESS:
                 if watcher is not None:
                     watcher.on_progress(value)
                 continue
@@ -176,8 +176,8 @@ class _Call(Task):
 
 
 def _progress_sender(orders: Connection) -> Callable[[ProgressSample], None]:
-    def report(moment: ProgressSample) -> None:
-        orders.send((_MOMENT, moment))
+    def report(sample: ProgressSample) -> None:
+        orders.send((_PROGRESS, sample))
 
     return report
 

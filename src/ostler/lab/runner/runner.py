@@ -44,7 +44,7 @@ from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import ParametersError, Step, steps
 from ostler.lab.store.environment import describe_environment
-from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable, describe_contestants
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name, now_text
@@ -175,7 +175,7 @@ def _run(
         for name, why in experiment.absent.items():
             view.note(f"Without {name}: {why}")
             run.flag("absent", f"{name}: {why}")
-        run.amend_environment({"entrants": [_describe(each) for each in contestants]})
+        run.amend_environment(describe_contestants([_describe(each) for each in contestants]))
         run.plan(_points(contestants, planned, settings))
         observer = Observer(clock, ProcessSampler(), MachineSampler(scratch), SampleWindow(), "between")
         stack.enter_context(observing(observer))

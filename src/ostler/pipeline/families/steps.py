@@ -32,7 +32,7 @@ from ostler.lab.runner.contract import (
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store import schema as samples
 from ostler.pipeline.families.spark_experiment import SparkExperiment, SparkRounds, fresh_directory
-from ostler.pipeline.families.synthetic import SampleShape, make_runs
+from ostler.pipeline.families.synthetic import SegmentSize, make_runs
 from ostler.pipeline.lake.lake import open_lake
 from ostler.pipeline.lake.lake_change import LakeChange
 from ostler.pipeline.lake.lake_frames import read_table
@@ -69,10 +69,10 @@ class PipelineSteps(SparkExperiment):
 class StepRounds(SparkRounds):
     """A round is one step over all rows. Runs, and the bronze that points are made of, are kept for all rounds."""
 
-    def __init__(self, scratch: Path, master: str, shape: SampleShape | None = None) -> None:
+    def __init__(self, scratch: Path, master: str, shape: SegmentSize | None = None) -> None:
         super().__init__(master)
         self._scratch = scratch.absolute()
-        self._shape = shape or SampleShape()
+        self._shape = shape or SegmentSize()
         self._runs: tuple[Path, ...] = ()
         self._rows_wanted = self._rows = 0
 

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from ostler.lab.store import schema as samples
 from ostler.lab.store.arrow_tables import TableFile
-from ostler.lab.store.manifest import Manifest, PlannedPoint, RunState, write_manifest
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunState, describe_contestants, write_manifest
 from ostler.lab.store.rows import PhaseRow
 from ostler.lab.store.segments import MEASURED, SEGMENT, SEGMENTS, SegmentNote, StoredFile, crc32_of
 from ostler.pipeline.steps.histograms import lowest_of
@@ -45,7 +45,7 @@ Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class SampleShape:
+class SegmentSize:
     """The size of one segment. The default is near that of a run of a minute a point with many clients."""
 
     workers: int = 64
@@ -86,12 +86,12 @@ class SyntheticRuns:
         return sum(self.rows.values())
 
 
-def segments_for(rows: int, shape: SampleShape) -> int:
+def segments_for(rows: int, shape: SegmentSize) -> int:
     """Return the number of segments with at least this many rows."""
     return max(1, -(-rows // shape.rows_in_all))
 
 
-def make_runs(spark: SparkSession, directory: Path, rows: int, shape: SampleShape, report: Report) -> SyntheticRuns:
+def make_runs(spark: SparkSession, directory: Path, rows: int, shape: SegmentSize, report: Report) -> SyntheticRuns:
     """Make runs with at least this many samples below a directory that does not exist yet."""
     count = segments_for(rows, shape)
     runs = tuple(directory / _run_name(number) for number in range(-(-count // SEGMENTS_OF_RUN)))
@@ -133,7 +133,7 @@ def _segment_directory(runs: Sequence[Path], segment: int) -> Path:
 
 def _manifest(number: int, segments: int) -> Manifest:
     keys = [_key(segment) for segment in range(segments)]
-    entrants = [
+    contestants = [
         {"name": name, "kind": kind, "promise": "none", "version": "synthetic"}
         for name, kind in zip(CONTESTANTS, ("ostler", "peer"), strict=True)
     ]
@@ -142,7 +142,7 @@ def _manifest(number: int, segments: int) -> Manifest:
         _run_name(number),
         SCENARIO,
         began.isoformat(),
-        {"machine": {"processor": "none: synthetic samples", "cores": 2}, "entrants": entrants},
+        {"machine": {"processor": "none: synthetic samples", "cores": 2}, **describe_contestants(contestants)},
         ("ostler", "lab", "run", "spark-steps"),
         points=tuple(PlannedPoint(contestant, step, repetition) for _, contestant, step, repetition, _ in keys),
         state=RunState.COMPLETE,
@@ -153,7 +153,7 @@ def _manifest(number: int, segments: int) -> Manifest:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def _written(spark: SparkSession, table: samples.SampleTable, segments: int, shape: SampleShape) -> DataFrame:
+def _written(spark: SparkSession, table: samples.SampleTable, segments: int, shape: SegmentSize) -> DataFrame:
     """Return the rows of a table in all segments, a partition for each segment."""
     rows = shape.rows[table.name]
     number = F.col("id")
@@ -197,18 +197,18 @@ def _key_columns(segment: Column) -> dict[str, Column]:
     }
 
 
-def _pair(at: Column, shape: SampleShape) -> tuple[Column, Column, Column]:
+def _pair(at: Column, shape: SegmentSize) -> tuple[Column, Column, Column]:
     """Return worker, second, and the first bucket of its histogram."""
     worker, second = _whole(at / shape.seconds), at % shape.seconds
     return worker, second, _FIRST_BUCKET + (worker * 31 + second * 17) % _FIRST_BUCKETS
 
 
-def _bucket(first: Column, directory: Column, shape: SampleShape) -> Column:
+def _bucket(first: Column, directory: Column, shape: SegmentSize) -> Column:
     """Return adjacent buckets, and a tail of some that are further apart."""
     return first + directory + F.greatest(directory - (shape.buckets - _TAIL), F.lit(0)) * _TAIL_STRIDE
 
 
-def _latency(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+def _latency(at: Column, segment: Column, shape: SegmentSize) -> dict[str, Column]:
     worker, second, first = _pair(_whole(at / shape.buckets), shape)
     directory = at % shape.buckets
     return {
@@ -220,7 +220,7 @@ def _latency(at: Column, segment: Column, shape: SampleShape) -> dict[str, Colum
     }
 
 
-def _operation(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+def _operation(at: Column, segment: Column, shape: SegmentSize) -> dict[str, Column]:
     worker, second, first = _pair(at, shape)
     count = shape.buckets // _COUNTS * sum(range(1, _COUNTS + 1))
     lowest = lowest_of(first)
@@ -241,7 +241,7 @@ def _figures(names: Sequence[str], at: Column) -> dict[str, Column]:
     return {name: 1000 * (directory + 1) + at * (directory + 3) % 997 for directory, name in enumerate(names)}
 
 
-def _process(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+def _process(at: Column, segment: Column, shape: SegmentSize) -> dict[str, Column]:
     which = at % shape.processes
     is_ours = segment % len(CONTESTANTS) == 0
     broker = F.when(is_ours, "queue-manager").otherwise("peer")
@@ -255,7 +255,7 @@ def _process(at: Column, segment: Column, shape: SampleShape) -> dict[str, Colum
     }
 
 
-def _thread(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+def _thread(at: Column, segment: Column, shape: SegmentSize) -> dict[str, Column]:
     which = at % shape.threads
     return {
         **_figures(("user_us", "system_us"), at),
@@ -268,7 +268,7 @@ def _thread(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column
     }
 
 
-def _machine(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+def _machine(at: Column, segment: Column, shape: SegmentSize) -> dict[str, Column]:
     named = [each.name for each in samples.MACHINE.columns if each.kind is samples.ColumnKind.LONG]
     return {
         **_figures(named, at),
@@ -282,7 +282,7 @@ def _machine(at: Column, segment: Column, shape: SampleShape) -> dict[str, Colum
     }
 
 
-def _statistic(at: Column, segment: Column, shape: SampleShape) -> dict[str, Column]:
+def _statistic(at: Column, segment: Column, shape: SegmentSize) -> dict[str, Column]:
     """Return growing counters of the log, and metrics of queues."""
     which, second = at % shape.statistics, _whole(at / shape.statistics)
     is_log = which < 2
@@ -297,7 +297,7 @@ def _statistic(at: Column, segment: Column, shape: SampleShape) -> dict[str, Col
     }
 
 
-_OWN: Final[Mapping[str, Callable[[Column, Column, SampleShape], dict[str, Column]]]] = {
+_OWN: Final[Mapping[str, Callable[[Column, Column, SegmentSize], dict[str, Column]]]] = {
     "latency": _latency,
     "operation": _operation,
     "process": _process,
@@ -318,7 +318,7 @@ def _moved(written: Path, table: str, runs: Sequence[Path], segments: int) -> No
         os.rename(path, _segment_directory(runs, segment) / f"{table}.parquet")
 
 
-def _completed(directory: Path, segment: int, shape: SampleShape) -> None:
+def _completed(directory: Path, segment: int, shape: SegmentSize) -> None:
     """Complete a segment with the row of its phase and its note."""
     key = _key(segment)
     began = _BEGAN + timedelta(minutes=segment)
@@ -331,7 +331,7 @@ def _completed(directory: Path, segment: int, shape: SampleShape) -> None:
     (directory / SEGMENT).write_text(json.dumps(asdict(note), indent=1) + "\n", encoding="utf-8")
 
 
-def _stored(directory: Path, shape: SampleShape) -> Iterator[StoredFile]:
+def _stored(directory: Path, shape: SegmentSize) -> Iterator[StoredFile]:
     for name, rows in {**shape.rows, "phase": 1}.items():
         path = directory / f"{name}.parquet"
         yield StoredFile(name, rows, path.stat().st_size, crc32_of(path))
