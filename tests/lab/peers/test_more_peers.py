@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.lab.load.recorded import done_in
 
 from ostler.cli.lab import peers as lab_peers
 from ostler.lab.load import spec
@@ -34,7 +35,7 @@ def exchange(protocol: str, peer: Peer, persistent: bool = False, body_bytes: in
     """How many round trips two requesters make in no time: one each."""
     driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, body_bytes, persistent))
     try:
-        return driver.round(0.0).done
+        return done_in(driver)
     finally:
         driver.close()
 
@@ -46,7 +47,7 @@ def library_exchange(protocol: str, peer: Peer, persistent: bool) -> int:
         done = 0
         deadline = time.monotonic() + SECONDS_MAX
         while not done and time.monotonic() < deadline:
-            done = driver.round(0.01).done
+            done = done_in(driver, 0.01)
         return done
     finally:
         driver.close()

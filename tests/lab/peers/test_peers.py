@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.lab.load.recorded import done_in
 
 from ostler.lab.load import spec
 from ostler.lab.load.drivers.start import start_driver
@@ -22,7 +23,7 @@ def exchange(protocol: str, peer: Peer, persistent: bool = False) -> int:
     """How many round trips two requesters make in no time: one each."""
     driver = start_driver(LoadSpec(protocol, (LOOPBACK, peer.port), range(2), range(4), 2, 256, persistent))
     try:
-        return driver.round(0.0).done
+        return done_in(driver)
     finally:
         driver.close()
 

@@ -1,4 +1,4 @@
-"""An experiment without anything to measure: contestants whose rates are made up, and who fail when they are told to."""
+"""An experiment without anything to measure: contestants whose rates are made up, and who fail when they have to."""
 
 from __future__ import annotations
 

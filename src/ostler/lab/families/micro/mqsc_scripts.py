@@ -48,7 +48,6 @@ RUNMQSC_MEMORY: Final = "highest memory of runmqsc, bytes"
 LINES: Final = "lines"
 SCRIPTS: Final = {"names only": "DISPLAY QLOCAL(LAB.*)\n", "all attributes": "DISPLAY QLOCAL(LAB.*) ALL\n"}
 RUNMQSC: Final = ostler("runmqsc", "a process that is started, connects, and echoes the script and all answers")
-_IN_PROCESS: Final = "in the queue manager's process; an object is forced before the next one"
 _PRINTING: Final = limit("a process that only prints", "as many lines as there are queues, all the same")
 # Definitions are small: this log takes a hundred thousand of them between checkpoints.
 _LOG: Final = LogSection(primary_files=4, secondary_files=8, file_pages=16_384)
@@ -79,8 +78,12 @@ def define(context: RunContext) -> Experiment:
     return TaskExperiment(
         context,
         {
-            ostler("a loop in one process", _IN_PROCESS): partial(DefineRounds, define_by_loop),
-            ostler("the script in one process", _IN_PROCESS): partial(DefineRounds, define_by_script),
+            ostler("a loop in one process", "each object is forced before the next one is defined"): partial(
+                DefineRounds, define_by_loop
+            ),
+            ostler(
+                "the script in one process", "each object is forced before its answer; several share a force"
+            ): partial(DefineRounds, define_by_script),
             RUNMQSC: DefineByRunmqsc,
             limit("a force for each object", "a block written and forced"): forced_blocks,
         },
