@@ -47,6 +47,8 @@ SERVER_GROWTH: Final = "growth of the queue manager, bytes"
 RUNMQSC_MEMORY: Final = "highest memory of runmqsc, bytes"
 LINES: Final = "lines"
 SCRIPTS: Final = {"names only": "DISPLAY QLOCAL(LAB.*)\n", "all attributes": "DISPLAY QLOCAL(LAB.*) ALL\n"}
+LOOP: Final = ostler("a loop in one process", "each object is forced before the next one is defined")
+SCRIPT: Final = ostler("the script in one process", "each object is forced before its answer; several share a force")
 RUNMQSC: Final = ostler("runmqsc", "a process that is started, connects, and echoes the script and all answers")
 _PRINTING: Final = limit("a process that only prints", "as many lines as there are queues, all the same")
 # Definitions are small: this log takes a hundred thousand of them between checkpoints.
@@ -78,12 +80,8 @@ def define(context: RunContext) -> Experiment:
     return TaskExperiment(
         context,
         {
-            ostler("a loop in one process", "each object is forced before the next one is defined"): partial(
-                DefineRounds, define_by_loop
-            ),
-            ostler(
-                "the script in one process", "each object is forced before its answer; several share a force"
-            ): partial(DefineRounds, define_by_script),
+            LOOP: partial(DefineRounds, define_by_loop),
+            SCRIPT: partial(DefineRounds, define_by_script),
             RUNMQSC: DefineByRunmqsc,
             limit("a force for each object", "a block written and forced"): forced_blocks,
         },
