@@ -22,7 +22,7 @@ HOT_ROOMS: dict[str, tuple[str, ...]] = {
     "lab/load": ("registry", "sigint_blocked", "spec"),
     "lab/load/amqp": (),
     "lab/load/bare": (),
-    "lab/load/mq": ("blocking_link", "factory", "mqsc_by_message", "ostler_server", "queue_filler", "topic_maker"),
+    "lab/load/mq": ("blocking_link", "factory", "mqsc_by_message", "queue_filler", "topic_maker"),
     "lab/load/mqtt": (),
     "lab/load/nats": (),
     "lab/load/redis": (),

@@ -70,7 +70,7 @@ class Silent:
 
 @dataclass(frozen=True)
 class Point:
-    """What one run of one entrant came to."""
+    """What one run of one contestant came to."""
 
     point_spec: PointSpec
     roles: list[str]

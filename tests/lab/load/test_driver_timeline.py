@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.lab.load.answering_server import AnsweringServer
+from tests.lab.load.recorded import done_in
 
 from ostler.lab.load import spec
 from ostler.lab.load.bare import server as bare_server
@@ -88,7 +89,7 @@ def test_every_operation_is_counted_in_its_phase(server: AnsweringServer) -> Non
     again = driver.run(soon(0.02), lambda moment: None)
     assert counted(recorder.phases) == by_phase, "the first run is over"
     assert counted(again.phases)[WARMING_UP] == 0
-    assert driver.round(0.0).done == 3, "rounds go on to work"
+    assert done_in(driver) == 3, "in no time, one of each"
     driver.close()
 
 
@@ -275,7 +276,7 @@ def test_clients_share_a_connection(server: AnsweringServer) -> None:
     driver = EpollDriver(server.address, pace)
     driver.open([Carrier(pace, 3), Carrier(pace, 2)])
     assert server.accepted == 2
-    assert driver.round(0.0).done == 5
+    assert done_in(driver) == 5
     driver.run(soon(0.03))
     assert pace.active == 0
     driver.close()
@@ -284,7 +285,7 @@ def test_clients_share_a_connection(server: AnsweringServer) -> None:
 def test_hundreds_of_connections_are_opened_together(server: AnsweringServer) -> None:
     driver = start_driver(requests(server.address, 400))
     assert server.accepted == 400
-    assert driver.round(0.0).done == 400
+    assert done_in(driver) == 400
     driver.close()
 
 
@@ -298,7 +299,7 @@ def test_clients_are_spread_over_addresses_and_responders_have_their_own(server:
         )
     )  # fmt: skip
     assert (server.accepted, other.accepted, theirs.accepted) == (2, 2, 3)
-    assert driver.round(0.0).done == 4
+    assert done_in(driver) == 4
     driver.close()
     other.end()
     theirs.end()

@@ -153,7 +153,7 @@ class Parked(LoadClient):
 
 def test_producers_are_parked_when_the_window_is_full_and_taken_up_when_half_of_it_is_free() -> None:
     pace = Pace(window=4)
-    pace.begin_round(True, 1)
+    pace.goes_on, pace.active = True, 1
     producer = Parked(pace)
     producer.begin(0)
     while producer.replied(0):
@@ -168,7 +168,7 @@ def test_producers_are_parked_when_the_window_is_full_and_taken_up_when_half_of_
 
 def test_nobody_is_taken_up_after_the_end() -> None:
     pace = Pace(window=1)
-    pace.begin_round(True, 1)
+    pace.goes_on, pace.active = True, 1
     producer = Parked(pace)
     producer.begin(0)
     producer.replied(0)

@@ -1,4 +1,4 @@
-"""An experiment without anything to measure: entrants whose rates are made up, and who fail when they are told to."""
+"""An experiment without anything to measure: contestants whose rates are made up, and who fail when they have to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LATENCY_NS = 1_000_000
 
 @dataclass
 class Script:
-    """What is to happen: rates by entrant and step, and who fails where."""
+    """What is to happen: rates by contestant and step, and who fails where."""
 
     contestants: tuple[Contestant, ...] = (
         Contestant("Ostler", ContestantKind.OSTLER, "forced"),

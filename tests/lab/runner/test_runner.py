@@ -1,4 +1,4 @@
-"""Running scenarios with simulated entrants: order, what is kept, stop rules, failures, interruption, resuming."""
+"""Running scenarios with simulated contestants: order, what is kept, stop rules, failures, interruption, resuming."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ class TestWhole:
 
     def test_the_manifest_says_who_took_part_and_how_noisy_it_was(self, tmp_path: Path) -> None:
         environment = run(Script(absent={"NATS": "it is not installed"}), tmp_path, "1").manifest.environment
-        assert [each["name"] for each in environment["entrants"]] == ["Ostler", "Peer", "limit"]  # type: ignore[attr-defined]
+        assert [each["name"] for each in environment["contestants"]] == ["Ostler", "Peer", "limit"]  # type: ignore[attr-defined]
+        assert environment["entrants"] == environment["contestants"], "the name that earlier versions read"
         assert environment["noise"]["percent"] >= 0  # type: ignore[index]
         assert environment["workload"]["id"] == "client-rr-np"  # type: ignore[index]
         assert {"what": "one host", "why": "there is one"} in environment["deviations"]  # type: ignore[operator]

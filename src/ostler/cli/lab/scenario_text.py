@@ -35,8 +35,6 @@ def rows(scenario: Scenario, readiness: Readiness, today: str) -> Iterator[tuple
     if scenario.family:
         family = FAMILIES[scenario.family]
         yield "family", f"{family.name}: {family.title}"
-        if family.benchmark and not family.runner:
-            yield "meanwhile", f"ostler bench {family.benchmark} measures something near it"
     yield from _listed("topology", [", ".join(scenario.topology)] if scenario.topology else [])
     for label, values in (("persistence", scenario.persistence), ("syncpoint", scenario.syncpoint)):
         if values:

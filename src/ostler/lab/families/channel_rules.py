@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from ostler import __version__
-from ostler.lab.bench.chlauth_restart import make
-from ostler.lab.common.channel_rules import channel_rules
-from ostler.lab.common.own_process import MeasurementFailed, in_own_process
+from ostler.lab.common.channel_rules import channel_rules, create
 from ostler.lab.families.connect_rate import BareConnects, QueueManagerConnects
 from ostler.lab.families.restart import RESTART, BareReading, QueueManagerRestarts
-from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
+from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess, run_in_process
 from ostler.lab.runner.contract import (
     CONNECT,
     Contestant,
@@ -26,7 +25,7 @@ from ostler.lab.runner.contract import (
     ReadyLoad,
     RunContext,
 )
-from ostler.lab.runner.queue_managers.plan import CHANNEL, QueueManagerPlan
+from ostler.lab.runner.queue_managers.plan import CHANNEL, NAME, QueueManagerPlan
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.scenarios.steps import Step
 from ostler.lab.store.roles import PROBE
@@ -74,10 +73,15 @@ class _WithRules(Experiment):
         self._made += 1
         root = self._context.scratch / f"rules-{self._made}"
         try:
-            in_own_process(partial(make, root, rules, end, log=_LOG), _DEFINE_SECONDS_MAX)
-        except MeasurementFailed as failure:
+            run_in_process(partial(make, root, rules, end), _DEFINE_SECONDS_MAX)
+        except PointFailed as failure:
             raise PointFailed(f"{rules:,} rules could not be defined: {failure}") from None
         return LabQueueManager(root, self._plan)
+
+
+def make(root: Path, rules: int, end: str) -> None:
+    """Create a queue manager with this many records besides its own, and end it in the given way."""
+    create(root, NAME, _LOG, iter(list(channel_rules(CHANNEL, rules)) if rules else [])).end(end)
 
 
 class Connecting(_WithRules):

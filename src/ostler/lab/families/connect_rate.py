@@ -6,7 +6,7 @@ import socket
 import time
 from typing import Final
 
-from ostler.lab.bench.chlauth_connect_cost import decision_ns, table_of
+from ostler.lab.common.channel_rules import channel_rules
 from ostler.lab.common.processor_time import used_ns
 from ostler.lab.families.task import RESULT, Loop, ProcessorUse
 from ostler.lab.load.bare import server as bare_server
@@ -16,6 +16,8 @@ from ostler.lab.load.drivers.connection_flood import ConnectingClient, connected
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.contract import CONNECT, Metric
+from ostler.lab.runner.queue_managers.plan import CHANNEL
+from ostler.security.channel_authentication import ChannelRules, default_rules
 
 DISCONNECT: Final = "disconnect"
 SERVER_TIME: Final = "server us per connect"
@@ -24,6 +26,7 @@ DECISION_TIME: Final = "us of one decision"
 BLOCK_BYTES: Final = 2048
 _READ_BYTES: Final = 8192
 _SECONDS_MAX: Final = 30.0
+_DECISIONS: Final = 20_000
 
 Address = tuple[str, int]
 
@@ -138,6 +141,24 @@ class QueueManagerConnects(ConnectLoop):
 
     def results(self) -> list[Metric]:
         return [*super().results(), Metric(RESULT, DECISION_TIME, decision_ns(self._table) / 1000)]
+
+
+def table_of(count: int) -> ChannelRules:
+    """Return the records that a queue manager has from the beginning, and this many more."""
+    table = ChannelRules()
+    for definition in (*default_rules(), *(channel_rules(CHANNEL, count) if count else ())):
+        table.put(definition)
+    return table
+
+
+def decision_ns(table: ChannelRules) -> float:
+    """Return the processor time of one decision, the same as that on all connections of the loop."""
+    if table.decide(CHANNEL, LOOPBACK, "", "somebody", None, None).is_refused:
+        raise LoadFailed("the rules do not admit the laboratory")
+    began = time.process_time_ns()
+    for _ in range(_DECISIONS):
+        table.decide(CHANNEL, LOOPBACK, "", "somebody", None, None)
+    return (time.process_time_ns() - began) / _DECISIONS
 
 
 class BareConnects(ConnectLoop):

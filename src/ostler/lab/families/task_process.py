@@ -14,11 +14,13 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Final
 
 from ostler.lab.families.task import Task
 from ostler.lab.load.client import LoadFailed
+from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.sigint_blocked import start_sigint_blocked
 from ostler.lab.load.timeline import PhaseRecorder, Timeline, unpack_phases
 from ostler.lab.runner.contract import (
@@ -35,7 +37,7 @@ from ostler.lab.sampling.process_sampler import WatchedProcess
 from ostler.lab.store.roles import DRIVER, QUEUE_MANAGER
 from ostler.model.errors import MQError
 
-_MADE, _MOMENT, _DONE, _FAILED = "made", "moment", "done", "failed"
+_MADE, _PROGRESS, _DONE, _FAILED = "made", "progress", "done", "failed"
 _MAKE_SECONDS_MAX: Final = 120.0
 _DRAIN_SECONDS_MAX: Final = 90.0
 _ANSWER_SECONDS_MAX: Final = 5.0
@@ -49,7 +51,9 @@ Counters = Callable[[], Sequence[Metric]]
 class TaskProcess:
     """A task that is ready when this returns. `make` is called in the new process, and must be picklable."""
 
-    def __init__(self, make: Callable[[], Task], role: str = DRIVER) -> None:
+    def __init__(
+        self, make: Callable[[], Task], role: str = DRIVER, make_seconds_max: float = _MAKE_SECONDS_MAX
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self._orders, theirs = context.Pipe()
         self._questions, asked = context.Pipe()
@@ -60,7 +64,7 @@ class TaskProcess:
         theirs.close()
         asked.close()
         try:
-            self._answer(_MAKE_SECONDS_MAX, None)
+            self._answer(make_seconds_max, None)
         except BaseException:
             self.end()
             raise
@@ -73,10 +77,13 @@ class TaskProcess:
     def watched(self) -> WatchedProcess:
         return WatchedProcess(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
 
-    def run(self, timeline: Timeline, watcher: Watcher, worker: int = 0) -> tuple[WorkerCounts, list[Metric]]:
-        """Run the task; return its counts and results. Raises PointFailed with its error."""
+    def run(
+        self, timeline: Timeline, watcher: Watcher, worker: int = 0, work: object = None
+    ) -> tuple[WorkerCounts, list[Metric]]:
+        """Run the task; return its counts and results. `work` is what it selects before. Raises PointFailed with its
+        error; then the process ends."""
         with contextlib.suppress(OSError):
-            self._orders.send(timeline)
+            self._orders.send((timeline, work))
         seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
         lines, results = self._answer(seconds, watcher)
         return WorkerCounts(worker, unpack_phases(lines)), results
@@ -113,7 +120,7 @@ class TaskProcess:
                 raise PointFailed(f"a {self.role}'s process ended with status {self._process.exitcode}") from None
             if what == _FAILED:
                 raise PointFailed(value)
-            if what == _MOMENT:
+            if what == _PROGRESS:
                 if watcher is not None:
                     watcher.on_progress(value)
                 continue
@@ -132,7 +139,8 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             threading.Thread(target=_answer_metrics, args=(questions, task), daemon=True).start()
             orders.send((_MADE, ([], [])))
             while True:
-                timeline = orders.recv()
+                timeline, work = orders.recv()
+                task.select(work)
                 recorder = PhaseRecorder(timeline)
                 results = task.run(recorder, _progress_sender(orders))
                 orders.send((_DONE, (recorder.pack(), results)))
@@ -149,9 +157,27 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             task.close()
 
 
+def run_in_process(function: Callable[[], object], seconds_max: float) -> None:
+    """Call a function in a process of its own, so that its memory and threads end with it. Raises PointFailed."""
+    TaskProcess(partial(_Call, function), make_seconds_max=seconds_max).end()
+
+
+class _Call(Task):
+    """A function that is called when the task is made: there is nothing left to run."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        function()
+
+    def run(self, recorder: PhaseRecorder, report: ReportProgress) -> list[Metric]:
+        return []
+
+    def close(self) -> None:
+        return
+
+
 def _progress_sender(orders: Connection) -> Callable[[ProgressSample], None]:
-    def report(moment: ProgressSample) -> None:
-        orders.send((_MOMENT, moment))
+    def report(sample: ProgressSample) -> None:
+        orders.send((_PROGRESS, sample))
 
     return report
 

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.bench.mqi_verb_timing import nothing
 from ostler.lab.common.embedded import NAME, QUEUE
 from ostler.lab.common.probes import ForcedFile
 from ostler.lab.common.verb_program import BACKOUT, COMMIT, NON_PERSISTENT, PERSISTENT, VerbProgram
@@ -51,10 +50,27 @@ MAIN: Final = {
     "MQGET": f"MQGET, {NON_PERSISTENT}",
     "MQCMIT": COMMIT,
     "MQBACK": BACKOUT,
+    "MQPUT1": f"MQPUT1, {NON_PERSISTENT}",
+    "MQBEGIN": "MQBEGIN",
+    "MQSTAT": "MQSTAT",
+    "MQINQ": "MQINQ",
+    "MQSET": "MQSET",
+    "MQCRTMH": "MQCRTMH",
+    "MQSETMP": "MQSETMP",
+    "MQINQMP": "MQINQMP",
+    "MQMHBUF": "MQMHBUF",
+    "MQBUFMH": "MQBUFMH",
+    "MQDLTMP": "MQDLTMP",
+    "MQDLTMH": "MQDLTMH",
+    "MQCB": "MQCB, register",
+    "MQCTL": "MQCTL, start",
 }
 _CONNECTING: Final = frozenset({"MQCONN", "MQDISC"})
 _OPENING: Final = frozenset({"MQOPEN", "MQCLOSE"})
-_SENDING: Final = frozenset({"MQPUT", "MQGET"})
+_SENDING: Final = frozenset({"MQPUT", "MQGET", "MQPUT1"})
+_ATTRIBUTES: Final = frozenset({"MQINQ", "MQSET"})
+_PROPERTIES: Final = frozenset({"MQCRTMH", "MQSETMP", "MQINQMP", "MQMHBUF", "MQBUFMH", "MQDLTMP", "MQDLTMH"})
+_CALLBACKS: Final = frozenset({"MQCB", "MQCTL"})
 _PUTS: Final = tuple(f"{verb}, {kind}" for verb in ("MQPUT", "MQPUT1") for kind in (NON_PERSISTENT, PERSISTENT))
 _EXCHANGE: Final = "a bare exchange over a Unix socket"
 _NOTHING: Final = "calling nothing"
@@ -120,6 +136,8 @@ def _agreements(verb: str) -> tuple[Agreement, ...]:
         return Agreement(("MQOPEN",), "opens"), Agreement(("MQCLOSE",), "closes")
     if verb in _SENDING:
         return (Agreement(_PUTS, "puts"),)
+    if verb in _ATTRIBUTES | _PROPERTIES | _CALLBACKS:
+        return ()
     return (Agreement((BACKOUT,), "backouts"),)
 
 
@@ -166,6 +184,12 @@ class VerbLoop(Loop):
                 program.put_and_get(NON_PERSISTENT, False)
             else:
                 program.put_and_get(PERSISTENT, True)
+        elif verb in _ATTRIBUTES:
+            program.inquire_and_set()
+        elif verb in _PROPERTIES:
+            program.message_properties()
+        elif verb in _CALLBACKS:
+            program.callbacks()
         else:
             program.units_of_work()
         return self._ended_ns
@@ -182,6 +206,11 @@ class VerbLoop(Loop):
 
 def _forget(name: str, began_ns: int, ended_ns: int) -> None:
     """Ignore the timing of preparatory calls."""
+
+
+def nothing() -> tuple[int, int]:
+    """Return at once: the cost of a call of Python."""
+    return 0, 0
 
 
 class NothingLoop(Loop):

@@ -19,10 +19,7 @@ class LoadFailed(Exception):
 
 
 class Pace:
-    """The state shared by all clients of a driver: whether requesters continue, how many are busy, and the counters.
-
-    In a round, latencies of the main operation are kept one by one. While a timeline runs they go into its recorder.
-    """
+    """The state shared by all clients of a driver: whether requesters continue, how many are busy, and the counters."""
 
     def __init__(self, pacing: Pacing | None = None, window: int = 0) -> None:
         self.pacing = pacing if pacing is not None else Pacing()
@@ -37,11 +34,9 @@ class Pace:
         """Main operations, since the driver began."""
         self.outstanding = 0
         """One-way messages that were put and not yet got here. Negative where other drivers put what is got here."""
-        self.latencies_ns: list[int] = []
-        self.is_timed = False
         self.is_armed = False
         self.schedule: Schedule | None = None
-        # Operations outside a timeline are discarded.
+        # For operations outside a timeline, of which nobody asks.
         self.recorder = PhaseRecorder(_NO_TIMELINE)
         self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
 
@@ -59,7 +54,6 @@ class Pace:
         self.is_armed = True
         self.recorder = PhaseRecorder(timeline)
         self.main = self.recorder.operation(self.pacing.main_operation)
-        self.is_timed = True
 
     def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
         """Let requesters continue until the driver stops them. The driver also begins them."""
@@ -75,15 +69,6 @@ class Pace:
             rate, offset = pacing.rate_per_second, pacing.offset
             self.schedule = Schedule(timeline.begin_ns, timeline.end_ns, rate, requesters, offset)
         return self.recorder
-
-    def begin_round(self, goes_on: bool, requesters: int) -> None:
-        """Keep single latencies from now on, of requesters that all begin at once."""
-        self.is_timed = False
-        self.schedule = None
-        self.latencies_ns = []
-        self.goes_on = goes_on
-        self.active = requesters
-        self.parked = []
 
     def resume_parked(self) -> list[LoadClient]:
         """Return the parked producers that continue now, because half of the window is free."""
@@ -142,10 +127,7 @@ class LoadClient:
         load is over."""
         pace = self.pace
         pace.completed += 1
-        if pace.is_timed:
-            pace.main.record(self.began_ns, now_ns, self.is_late)
-        else:
-            pace.latencies_ns.append(now_ns - self.began_ns)
+        pace.main.record(self.began_ns, now_ns, self.is_late)
         if pace.goes_on:
             schedule = pace.schedule
             if schedule is None:

@@ -12,8 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
 from ostler.lab.peers.packages import PeerUnavailable
 
 LOOPBACK = "127.0.0.1"
@@ -28,38 +26,6 @@ def free_port() -> int:
         probe.bind((LOOPBACK, 0))
         found: int = probe.getsockname()[1]
         return found
-
-
-@dataclass
-class Usage:
-    """The use of processes up to now, all together."""
-
-    user_seconds: float
-    system_seconds: float
-    resident_bytes: int
-
-
-def usage(pids: list[int]) -> Usage:
-    """Return processor time and memory of processes and their current children."""
-    found: dict[int, psutil.Process] = {}
-    for pid in pids:
-        try:
-            top = psutil.Process(pid)
-            for each in (top, *top.children(recursive=True)):
-                found[each.pid] = each
-        except psutil.NoSuchProcess:
-            continue
-    total = Usage(0.0, 0.0, 0)
-    for each in found.values():
-        try:
-            with each.oneshot():
-                times, memory = each.cpu_times(), each.memory_info()
-        except psutil.NoSuchProcess:
-            continue
-        total.user_seconds += times.user
-        total.system_seconds += times.system
-        total.resident_bytes += memory.rss
-    return total
 
 
 @dataclass

@@ -63,8 +63,8 @@ class _Load:
         self._thread = threading.Thread(target=self._run, name="lab-load", daemon=True)
         self._thread.start()
 
-    def on_progress(self, moment: ProgressSample) -> None:
-        self._report(moment)
+    def on_progress(self, sample: ProgressSample) -> None:
+        self._report(sample)
 
     def _run(self) -> None:
         try:
@@ -213,8 +213,8 @@ class PointMeasurement:
             if not goes_on:
                 return log_results(first, _add_metrics(ready, segment, second))
 
-    def _hear(self, moment: ProgressSample) -> None:
-        self._samples[moment.worker] = moment
+    def _hear(self, sample: ProgressSample) -> None:
+        self._samples[sample.worker] = sample
 
     def _show(self, phase: str, window: SampleWindow) -> None:
         samples = list(self._samples.values())

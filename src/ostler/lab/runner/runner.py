@@ -45,7 +45,7 @@ from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import Scenario
 from ostler.lab.scenarios.steps import ParametersError, Step, steps
 from ostler.lab.store.environment import describe_environment
-from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable
+from ostler.lab.store.manifest import Manifest, PlannedPoint, RunUnreadable, describe_contestants
 from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.lab.store.run_writer import RunWriter, is_owned, new_run_name, now_text
@@ -150,9 +150,14 @@ def _scratch(run: RunWriter) -> Iterator[Path]:
 
 
 def make_experiment(context: RunContext) -> Experiment:
-    """Return the experiment of the scenario's family."""
+    """Return the experiment of the scenario's family. Raises RunAborted when a package that it needs is missing."""
     module, _, function = FAMILIES[context.scenario.family].runner.partition(":")
-    make: MakeExperiment = getattr(import_module(module), function)
+    try:
+        make: MakeExperiment = getattr(import_module(module), function)
+    except ModuleNotFoundError as missing:
+        extra = "pipeline" if module.startswith("ostler.pipeline.") else "lab"
+        text = f"{context.scenario.id} needs the package {missing.name}: pip install 'ostler[{extra}]'"
+        raise RunAborted(text) from missing
     return make(context)
 
 
@@ -178,7 +183,7 @@ def _run(
             run.flag("absent", f"{name}: {why}")
         run.amend_environment(
             {
-                "entrants": [_describe(each) for each in contestants],
+                **describe_contestants([_describe(each) for each in contestants]),
                 "deviations": plain((*scenario.deviations, *experiment.deviations)),
                 "configuration": [{"name": name, "text": text} for name, text in experiment.configuration.items()],
             }

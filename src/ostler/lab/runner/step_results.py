@@ -16,6 +16,7 @@ from ostler.lab.runner.contract import CONNECT, GET, NEEDED_PARAMETER, PUT, ROUN
 from ostler.lab.runner.point_measurement import OPERATION_PARAMETER
 from ostler.lab.scenarios.loader import UnknownScenario, catalogue
 from ostler.lab.scenarios.model import LoadKind
+from ostler.lab.store.manifest import listed_contestants
 from ostler.lab.store.points import MeasuredPoint, Timed, measured_points
 from ostler.lab.store.roles import DRIVER, FAR, NEAR, PEER, PROBE, QUEUE_MANAGER, role_end, role_kind
 from ostler.lab.store.run_reader import StoredRun
@@ -314,8 +315,7 @@ def _log_times(point: MeasuredPoint) -> Mapping[str, float]:
 
 def _kinds(run: StoredRun) -> dict[str, ContestantKind]:
     """Return the kinds of contestants that the manifest has."""
-    contestants = run.manifest.environment.get("entrants")
-    listed = [each for each in contestants if isinstance(each, dict)] if isinstance(contestants, list) else []
+    listed = listed_contestants(run.manifest.environment)
     known = {each.value: each for each in ContestantKind}
     return {str(each["name"]): known[str(each["kind"])] for each in listed if each.get("kind") in known}
 

@@ -35,7 +35,7 @@ _CLOCK_READINGS: Final = 2000
 _CONNECT_SECONDS_MAX: Final = 2.0
 # Used where the kernel reports no limit.
 _MANY: Final = 1 << 40
-_PACKAGES: Final = {"hdrh": "hdrhistogram", "pyarrow": "pyarrow"}
+_PACKAGES: Final = {"psutil": "psutil", "pyarrow": "pyarrow"}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ import ostler
 from ostler.client.link.control import NotRunningError, control
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.held_connections import resident_bytes
-from ostler.lab.families.restart import count_in
-from ostler.lab.families.task import RESULT, Loop, ProcessorUse, Task, wait_until
+from ostler.lab.families.task import RESULT, Loop, ProcessorUse, Task, count_in, wait_until
 from ostler.lab.families.topics.tree_manager import DESTINATION
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, PhaseRecorder

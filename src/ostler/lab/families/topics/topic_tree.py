@@ -16,8 +16,7 @@ from typing import Final
 from ostler import __version__
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.bare_exchange import BareExchange
-from ostler.lab.families.restart import count_in
-from ostler.lab.families.task import RESULT, wait_until
+from ostler.lab.families.task import RESULT, count_in, wait_until
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.families.topics.topic_tasks import (
     CLOSE,

@@ -30,15 +30,6 @@ _WRITE: Final = select.EPOLLOUT
 
 
 @dataclass(frozen=True)
-class DriverRound:
-    """The result of one round of one driver."""
-
-    done: int
-    seconds: float
-    latencies_ns: list[int]
-
-
-@dataclass(frozen=True)
 class TlsUse:
     """TLS for all links of a driver: the rules, and the channel."""
 
@@ -47,7 +38,7 @@ class TlsUse:
 
 
 class EpollDriver:
-    """Opens connections for clients, and puts load on: rounds in which all are always busy, or a timeline."""
+    """Opens connections for clients, and puts load on for a timeline."""
 
     def __init__(self, address: Address, pace: Pace, tls: TlsUse | None = None) -> None:
         self._address: Address = address
@@ -99,27 +90,6 @@ class EpollDriver:
                 self._requesters.append(each)
                 self._requester_links.append(link)
         return link
-
-    def round(self, seconds: float) -> DriverRound:
-        """Keep all requesters busy for some time, then wait for the replies in flight."""
-        pace = self._pace
-        # In a round without length every requester makes one round trip.
-        pace.begin_round(seconds > 0, len(self._requesters))
-        began = time.perf_counter_ns()
-        end = began + int(seconds * 1e9)
-        self._begin_all()
-        silent_since, count = began, 0
-        while pace.active:
-            self._turn(_POLL_SECONDS)
-            now = time.perf_counter_ns()
-            if now >= end:
-                pace.goes_on = False
-            if len(pace.latencies_ns) != count:
-                silent_since, count = now, len(pace.latencies_ns)
-            elif now - silent_since > _SILENT_SECONDS_MAX * 1e9:
-                raise LoadFailed(f"{pace.active} replies were not there within {_SILENT_SECONDS_MAX:.0f} s")
-        took = (time.perf_counter_ns() - began) / 1e9
-        return DriverRound(len(pace.latencies_ns), took, pace.latencies_ns)
 
     def arm(self, timeline: Timeline) -> None:
         """Count in a timeline that will be run."""
@@ -187,7 +157,7 @@ class EpollDriver:
         return f"{what} were not there within {_SILENT_SECONDS_MAX:.0f} s"
 
     def serve_until_readable(self, descriptor: int) -> None:
-        """Between rounds: answer requests of other drivers until a descriptor becomes readable."""
+        """Between timelines: answer requests of other drivers until a descriptor becomes readable."""
         self._epoll.register(descriptor, _READ)
         self._watched = descriptor
         while self._watched >= 0:

@@ -118,10 +118,7 @@ class MqProducer(MqClient):
             return b""
         pace.completed += others
         for _ in range(others):
-            if pace.is_timed:
-                pace.main.record(self.began_ns, now_ns, self.is_late)
-            else:
-                pace.latencies_ns.append(now_ns - self.began_ns)
+            pace.main.record(self.began_ns, now_ns, self.is_late)
         return self.replied(now_ns)
 
 
