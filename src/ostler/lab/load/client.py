@@ -44,6 +44,8 @@ class Pace:
         # Operations outside a timeline are discarded.
         self.recorder = PhaseRecorder(_NO_TIMELINE)
         self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
+        self.beside: PhaseOperation | None = None
+        """The operation that times rated round trips the other way: from when they were due, or from the put."""
 
     @property
     def is_rated(self) -> bool:
@@ -59,7 +61,16 @@ class Pace:
         self.is_armed = True
         self.recorder = PhaseRecorder(timeline)
         self.main = self.recorder.operation(self.pacing.main_operation)
+        self.beside = self.recorder.operation(self.pacing.beside) if self.pacing.beside else None
         self.is_timed = True
+
+    def record(self, due_ns: int, put_ns: int, ended_ns: int, late: bool) -> None:
+        """Record a rated main operation of the current timeline."""
+        since_put = self.pacing.since_put
+        self.main.record(put_ns if since_put else due_ns, ended_ns, late)
+        beside = self.beside
+        if beside is not None:
+            beside.record(due_ns if since_put else put_ns, ended_ns, late)
 
     def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
         """Let requesters continue until the driver stops them. The driver also begins them."""
@@ -73,7 +84,8 @@ class Pace:
         self.schedule = None
         if pacing.rate_per_second > 0:
             rate, offset = pacing.rate_per_second, pacing.offset
-            self.schedule = Schedule(timeline.begin_ns, timeline.end_ns, rate, requesters, offset)
+            begin_ns, end_ns = timeline.begin_ns, timeline.end_ns
+            self.schedule = Schedule(begin_ns, end_ns, rate, requesters, offset, pacing.since_put)
         return self.recorder
 
     def begin_round(self, goes_on: bool, requesters: int) -> None:
@@ -111,6 +123,9 @@ class LoadClient:
         self.is_requester = is_requester
         self.is_ready = False
         self.began_ns = 0
+        """The time at which the operation in flight was due."""
+        self.put_ns = 0
+        """The time at which it was begun: the driver sets it."""
         self.pending = b""
         self.is_session = False
         self.is_over = False
@@ -142,20 +157,26 @@ class LoadClient:
         load is over."""
         pace = self.pace
         pace.completed += 1
-        if pace.is_timed:
+        if pace.is_timed and pace.schedule is None:
             pace.main.record(self.began_ns, now_ns, self.is_late)
+        elif pace.is_timed:
+            pace.record(self.began_ns, self.put_ns, now_ns, self.is_late)
         else:
             pace.latencies_ns.append(now_ns - self.began_ns)
         if pace.goes_on:
             schedule = pace.schedule
             if schedule is None:
                 if not pace.window or pace.outstanding < pace.window:
+                    self.put_ns = now_ns
                     return self.begin(now_ns)
                 pace.parked.append(self)
             else:
                 due_ns = schedule.finish(self.slot, now_ns)
                 if due_ns >= 0:
-                    self.is_late = True
+                    # Paced since its put, a requester is not late when its reply was.
+                    self.is_late = not schedule.since_put
+                    self.put_ns = now_ns
+                    schedule.begun(self.slot, now_ns)
                     return self.begin(due_ns)
         self.is_begun = False
         pace.active -= 1

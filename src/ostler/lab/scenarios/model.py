@@ -143,15 +143,24 @@ class Sweep:
 
 @dataclass(frozen=True)
 class ScenarioLoad:
+    """The load of a scenario. `since_put`: rated requesters send when they have their reply and a period has passed
+    since their last put; otherwise they keep to a fixed schedule."""
+
     kind: LoadKind
     per_second: float = 0.0
+    since_put: bool = False
 
 
 @dataclass(frozen=True)
 class StopRule:
+    """The end of a sweep. `after` is the number of successive points that have to pass a response time; `only` has the
+    points of other sweeps that the rule is for."""
+
     kind: StopKind
     limit: float = 0.0
     text: str = ""
+    after: int = 1
+    only: Mapping[str, Point] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,9 @@ from ostler.lab.families.channels.distributed_points import (
 )
 from ostler.lab.families.channels.drain import DRAINED_PARAMETER, ChannelDrain
 from ostler.lab.families.channels.memory import ChannelMemory
-from ostler.lab.families.load_experiment import (
-    VERB_BY_VERB,
-    AnyLoad,
-    LoadExperiment,
-    OstlerContestant,
-    ReadyDriverLoad,
-    ReadyOstlerLoad,
-    open_load,
-)
+from ostler.lab.families.load_experiment import VERB_BY_VERB, LoadExperiment, OstlerContestant
 from ostler.lab.families.load_points import LoadPoint
+from ostler.lab.families.ready_loads import AnyLoad, ReadyDriverLoad, ReadyOstlerLoad, open_load
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.load.mq.client import own_reply_queue
 from ostler.lab.load.timeline import Timeline

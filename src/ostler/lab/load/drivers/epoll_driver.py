@@ -225,9 +225,11 @@ class EpollDriver:
             client.is_late = now_ns - due_ns > LATE_NS
             self._pace.active += 1
             self._begin(client, self._requester_links[slot], due_ns)
+            schedule.begun(slot, client.put_ns)
 
     def _begin(self, client: LoadClient, link: LoadLink, due_ns: int) -> None:
         client.is_begun = True
+        client.put_ns = time.perf_counter_ns()
         data = client.begin(due_ns)
         if client.is_session:
             self._connect(link)

@@ -12,7 +12,7 @@ from typing import Final
 from ostler.lab.runner.contract import Metric, PointFailed, RunAborted
 from ostler.lab.runner.queue_managers import channel_wiring as wires
 from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, Wiring
-from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, merged_stanzas
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.runner.queue_managers.relay import Relay, RelayFailed
 from ostler.lab.sampling.process_sampler import WatchedProcess
@@ -56,7 +56,7 @@ class QueueManagerPair:
         self._told = time.monotonic()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
-        stanzas = {**plan.stanzas, **wiring.stanzas}
+        stanzas = merged_stanzas(plan.stanzas, wiring.stanzas)
         authority = str(root / "authority") if wiring.cipher_spec else ""
         plan = replace(plan, stanzas=stanzas, authority_directory=authority, key_type_of=wiring.cipher_spec)
         asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
