@@ -146,15 +146,21 @@ class QueueManagerServer(ConnectionServer):
     """A new queue manager, and the driver for it."""
 
     def __init__(
-        self, root: Path, plan: QueueManagerPlan, make: MakeTask, agreements: Sequence[Agreement] = _CONNECTIONS
+        self,
+        root: Path,
+        plan: QueueManagerPlan,
+        make: MakeTask,
+        agreements: Sequence[Agreement] = _CONNECTIONS,
+        beyond_seconds: float = 0.0,
     ) -> None:
         self._manager = LabQueueManager(root, plan)
+        self._beyond_seconds = beyond_seconds
         self._make = make
         self._agreements = agreements
 
     def prepare(self, point_spec: PointSpec) -> ReadyTask:
         manager = self._manager
-        task = TaskProcess(self._make(manager))
+        task = TaskProcess(self._make(manager), beyond_seconds=self._beyond_seconds)
         return ReadyTask(point_spec, task, manager.watched(), manager.metrics, self._agreements)
 
     def end(self) -> None:

@@ -177,14 +177,18 @@ class LoadExperiment(Experiment):
             *run_descriptions.model_deviations(self._context.scenario, points, len(os.sched_getaffinity(0))),
         ]
         if self._second_disk is None and any(point.on_second_disk for point in points.values()):
-            what = "The log on a disk of its own is left out."
+            what = "The log on a disk of its own is left out"
             found.append(Deviation(what, f"{SECOND_DISK_VARIABLE} names no directory on another disk than the runs."))
         return found
 
     @property
     def configuration(self) -> Mapping[str, str]:
-        found = run_descriptions.configuration_of(self._points, self._context.steps)
-        return {**found, **self._brokers.configuration}
+        texts = run_descriptions.configuration_of(self._points, self._context.steps, self._configuration_texts)
+        return {**texts, **self._brokers.configuration}
+
+    def _configuration_texts(self, point: LoadPoint) -> Mapping[str, str]:
+        """Return the configuration of the systems of a step, by name."""
+        return run_descriptions.manager_texts(point)
 
     # -- one point -----------------------------------------------------------------------------------------------------
 

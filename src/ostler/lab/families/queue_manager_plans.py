@@ -15,7 +15,8 @@ LOGS_BYTES_MAX: Final = 16 << 30
 """The limit for the logs of all queue managers of a step together. Creating 4 GB takes about 20 seconds."""
 QUICK_LOGS_BYTES_MAX: Final = 512 << 20
 _MANY_LOG_BYTES_LEAST: Final = 128 << 20
-_OVERSIZED_LOG_BYTES: Final = 2 << 30
+_OVERSIZED: Final = 4
+"""An oversized log has this many times the files of one that is large enough."""
 PAGE_BYTES: Final = 4096
 BUFFER_PAGES_LEAST: Final = 18
 """One report has a page less than is allowed today."""
@@ -114,15 +115,16 @@ def queue_commands(scenario: Scenario, pairs: int, own_replies: int, attributes:
 
 
 def with_syncpoint(plan: QueueManagerPlan, syncpoint: Syncpoint) -> QueueManagerPlan:
-    """Return the plan with implicit syncpoints as wanted: switched off, or as they are by default."""
-    value = _IMPLICIT_DEFAULT if syncpoint is Syncpoint.IMPLICIT else "OFF"
+    """Return the plan with implicit syncpoints switched off where puts are to be outside units of work, and as they
+    are by default otherwise."""
+    value = "OFF" if syncpoint is Syncpoint.OUT else _IMPLICIT_DEFAULT
     return replace(plan, stanzas=merged_stanzas(plan.stanzas, {_TUNING: {_IMPLICIT: value}}))
 
 
 def with_log_kind(log: LogSection, kind: str) -> LogSection:
     """Return a log of a kind that the logging scenarios compare."""
     if kind == "circular, oversized":
-        return replace(log, primary_files=_OVERSIZED_LOG_BYTES // (log.file_pages * PAGE_BYTES))
+        return replace(log, primary_files=_OVERSIZED * log.primary_files)
     if kind.startswith("linear"):
         reused = kind == "linear, extents reused"
         management = LogManagement.AUTOMATIC if reused else LogManagement.MANUAL

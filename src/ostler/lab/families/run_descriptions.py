@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.queue_manager_plans import BUFFER_PAGES_LEAST, PAGE_BYTES
@@ -17,26 +17,25 @@ _NAME = re.compile(r"\(([^)]*)\)")
 _GIGABYTE = 1 << 30
 
 
-def configuration_of(points: Mapping[int, LoadPoint], steps: Sequence[Step]) -> dict[str, str]:
-    """Return the text of each distinct set-up of queue managers, named after the steps that have it."""
-    plans: list[tuple[QueueManagerPlan, list[Step]]] = []
-    managers: list[int] = []
+def configuration_of(
+    points: Mapping[int, LoadPoint], steps: Sequence[Step], texts: Callable[[LoadPoint], Mapping[str, str]]
+) -> dict[str, str]:
+    """Return the configuration texts of all steps by name. Where steps differ, a name says which ones have a text."""
+    found: dict[tuple[str, str], list[Step]] = {}
     for step in steps:
-        point = points[step.number]
-        for at, (plan, found) in enumerate(plans):
-            if plan == point.manager and managers[at] == point.managers:
-                found.append(step)
-                break
-        else:
-            plans.append((point.manager, [step]))
-            managers.append(point.managers)
-    named: dict[str, str] = {}
-    for (plan, found), count in zip(plans, managers, strict=True):
-        name = "queue manager" if count == 1 else f"each of {count} queue managers"
-        if len(plans) > 1:
-            name += f" ({_steps_text(found, steps)})"
-        named[name] = plan_text(plan)
-    return named
+        for named in texts(points[step.number]).items():
+            found.setdefault(named, []).append(step)
+    several = {name for name, _ in found if sum(each == name for each, _ in found) > 1}
+    return {
+        f"{name} ({_steps_text(having, steps)})" if name in several else name: text
+        for (name, text), having in found.items()
+    }
+
+
+def manager_texts(point: LoadPoint) -> dict[str, str]:
+    """Return the configuration of the queue managers of a step, which are all alike."""
+    name = "queue manager" if point.managers == 1 else f"each of {point.managers} queue managers"
+    return {name: plan_text(point.manager)}
 
 
 def _steps_text(found: Sequence[Step], steps: Sequence[Step]) -> str:
@@ -100,7 +99,7 @@ def log_deviations(wanted: Mapping[int, LoadPoint], used: Mapping[int, LoadPoint
         if files == log.primary_files:
             continue
         whose = "The log" if point.managers == 1 else f"The log of each of {point.managers} queue managers"
-        what = f"{whose} has {files} primary files of {log.file_pages:,} pages, the report's has {log.primary_files}."
+        what = f"{whose} has {files} primary files of {log.file_pages:,} pages, the report's has {log.primary_files}"
         total = point.managers * log.primary_files * log.file_pages * PAGE_BYTES / _GIGABYTE
         why = f"All logs together would take {total:.1f} GB"
         why += ", which a quick run does not wait for." if is_quick else ", more than this laboratory gives to logs."
@@ -112,7 +111,7 @@ def parameter_deviations(scenario: Scenario) -> list[Deviation]:
     """Return parameters of the report that a queue manager refuses today."""
     pages = scenario.parameters.get("log_buffer_pages")
     if isinstance(pages, int) and 0 < pages < BUFFER_PAGES_LEAST:
-        what = f"LogBufferPages is {BUFFER_PAGES_LEAST}, the report has {pages}."
+        what = f"LogBufferPages is {BUFFER_PAGES_LEAST}, the report has {pages}"
         return [Deviation(what, f"{BUFFER_PAGES_LEAST} pages are the minimum today.")]
     return []
 
@@ -123,7 +122,7 @@ def window_deviations(points: Mapping[int, LoadPoint], window_seconds: float) ->
     if not rates or window_seconds * min(rates) >= 1.0:
         return []
     share = 100 * window_seconds * min(rates)
-    what = f"About {share:.0f} % of the clients send a request within the window; the others are connected and idle."
+    what = f"About {share:.0f} % of the clients send a request within the window; the others are connected and idle"
     return [
         Deviation(what, f"A client sends every {1 / min(rates):.0f} s, and the window is {window_seconds:g} s long.")
     ]
@@ -134,7 +133,5 @@ def model_deviations(scenario: Scenario, points: Mapping[int, LoadPoint], cores:
     used = sorted({point.manager.cores for point in points.values() if point.manager.cores})
     if not used or not any(sweep.name == "model" for sweep in scenario.sweeps):
         return []
-    what = (
-        f"Model A is a queue manager on all {cores} cores, model B one on {used[0]} of them; drivers run on the same."
-    )
+    what = f"Model A is a queue manager on all {cores} cores, model B one on {used[0]} of them; drivers run on the same"
     return [Deviation(what, "The models have 32 and 8 cores, and drivers on other machines.")]

@@ -213,7 +213,7 @@ def promises(run: StoredRun) -> list[str]:
         found += [f"Left out: {name}, which needs {', '.join(needs)}." for name, needs in left_out.items()]
     deviations = environment.get("deviations")
     if isinstance(deviations, list):
-        found += [f"Differs from the report: {each['what']}: {each['why']}" for each in deviations]
+        found += [f"Differs from the report: {each['what'].rstrip('.')}: {each['why']}" for each in deviations]
     return found
 
 

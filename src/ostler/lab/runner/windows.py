@@ -22,7 +22,8 @@ def window_seconds(scenario: Scenario, settings: Settings) -> float:
 def period_seconds(scenario: Scenario) -> float:
     """Return the longest time between two requests of a client; 0 where it sends again at once."""
     load = scenario.load
-    if load is None or load.kind is not LoadKind.RATED:
+    # Where clients connect within the window, they send after it.
+    if load is None or load.kind is not LoadKind.RATED or scenario.family == "connection-scaling":
         return 0.0
     rates = [load.per_second]
     for sweep in scenario.sweeps:

@@ -173,7 +173,8 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A difference between a run here and the run of the report, and the reason for it. Shown beside every result."""
+    """A difference between a run here and the run of the report, and the reason for it. Shown beside every result, as
+    "what: why"; `what` has no full stop at its end."""
 
     what: str
     why: str

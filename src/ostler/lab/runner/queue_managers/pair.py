@@ -33,6 +33,15 @@ def _ignore_note(text: str) -> None:
     """Ignore a note."""
 
 
+def pair_plans(
+    plan: QueueManagerPlan, wiring: Wiring, pairs: int, own_replies: tuple[str, ...] = ()
+) -> tuple[QueueManagerPlan, QueueManagerPlan]:
+    """Return the plans of the requesters' and of the responders' queue manager, without their sender channels."""
+    plan = replace(plan, stanzas=merged_stanzas(plan.stanzas, wiring.stanzas))
+    asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
+    return asking, replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
+
+
 class QueueManagerPair:
     """The queue managers of the requesters and of the responders. The caller ends it."""
 
@@ -56,11 +65,9 @@ class QueueManagerPair:
         self._told = time.monotonic()
         self._stack = ExitStack()
         self._relays: list[Relay] = []
-        stanzas = merged_stanzas(plan.stanzas, wiring.stanzas)
         authority = str(root / "authority") if wiring.cipher_spec else ""
-        plan = replace(plan, stanzas=stanzas, authority_directory=authority, key_type_of=wiring.cipher_spec)
-        asking = replace(plan, name=ASKING, commands=wires.asking_commands(wiring, pairs, own_replies))
-        answering = replace(plan, name=ANSWERING, commands=wires.answering_commands(wiring, pairs))
+        plan = replace(plan, authority_directory=authority, key_type_of=wiring.cipher_spec)
+        asking, answering = pair_plans(plan, wiring, pairs, own_replies)
         try:
             self._report(f"Two queue managers start, with {wiring.routes:,} channels each way between them.")
             self.asking = self._started(root, asking, NEAR)
