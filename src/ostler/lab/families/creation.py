@@ -49,9 +49,8 @@ def experiment(context: RunContext) -> Experiment:
 
 
 def log_of_step(step: Step) -> LogSection:
-    return LogSection(
-        primary_files=int(step.points["log_primary_files"]), file_pages=int(step.points["log_file_pages"])
-    )
+    files, pages = step.points["log_primary_files"], step.points["log_file_pages"]
+    return LogSection(primary_files=int(files), file_pages=int(pages))
 
 
 class CreationTask(Task):

@@ -82,7 +82,8 @@ class TriggerMonitor:
 
     def started(self) -> int:
         """Return the number of applications started so far."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
             self._process.stdin.write("count\n")
             self._process.stdin.flush()
