@@ -38,13 +38,14 @@ dq-capacity-q1000 dq-capacity-qmax zos-chl-1-4 zos-chl-1-4-ssl zos-chl-10-50 zos
 dq-channels dq-one-way dq-batches dq-distance dq-distance-rr dq-drain
 topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic-scavenger-subscribe-cost
 display-tpstatus-1m hostile-neighbour
+unit-of-work-size getters-queue-avoidance triggered-sessions queue-and-log-disks create-queue-manager appl-one-way
 """
 NOW = _NAMES_NOW.split()
 
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        ScenarioKind.SCENARIO: 133,
+        ScenarioKind.SCENARIO: 139,
         ScenarioKind.BEHAVIOUR: 4,
         ScenarioKind.GUIDANCE: 4,
         ScenarioKind.CALCULATION: 4,
@@ -52,11 +53,25 @@ def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
         ScenarioKind.COMMAND_OUTPUT: 2,
     }
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
-        "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
+        "zos-v71": 70, "windows-v53": 36, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 17,
         "message-channels": 6, "neighbours": 1,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
     assert len(ALL.features) == 120
+
+
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_every_printed_point_is_in_the_full_sweep(scenario: Scenario) -> None:
+    for sweep in scenario.sweeps:
+        assert set(sweep.printed) <= set(sweep.values), sweep.name
+
+
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_deviations_are_sentences_with_a_reason(scenario: Scenario) -> None:
+    for each in scenario.deviations:
+        assert each.what[0].isupper()
+        assert each.why[0].isupper()
+        assert each.why.endswith(".")
 
 
 def test_reports_come_from_the_oldest_to_the_newest() -> None:
