@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -135,11 +136,15 @@ def test_trusted_requesters_send_by_their_route(manager: LabQueueManager, base: 
     trusted, driver = TrustedLoad(manager), start_driver(replace(base, requesters=range(0)))
     try:
         trusted.open(replace(base, responders=range(0), goes_round=goes_round))
-        timeline = Timeline.starting(time.perf_counter_ns(), 0.02, 0.1, 0.02)
-        serving = threading.Thread(target=driver.run, args=(timeline,))
+        reading, writing = os.pipe()
+        serving = threading.Thread(target=driver.serve_until_readable, args=(reading,))
         serving.start()
+        timeline = Timeline.starting(time.perf_counter_ns(), 0.02, 0.1, 0.02)
         (counts,) = trusted.run(timeline, SilentWatcher())
+        os.write(writing, b".")
         serving.join()
+        os.close(reading)
+        os.close(writing)
         trips = [phase.operation(ROUND_TRIP).seconds.values() for phase in counts.phases]
         assert sum(each.count for seconds in trips for each in seconds) >= 5
         trusted.close()
