@@ -66,6 +66,12 @@ def test_every_printed_point_is_in_the_full_sweep(scenario: Scenario) -> None:
         assert set(sweep.printed) <= set(sweep.values), sweep.name
 
 
+@pytest.mark.parametrize("scenario", [each for each in MEASURED if each.parts], ids=lambda each: each.id)
+def test_a_part_is_a_point_so_that_it_runs_or_is_reported_as_left_out(scenario: Scenario) -> None:
+    points = {point for sweep in scenario.sweeps for point in sweep.values}
+    assert {part.name for part in scenario.parts} <= points
+
+
 @pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
 def test_deviations_are_sentences_with_a_reason(scenario: Scenario) -> None:
     for each in scenario.deviations:

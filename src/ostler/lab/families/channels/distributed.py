@@ -21,10 +21,10 @@ from ostler.lab.families.channels.distributed_points import (
 )
 from ostler.lab.families.channels.drain import DRAINED_PARAMETER, ChannelDrain
 from ostler.lab.families.channels.memory import ChannelMemory
+from ostler.lab.families.channels.pair_description import point_texts
 from ostler.lab.families.load_experiment import ON_SCHEDULE, VERB_BY_VERB, LoadExperiment, OstlerContestant
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.ready_loads import AnyLoad, ReadyDriverLoad, ReadyOstlerLoad, open_load
-from ostler.lab.families.run_descriptions import plan_text, shortened
 from ostler.lab.load.drivers.connection_flood import sockets_max
 from ostler.lab.load.mq.client import own_reply_queue
 from ostler.lab.load.timeline import Timeline
@@ -41,8 +41,8 @@ from ostler.lab.runner.contract import (
     Watcher,
     WorkerCounts,
 )
-from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring, sender_commands
-from ostler.lab.runner.queue_managers.pair import QueueManagerPair, channel_metrics, pair_plans
+from ostler.lab.runner.queue_managers.channel_wiring import FAST, USUAL_BATCH, Wiring
+from ostler.lab.runner.queue_managers.pair import QueueManagerPair, channel_metrics
 from ostler.lab.runner.queue_managers.process import LabQueueManager
 from ostler.lab.runner.shovel_peer import CONTESTANT as SHOVELS
 from ostler.lab.runner.shovel_peer import ShovelPeer
@@ -54,7 +54,6 @@ ONE_MANAGER: Final = OstlerContestant("Ostler, one queue manager")
 SHOVELS_MAX: Final = 50
 """More shovels show nothing new, and take a node long to start."""
 _SHOWN_CHANNELS_MAX: Final = 100
-_USUAL_PORT: Final = 1414
 
 
 def experiment(context: RunContext) -> Experiment:
@@ -163,15 +162,7 @@ class DistributedExperiment(LoadExperiment):
         return [*found, *super().deviations]
 
     def _configuration_texts(self, point: LoadPoint) -> Mapping[str, str]:
-        assert isinstance(point, DistributedPoint)
-        asking, answering = pair_plans(replace(point.manager, commands=()), point.wiring, point.pairs)
-        found = {
-            f"queue manager {plan.name}, of the {whose}": "\n".join(
-                [plan_text(plan), *shortened(sender_commands(point.wiring, plan.name, other.name, _USUAL_PORT))]
-            )
-            for plan, other, whose in ((asking, answering, "requesters"), (answering, asking, "responders"))
-        }
-        return {**found, "one queue manager": plan_text(point.manager)}
+        return point_texts(point)
 
     # -- one point -----------------------------------------------------------------------------------------------------
 
