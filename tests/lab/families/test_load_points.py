@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.lab.families.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
-from ostler.lab.families.queue_manager_plans import LOGS_BYTES_MAX, fitted_log
+from ostler.lab.families.set_up.queue_manager_plans import LOGS_BYTES_MAX, fitted_log
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import GET
 from ostler.lab.scenarios.loader import catalogue

@@ -24,8 +24,8 @@ from ostler.lab.families.held_connections import (
     QueueManagerServer,
 )
 from ostler.lab.families.load_points import RESPONDERS, role_of
-from ostler.lab.families.queue_manager_plans import QUICK_LOGS_BYTES_MAX, fitted_log, plan_of
-from ostler.lab.families.run_descriptions import plan_text
+from ostler.lab.families.set_up.queue_manager_plans import QUICK_LOGS_BYTES_MAX, fitted_log, plan_of
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import RESULT, Task
 from ostler.lab.load import spec
 from ostler.lab.load.client import Pace

@@ -13,7 +13,7 @@ from typing import Final
 from ostler import __version__
 from ostler.client.locate.embedded import start
 from ostler.lab.common.embedded import NAME
-from ostler.lab.families.run_descriptions import plan_text
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.runner.contract import Contestant, ContestantKind, Metric, PointSpec

@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ostler.lab.families import run_descriptions
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.families.queue_manager_plans import LOGS_BYTES_MAX, QUICK_LOGS_BYTES_MAX, fitted_log
 from ostler.lab.families.ready_loads import (
     AnyLoad,
     ConnectionMemory,
@@ -26,6 +24,8 @@ from ostler.lab.families.ready_loads import (
     ReadyOstlerLoad,
     open_load,
 )
+from ostler.lab.families.set_up import run_descriptions
+from ostler.lab.families.set_up.queue_manager_plans import LOGS_BYTES_MAX, QUICK_LOGS_BYTES_MAX, fitted_log
 from ostler.lab.load import spec
 from ostler.lab.load.drivers.driver_process import new_load
 from ostler.lab.load.drivers.trusted_load import TrustedLoad

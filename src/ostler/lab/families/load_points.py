@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from ostler.lab.families.queue_manager_plans import plan_of, with_log_kind, with_syncpoint
+from ostler.lab.families.set_up.queue_manager_plans import plan_of, with_log_kind, with_syncpoint
 from ostler.lab.load import spec
 from ostler.lab.load.mq.publish import subscriber_queue
 from ostler.lab.runner.contract import GET, ROUND_TRIP

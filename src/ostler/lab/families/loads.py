@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ostler.lab.families.design_points import getters_point, log_disk_point, pattern_point, unit_of_work_point
+from ostler.lab.families.design.points import getters_point, log_disk_point, pattern_point, unit_of_work_point
 from ostler.lab.families.load_experiment import (
     LIBRARY,
     ON_SCHEDULE,

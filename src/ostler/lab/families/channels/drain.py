@@ -22,7 +22,7 @@ from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.channels.distributed_points import DistributedPoint, distributed_point
 from ostler.lab.families.channels.pair_description import pair_texts
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.families.run_descriptions import configuration_of
+from ostler.lab.families.set_up.run_descriptions import configuration_of
 from ostler.lab.families.task import RESULT, Loop
 from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.mq.client import request_queue, routed_queue

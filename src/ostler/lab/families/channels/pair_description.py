@@ -7,7 +7,7 @@ from typing import Final
 
 from ostler.lab.families.channels.distributed_points import DistributedPoint
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.families.run_descriptions import plan_text, shortened
+from ostler.lab.families.set_up.run_descriptions import plan_text, shortened
 from ostler.lab.runner.queue_managers.channel_wiring import Wiring, sender_commands
 from ostler.lab.runner.queue_managers.pair import pair_plans
 from ostler.lab.runner.queue_managers.plan import QueueManagerPlan

@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from ostler.lab.families import triggered_programs
+from ostler.lab.families.design import triggered_programs
+from ostler.lab.families.design.triggered_programs import INITIATION_QUEUE, PROCESS
 from ostler.lab.families.load_experiment import VERB_BY_VERB, LoadExperiment, OstlerContestant
 from ostler.lab.families.load_points import LoadPoint, load_point
 from ostler.lab.families.ready_loads import ReadyOstlerLoad
 from ostler.lab.families.task import RESULT
-from ostler.lab.families.triggered_programs import INITIATION_QUEUE, PROCESS
 from ostler.lab.load.mq.client import request_queue
 from ostler.lab.load.timeline import Timeline
 from ostler.lab.runner.contract import (

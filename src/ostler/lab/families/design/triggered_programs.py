@@ -1,7 +1,7 @@
 """The programs of triggered sessions, each a process of its own: the trigger monitor, and the application it starts.
 
-    python -m ostler.lab.families.triggered_programs monitor DATA MANAGER
-    python -m ostler.lab.families.triggered_programs MQTMC2
+    python -m ostler.lab.families.design.triggered_programs monitor DATA MANAGER
+    python -m ostler.lab.families.design.triggered_programs MQTMC2
 
 The monitor answers every line of its input with the number of applications started, and ends with its input. The
 application finds its queue manager by OSTLER_DATA, as any other program, and its queue and disconnect interval in the

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.families.queue_manager_plans import BUFFER_PAGES_LEAST, PAGE_BYTES
+from ostler.lab.families.set_up.queue_manager_plans import BUFFER_PAGES_LEAST, PAGE_BYTES
 from ostler.lab.runner.queue_managers.plan import LISTENER, QueueManagerPlan, channel_commands
 from ostler.lab.scenarios.model import Deviation, Scenario
 from ostler.lab.scenarios.steps import Step

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.families.load_experiment import SECOND_DISK_VARIABLE
-from ostler.lab.families.queue_manager_plans import fitted_log
 from ostler.lab.families.ready_loads import FROM_BUFFER, HANDED_OVER, SPILLED, queue_shares
-from ostler.lab.families.run_descriptions import shortened
+from ostler.lab.families.set_up.queue_manager_plans import fitted_log
+from ostler.lab.families.set_up.run_descriptions import shortened
 from ostler.lab.runner.contract import QUICK, Experiment, RunContext, Settings
 from ostler.lab.runner.queue_managers.plan import merged_stanzas
 from ostler.lab.runner.runner import make_experiment

@@ -6,9 +6,9 @@ import pytest
 
 from ostler.lab.families.channels.distributed_points import DistributedPoint, distributed_point
 from ostler.lab.families.connection_scaling import scaling_plan
-from ostler.lab.families.design_points import getters_point, log_disk_point, pattern_point, unit_of_work_point
+from ostler.lab.families.design.points import getters_point, log_disk_point, pattern_point, unit_of_work_point
+from ostler.lab.families.design.triggered import triggered_point
 from ostler.lab.families.load_points import LoadPoint, cores_of_model, load_point, session_point
-from ostler.lab.families.triggered import triggered_point
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import GET, ROUND_TRIP
 from ostler.lab.scenarios.loader import catalogue

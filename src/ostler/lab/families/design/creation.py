@@ -11,7 +11,7 @@ from typing import Final
 
 from ostler import __version__
 from ostler.lab.families.restart import count_in
-from ostler.lab.families.run_descriptions import plan_text
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task, wait_until
 from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.progress import ReportProgress
