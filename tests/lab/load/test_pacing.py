@@ -127,7 +127,7 @@ def simulated(rate_per_second: float, stall_ns: int) -> tuple[OperationRow, dict
             now_ns += MILLISECOND_NS // 10
             pace.goes_on = now_ns < SECOND_NS
             asked = client.replied(now_ns)
-    rows = list(recorder.phases[MEASURED].rows(0))
+    rows = [row for row in recorder.phases[MEASURED].rows(0) if row.operation == pace.pacing.main_operation]
     operations = [row for row in rows if isinstance(row, OperationRow)]
     return operations[0], {row.bucket: row.count for row in rows if isinstance(row, LatencyRow)}
 

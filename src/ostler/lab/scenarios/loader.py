@@ -192,7 +192,7 @@ def _load(fields: Fields) -> ScenarioLoad | None:
     if table is None:
         return None
     since = table.text("since", "")
-    load = ScenarioLoad(table.word("kind", LoadKind), table.number("per_second", 0.0), bool(since))
+    load = ScenarioLoad(table.word("kind", LoadKind), table.number("per_second", 0.0), since)
     if since not in ("", "put") or (since and load.kind is not LoadKind.RATED):
         raise table.wrong("since", 'rated load may be paced since the last "put".')
     if (load.per_second > 0) != (load.kind is LoadKind.RATED):

@@ -143,12 +143,16 @@ class Sweep:
 
 @dataclass(frozen=True)
 class ScenarioLoad:
-    """The load of a scenario. `since_put`: rated requesters send when they have their reply and a period has passed
-    since their last put; otherwise they keep to a fixed schedule."""
+    """The load of a scenario. `since` is "put" where rated requesters send when they have their reply and a period has
+    passed since their last put; otherwise they keep to a fixed schedule."""
 
     kind: LoadKind
     per_second: float = 0.0
-    since_put: bool = False
+    since: str = ""
+
+    @property
+    def since_put(self) -> bool:
+        return bool(self.since)
 
 
 @dataclass(frozen=True)
