@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.lab.families.load_points import LoadPoint, load_point, one_way_point, publish_point, session_point
+from ostler.lab.families.set_up.queue_manager_plans import LOGS_BYTES_MAX, fitted_log
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import GET
 from ostler.lab.scenarios.loader import catalogue
@@ -63,7 +64,8 @@ def test_every_step_is_a_load_that_can_be(scenario: Scenario, is_quick: bool) ->
         assert point.body_bytes >= 1
         assert point.managers in (1, 10)
         assert point.manager.log.primary_files >= 2
-        assert point.manager.log.primary_files * point.manager.log.file_bytes() * point.managers <= 3 << 30
+        fitted = fitted_log(point.manager.log, point.managers, LOGS_BYTES_MAX)
+        assert fitted.primary_files * fitted.file_bytes() * point.managers <= LOGS_BYTES_MAX
 
 
 def test_request_reply_as_the_report_has_it() -> None:
@@ -113,12 +115,6 @@ def test_options_that_are_compared() -> None:
     assert {each.manager.cipher_spec for each in of("rr-cc-tls-np", True)} == {"", "ECDHE_RSA_AES_256_GCM_SHA384"}
     systems = {(each.persistent, each.on_tmpfs) for each in of("rr-bb-filesystem")}
     assert systems == {(False, False), (True, False), (True, True)}
-    units = [(each.units, each.manager.stanzas["TuningParameters"]) for each in of("implicit-syncpoint-by-apps")]
-    assert (spec.NOBODY, {"ImplSyncOpenOutput": "2"}) in units
-    assert (spec.NOBODY, {"ImplSyncOpenOutput": "OFF"}) in units
-    assert (spec.EVERYBODY, {"ImplSyncOpenOutput": "OFF"}) in units
-    workloads = [(each.persistent, each.body_bytes) for each in of("appl-generation-comparison")]
-    assert workloads == [(False, 2048), (True, 20_480)]
 
 
 def test_logs_that_are_compared() -> None:

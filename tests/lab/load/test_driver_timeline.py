@@ -26,7 +26,7 @@ from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
-from ostler.lab.load.pacing import NEVER_NS, Pacing, Schedule
+from ostler.lab.load.pacing import NEVER_NS, SINCE_DUE, SINCE_PUT, Pacing, Schedule
 from ostler.lab.load.progress import ProgressReporter
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder, Timeline
@@ -76,7 +76,7 @@ def latencies(phases: list[LatencyRecorder]) -> dict[int, int]:
     total: dict[int, int] = {}
     for phase in phases:
         for row in phase.rows(0):
-            if isinstance(row, LatencyRow):
+            if isinstance(row, LatencyRow) and row.operation not in (SINCE_DUE, SINCE_PUT):
                 total[row.bucket] = total.get(row.bucket, 0) + row.count
     return total
 

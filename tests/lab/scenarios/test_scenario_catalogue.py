@@ -41,13 +41,14 @@ topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic
 display-tpstatus-1m hostile-neighbour
 micro-put-get micro-verbs micro-queue-depth micro-group-commit micro-restart micro-mqsc-define micro-mqsc-display
 micro-topic-matching micro-driver-overhead spark-queues spark-steps
+unit-of-work-size getters-queue-avoidance triggered-sessions queue-and-log-disks create-queue-manager appl-one-way
 """
 NOW = _NAMES_NOW.split()
 
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        ScenarioKind.SCENARIO: 144,
+        ScenarioKind.SCENARIO: 150,
         ScenarioKind.BEHAVIOUR: 4,
         ScenarioKind.GUIDANCE: 4,
         ScenarioKind.CALCULATION: 4,
@@ -55,11 +56,31 @@ def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
         ScenarioKind.COMMAND_OUTPUT: 2,
     }
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
-        "zos-v71": 70, "windows-v53": 31, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 16,
+        "zos-v71": 70, "windows-v53": 36, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 17,
         "message-channels": 6, "neighbours": 1, "ostler-micro": 11,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613
     assert len(ALL.features) == 120
+
+
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_every_printed_point_is_in_the_full_sweep(scenario: Scenario) -> None:
+    for sweep in scenario.sweeps:
+        assert set(sweep.printed) <= set(sweep.values), sweep.name
+
+
+@pytest.mark.parametrize("scenario", [each for each in MEASURED if each.parts], ids=lambda each: each.id)
+def test_a_part_is_a_point_so_that_it_runs_or_is_reported_as_left_out(scenario: Scenario) -> None:
+    points = {point for sweep in scenario.sweeps for point in sweep.values}
+    assert {part.name for part in scenario.parts} <= points
+
+
+@pytest.mark.parametrize("scenario", MEASURED, ids=lambda each: each.id)
+def test_deviations_are_sentences_with_a_reason(scenario: Scenario) -> None:
+    for each in scenario.deviations:
+        assert each.what[0].isupper()
+        assert each.why[0].isupper()
+        assert each.why.endswith(".")
 
 
 def test_reports_come_from_the_oldest_to_the_newest() -> None:

@@ -225,11 +225,12 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 def _plan(scenario: Scenario, settings: Settings, chosen: Mapping[str, Sequence[str]]) -> str:
     """Returns a sentence on steps and duration. Raises ParametersError for points that the scenario does not have."""
     from ostler.lab.runner.formatting import duration
+    from ostler.lab.runner.windows import window_seconds
     from ostler.lab.scenarios.loader import catalogue
     from ostler.lab.scenarios.steps import steps
 
     planned = steps(scenario, catalogue().readiness(scenario), settings.is_quick, chosen)
-    each = settings.warm_up_seconds + settings.measured_seconds + settings.cool_down_seconds
+    each = settings.warm_up_seconds + window_seconds(scenario, settings) + settings.cool_down_seconds
     count = f"{len(planned)} step{'' if len(planned) == 1 else 's'}"
     times = "once" if settings.repetitions == 1 else f"{settings.repetitions} times"
     whole = duration(len(planned) * settings.repetitions * each)

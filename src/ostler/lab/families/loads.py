@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from ostler.lab.families.design.points import getters_point, log_disk_point, pattern_point, unit_of_work_point
 from ostler.lab.families.load_experiment import (
     LIBRARY,
+    ON_SCHEDULE,
     PIPELINED,
     READ_AHEAD,
     VERB_BY_VERB,
@@ -28,6 +30,13 @@ def request_reply(context: RunContext) -> Experiment:
     return LoadExperiment(context, load_point)
 
 
+def rated(context: RunContext) -> Experiment:
+    """Requests at a fixed rate, paced as the report has it, and beside that on a fixed schedule."""
+    load = context.scenario.load
+    scheduled = (ON_SCHEDULE,) if load is not None and load.since_put else ()
+    return LoadExperiment(context, load_point, (VERB_BY_VERB, *scheduled, LIBRARY))
+
+
 def request_reply_pipelined(context: RunContext) -> Experiment:
     """The same, also with applications that send a put together with the get behind it."""
     return LoadExperiment(context, load_point, (VERB_BY_VERB, PIPELINED, LIBRARY))
@@ -41,6 +50,26 @@ def verbs_only(context: RunContext) -> Experiment:
 def jms_messages(context: RunContext) -> Experiment:
     """Messages as JMS programs send them, beside plain ones of the same size."""
     return LoadExperiment(context, load_point, (_JMS, _NOT_JMS))
+
+
+def units_of_work(context: RunContext) -> Experiment:
+    """One-way messages in units of work of several."""
+    return LoadExperiment(context, unit_of_work_point, (VERB_BY_VERB,))
+
+
+def getters(context: RunContext) -> Experiment:
+    """One-way messages to getters that wait, or do not."""
+    return LoadExperiment(context, getters_point, (VERB_BY_VERB,))
+
+
+def patterns(context: RunContext) -> Experiment:
+    """Messages one way against round trips."""
+    return LoadExperiment(context, pattern_point, (VERB_BY_VERB,))
+
+
+def log_disks(context: RunContext) -> Experiment:
+    """Round trips with the log on the disk of the queues, or on another one."""
+    return LoadExperiment(context, log_disk_point, (VERB_BY_VERB,))
 
 
 def sessions(context: RunContext) -> Experiment:

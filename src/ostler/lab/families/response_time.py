@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -57,6 +57,10 @@ class ResponseTime(Experiment):
         commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999) MAXMSGL(104857600)",)
         plan = QueueManagerPlan(NAME, log, commands=commands, is_accounting=context.settings.accounting)
         self._hosts = Hosts(context.scratch, plan)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return self._hosts.configuration
 
     def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]

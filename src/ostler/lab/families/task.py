@@ -6,10 +6,12 @@ A task is made in its process and stays there, so only its counts are copied bet
 from __future__ import annotations
 
 import gc
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
@@ -19,6 +21,7 @@ from ostler.lab.runner.contract import Metric
 RESULT: Final = "experiment"
 """The source of metrics that an experiment itself reports."""
 ENDED: Final = COOLING_DOWN + 1
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _SECOND_NS: Final = 1_000_000_000
 
 
@@ -148,6 +151,11 @@ class ProcessorUse:
             self._from = time.process_time_ns()
         elif phase == COOLING_DOWN:
             self.nanoseconds = time.process_time_ns() - self._from
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process."""
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
 
 
 def wait_until(moment_ns: int) -> int:

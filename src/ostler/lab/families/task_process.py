@@ -49,16 +49,25 @@ Counters = Callable[[], Sequence[Metric]]
 
 
 class TaskProcess:
-    """A task that is ready when this returns. `make` is called in the new process, and must be picklable."""
+    """A task that is ready when this returns. `make` is called in the new process, and must be picklable.
+
+    `beyond_seconds` is the time that the task works on after the end of a timeline, beside what it takes to come to an
+    end.
+    """
 
     def __init__(
-        self, make: Callable[[], Task], role: str = DRIVER, make_seconds_max: float = _MAKE_SECONDS_MAX
+        self,
+        make: Callable[[], Task],
+        role: str = DRIVER,
+        make_seconds_max: float = _MAKE_SECONDS_MAX,
+        beyond_seconds: float = 0.0,
     ) -> None:
         context = multiprocessing.get_context("spawn")
         self._orders, theirs = context.Pipe()
         self._questions, asked = context.Pipe()
         self._asking = threading.Lock()
         self.role = role
+        self._drain_seconds_max = _DRAIN_SECONDS_MAX + beyond_seconds
         self._process = context.Process(target=_serve, args=(theirs, asked, make), daemon=True)
         start_sigint_blocked(self._process)
         theirs.close()
@@ -84,7 +93,7 @@ class TaskProcess:
         error; then the process ends."""
         with contextlib.suppress(OSError):
             self._orders.send((timeline, work))
-        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + _DRAIN_SECONDS_MAX
+        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + self._drain_seconds_max
         lines, results = self._answer(seconds, watcher)
         return WorkerCounts(worker, unpack_phases(lines)), results
 

@@ -7,7 +7,7 @@ both persistences, and one of MQCMIT or MQBACK several units of work; the main o
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -87,6 +87,10 @@ class VerbTiming(Experiment):
         commands = (f"DEFINE QLOCAL({QUEUE}) MAXDEPTH(999999999)",)
         plan = QueueManagerPlan(NAME, _LOG, commands=commands, is_accounting=context.settings.accounting)
         self._hosts = Hosts(context.scratch, plan)
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return self._hosts.configuration
 
     def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]

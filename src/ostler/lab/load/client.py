@@ -39,6 +39,8 @@ class Pace:
         # For operations outside a timeline, of which nobody asks.
         self.recorder = PhaseRecorder(_NO_TIMELINE)
         self.main: PhaseOperation = self.recorder.operation(self.pacing.main_operation)
+        self.beside: PhaseOperation | None = None
+        """The operation that times rated round trips the other way: from when they were due, or from the put."""
 
     @property
     def is_rated(self) -> bool:
@@ -54,6 +56,15 @@ class Pace:
         self.is_armed = True
         self.recorder = PhaseRecorder(timeline)
         self.main = self.recorder.operation(self.pacing.main_operation)
+        self.beside = self.recorder.operation(self.pacing.beside) if self.pacing.beside else None
+
+    def record(self, due_ns: int, put_ns: int, ended_ns: int, late: bool) -> None:
+        """Record a rated main operation of the current timeline."""
+        since_put = self.pacing.since_put
+        self.main.record(put_ns if since_put else due_ns, ended_ns, late)
+        beside = self.beside
+        if beside is not None:
+            beside.record(due_ns if since_put else put_ns, ended_ns, late)
 
     def begin_timeline(self, timeline: Timeline, requesters: int) -> PhaseRecorder:
         """Let requesters continue until the driver stops them. The driver also begins them."""
@@ -67,7 +78,8 @@ class Pace:
         self.schedule = None
         if pacing.rate_per_second > 0:
             rate, offset = pacing.rate_per_second, pacing.offset
-            self.schedule = Schedule(timeline.begin_ns, timeline.end_ns, rate, requesters, offset)
+            begin_ns, end_ns = timeline.begin_ns, timeline.end_ns
+            self.schedule = Schedule(begin_ns, end_ns, rate, requesters, offset, pacing.since_put)
         return self.recorder
 
     def resume_parked(self) -> list[LoadClient]:
@@ -96,6 +108,9 @@ class LoadClient:
         self.is_requester = is_requester
         self.is_ready = False
         self.began_ns = 0
+        """The time at which the operation in flight was due."""
+        self.put_ns = 0
+        """The time at which it was begun: the driver sets it."""
         self.pending = b""
         self.is_session = False
         self.is_over = False
@@ -127,17 +142,24 @@ class LoadClient:
         load is over."""
         pace = self.pace
         pace.completed += 1
-        pace.main.record(self.began_ns, now_ns, self.is_late)
+        if pace.schedule is None:
+            pace.main.record(self.began_ns, now_ns, self.is_late)
+        else:
+            pace.record(self.began_ns, self.put_ns, now_ns, self.is_late)
         if pace.goes_on:
             schedule = pace.schedule
             if schedule is None:
                 if not pace.window or pace.outstanding < pace.window:
+                    self.put_ns = now_ns
                     return self.begin(now_ns)
                 pace.parked.append(self)
             else:
                 due_ns = schedule.finish(self.slot, now_ns)
                 if due_ns >= 0:
-                    self.is_late = True
+                    # Paced since its put, a requester is not late when its reply was.
+                    self.is_late = not schedule.since_put
+                    self.put_ns = now_ns
+                    schedule.begun(self.slot, now_ns)
                     return self.begin(due_ns)
         self.is_begun = False
         pace.active -= 1

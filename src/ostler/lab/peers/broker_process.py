@@ -18,6 +18,7 @@ LOOPBACK = "127.0.0.1"
 _POLL_SECONDS = 0.05
 _END_SECONDS_MAX = 10.0
 _LINES_SHOWN = 5
+_CONFIGURATION_FILES = (".conf", ".xml")
 
 
 def free_port() -> int:
@@ -39,6 +40,7 @@ class Peer:
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     durability: str = ""
     """The guarantee of an acknowledgement: the data on disk at that time."""
+    commands: list[list[str]] = field(default_factory=list)
 
     @property
     def pids(self) -> list[int]:
@@ -55,6 +57,17 @@ class Peer:
                 stderr=log,
             )
         self.processes.append(started)
+        self.commands.append(command)
+
+    @property
+    def configuration(self) -> str:
+        """Its durability, the commands that started it, and its configuration files, without the directory of its
+        state."""
+        directory = self.log_file.parent
+        lines = [f"Durability: {self.durability}.", *(" ".join(command) for command in self.commands)]
+        for path in sorted(each for each in directory.glob("*") if each.suffix in _CONFIGURATION_FILES):
+            lines += ["", f"{path.name}:", path.read_text(errors="replace").rstrip()]
+        return "\n".join(lines).replace(str(directory), "STATE")
 
     def wait_until_listening(self, seconds_max: float) -> None:
         """Wait until the port answers. Raises PeerUnavailable when a process ends before, or it takes too long.

@@ -22,6 +22,7 @@ _NUMBER_COLUMNS = (
     TextColumn("±", keep=5),
     TextColumn("mean", keep=1),
     TextColumn("p50", keep=3),
+    TextColumn("p90", keep=4),
     TextColumn("p99", keep=9),
     TextColumn("p99.9", keep=7),
     TextColumn("highest", keep=9),
@@ -121,6 +122,7 @@ def _metrics(each: StepResult) -> tuple[str, ...]:
         formatting.percent(each.rate.spread_percent),
         formatting.response_time(each.mean_ns.median),
         formatting.response_time(each.p50_ns.median),
+        formatting.response_time(each.p90_ns.median),
         formatting.response_time(each.p99_ns.median),
         *_aimed(each),
         formatting.cost(each.broker_us.median),
@@ -212,7 +214,7 @@ def promises(run: StoredRun) -> list[str]:
         found += [f"Left out: {name}, which needs {', '.join(needs)}." for name, needs in left_out.items()]
     deviations = environment.get("deviations")
     if isinstance(deviations, list):
-        found += [f"Differs from the report: {each['what']}: {each['why']}" for each in deviations]
+        found += [f"Differs from the report: {each['what'].rstrip('.')}: {each['why']}" for each in deviations]
     return found
 
 

@@ -11,7 +11,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,7 @@ from ostler.lab.runner.contract import (
 from ostler.lab.runner.point_measurement import LEAD_SECONDS, OPERATION_PARAMETER, PointMeasurement
 from ostler.lab.runner.run_parameters import as_parameters, chosen_from, settings_from
 from ostler.lab.runner.stop_rules import StepOutcome, reason_to_stop
+from ostler.lab.runner.windows import window_seconds
 from ostler.lab.sampling.clock import SystemClock
 from ostler.lab.sampling.machine_sampler import MachineSampler
 from ostler.lab.sampling.noise import PIECES, NoiseMeter
@@ -170,6 +171,7 @@ def _run(
     make: MakeExperiment,
 ) -> None:
     clock = SystemClock()
+    settings = replace(settings, measured_seconds=window_seconds(scenario, settings))
     with ExitStack() as stack:
         scratch = stack.enter_context(_scratch(run))
         view.note("Measuring the noise of this machine.")
@@ -361,7 +363,7 @@ class _Sweep:
         self._run.flag("point-failed", f"{contestant.name} at {_label(step)}: {why}")
         state = self._states[contestant.name]
         state.failures += 1
-        self._outcomes[contestant.name, step.group].append(StepOutcome(_label(step), 0.0, None, 0.0, why))
+        self._outcomes[contestant.name, step.group].append(StepOutcome(_label(step), 0.0, None, 0.0, why, step.points))
 
     # -- what follows from it ------------------------------------------------------------------------------------------
 
@@ -371,7 +373,8 @@ class _Sweep:
         if found and not (outcomes and outcomes[-1].label == _label(step)):
             means = [mean for _, mean, _ in found if mean is not None]
             rate = median([rate for rate, _, _ in found])
-            outcomes.append(StepOutcome(_label(step), rate, median(means) if means else None, found[-1][2]))
+            mean = median(means) if means else None
+            outcomes.append(StepOutcome(_label(step), rate, mean, found[-1][2], points=step.points))
         why = reason_to_stop(self._scenario.stop, outcomes)
         # Limits are probed as far as any contestant goes.
         if why and contestant.kind is not ContestantKind.LIMIT:

@@ -112,6 +112,7 @@ class StepResult:
     limit: str = ""
     of_limit: float | None = None
     needed: float = 1.0
+    p90_ns: Series = field(default_factory=Series)
     p999_ns: Series = field(default_factory=Series)
     highest_ns: Series = field(default_factory=Series)
     aim: Aim | None = None
@@ -152,6 +153,7 @@ class StepResult:
             "spread_percent": _rounded(self.rate.spread_percent),
             "mean_us": _microseconds(self.mean_ns.median),
             "p50_us": _microseconds(self.p50_ns.median),
+            "p90_us": _microseconds(self.p90_ns.median),
             "p99_us": _microseconds(self.p99_ns.median),
             "p999_us": _microseconds(self.p999_ns.median),
             "highest_us": _microseconds(max(self.highest_ns.values, default=None)),
@@ -269,6 +271,7 @@ def _together(
         _flags(points) if is_main else {},
         points[0].rate_per_second if is_main else None,
         needed=float(points[0].parameters.get(NEEDED_PARAMETER, 1.0)),
+        p90_ns=Series.of(each.percentiles_ns.get(90.0) for each in timed),
         p999_ns=Series.of(each.percentiles_ns.get(99.9) for each in timed),
         highest_ns=Series.of(each.highest_ns for each in timed),
     )

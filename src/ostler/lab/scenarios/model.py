@@ -143,15 +143,28 @@ class Sweep:
 
 @dataclass(frozen=True)
 class ScenarioLoad:
+    """The load of a scenario. `since` is "put" where rated requesters send when they have their reply and a period has
+    passed since their last put; otherwise they keep to a fixed schedule."""
+
     kind: LoadKind
     per_second: float = 0.0
+    since: str = ""
+
+    @property
+    def since_put(self) -> bool:
+        return bool(self.since)
 
 
 @dataclass(frozen=True)
 class StopRule:
+    """The end of a sweep. `after` is the number of successive points that have to pass a response time; `only` has the
+    points of other sweeps that the rule is for."""
+
     kind: StopKind
     limit: float = 0.0
     text: str = ""
+    after: int = 1
+    only: Mapping[str, Point] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
@@ -164,7 +177,8 @@ class ScenarioPart:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A difference between a run here and the run of the report, and the reason for it. Shown beside every result."""
+    """A difference between a run here and the run of the report, and the reason for it. Shown beside every result, as
+    "what: why"; `what` has no full stop at its end."""
 
     what: str
     why: str

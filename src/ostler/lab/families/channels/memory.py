@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 import ostler
 from ostler import __version__
 from ostler.client.link.control import control
+from ostler.lab.families.channels.pair_description import pair_texts
 from ostler.lab.families.held_connections import (
     MEMORY_AT_START,
     MEMORY_PER_CHANNEL,
@@ -67,6 +68,11 @@ class ChannelMemory(Experiment):
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        count = _CHANNELS_QUICK if self._context.settings.is_quick else _CHANNELS
+        return pair_texts(QueueManagerPlan(log=_LOG), Wiring(routes=count + _WARMING), 1)
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         return self.channels(int(step.points["message_bytes"]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
+from ostler.lab.load.drivers.connection_flood import Note
 from ostler.lab.load.link import CLOSED, READ_BYTES, LoadLink, begin_connecting, check_connected
 from ostler.lab.load.link import Address as Address
 from ostler.lab.load.pacing import LATE_NS, NEVER_NS, Schedule
@@ -58,27 +59,34 @@ class EpollDriver:
     def outstanding(self) -> int:
         return self._pace.outstanding
 
-    def open(self, clients: list[LoadClient], addresses: list[Address] | None = None) -> None:
-        """Connect each client to its address, some at a time. Returns when all of them are ready."""
+    def open(self, clients: list[LoadClient], addresses: list[Address] | None = None, note: Note | None = None) -> None:
+        """Connect each client to its address, some at a time. Returns when all of them are ready. `note` is called for
+        each with the times at which it was begun and ready."""
         under_way: list[LoadClient] = []
         deadline = time.monotonic() + _OPEN_SECONDS_MAX
         for at, client in enumerate(clients):
             link = self._link(client, self._address if addresses is None else addresses[at])
             if client.is_session:
                 continue
+            client.began_ns = time.perf_counter_ns()
             self._connect(link)
             under_way.append(client)
             while len(under_way) >= _OPENING_MAX:
-                under_way = self._open_some(under_way, deadline)
+                under_way = self._open_some(under_way, deadline, note)
             # The time limit is for each one, not for all of them.
             deadline = time.monotonic() + _OPEN_SECONDS_MAX
         while under_way:
-            under_way = self._open_some(under_way, deadline)
+            under_way = self._open_some(under_way, deadline, note)
 
-    def _open_some(self, under_way: list[LoadClient], deadline: float) -> list[LoadClient]:
+    def _open_some(self, under_way: list[LoadClient], deadline: float, note: Note | None) -> list[LoadClient]:
         self._turn(_POLL_SECONDS)
         if time.monotonic() > deadline:
             raise LoadFailed("the broker did not complete a connection in time")
+        if note is not None:
+            now_ns = time.perf_counter_ns()
+            for each in under_way:
+                if each.is_ready:
+                    note(each.began_ns, now_ns)
         return [each for each in under_way if not each.is_ready]
 
     def _link(self, client: LoadClient, address: Address) -> LoadLink:
@@ -195,9 +203,11 @@ class EpollDriver:
             client.is_late = now_ns - due_ns > LATE_NS
             self._pace.active += 1
             self._begin(client, self._requester_links[slot], due_ns)
+            schedule.begun(slot, client.put_ns)
 
     def _begin(self, client: LoadClient, link: LoadLink, due_ns: int) -> None:
         client.is_begun = True
+        client.put_ns = time.perf_counter_ns()
         data = client.begin(due_ns)
         if client.is_session:
             self._connect(link)

@@ -121,7 +121,7 @@ class ThreadedDriver:
         self._timeline, self._schedule = timeline, None
         if pacing.rate_per_second > 0:
             begin_ns, end_ns, rate = timeline.begin_ns, timeline.end_ns, pacing.rate_per_second
-            self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset)
+            self._schedule = Schedule(begin_ns, end_ns, rate, self._requesters, pacing.offset, pacing.since_put)
         progress = ProgressReporter(recorder, pacing.main_operation, tally.completed, report)
         self._start()
         silent_since, seen = time.perf_counter_ns(), (tally.completed, tally.outstanding)
@@ -211,10 +211,10 @@ class ThreadedDriver:
     def _keep_to(self, worker: LoadWorker, slot: int, timeline: Timeline, schedule: Schedule) -> None:
         """Keep a worker to the schedule. Each thread waits for its own due times; the schedule's waiting line is not
         used."""
-        main, tally = self.pacing.main_operation, self._tally
+        pacing, tally = self.pacing, self._tally
         turn = 0
         while not self._ends and not self._failure:
-            due_ns = schedule.due_ns(slot, turn)
+            due_ns = schedule.next_due_ns(slot) if turn and pacing.since_put else schedule.due_ns(slot, turn)
             if due_ns >= timeline.end_ns:
                 return
             _sleep_until(due_ns)
@@ -222,8 +222,12 @@ class ThreadedDriver:
             if began >= timeline.end_ns:
                 return
             worker.due_ns = due_ns
+            schedule.begun(slot, began)
             worker.step()
-            tally.done(main, due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
+            now, late = time.perf_counter_ns(), began - due_ns > LATE_NS and not (turn and pacing.since_put)
+            tally.done(pacing.main_operation, began if pacing.since_put else due_ns, now, late)
+            if pacing.beside:
+                tally.count(pacing.beside, due_ns if pacing.since_put else began, now, late)
             turn += 1
 
 

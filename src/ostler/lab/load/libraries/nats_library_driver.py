@@ -143,7 +143,8 @@ class NatsLibraryDriver:
         pace = self._pace
         turn = 0
         while True:
-            due_ns = schedule.due_ns(number, turn)
+            is_next = turn > 0 and schedule.since_put
+            due_ns = schedule.next_due_ns(number) if is_next else schedule.due_ns(number, turn)
             turn += 1
             if due_ns >= timeline.end_ns:
                 return
@@ -151,9 +152,10 @@ class NatsLibraryDriver:
             began = time.perf_counter_ns()
             if began >= timeline.end_ns:
                 return
+            schedule.begun(number, began)
             await self._operate(client, number, turn, due_ns)
             pace.completed += 1
-            pace.main.record(due_ns, time.perf_counter_ns(), began - due_ns > LATE_NS)
+            pace.record(due_ns, began, time.perf_counter_ns(), began - due_ns > LATE_NS and not is_next)
 
     def close(self) -> None:
         self._loop.run_until_complete(self._close())

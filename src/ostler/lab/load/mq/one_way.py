@@ -40,7 +40,11 @@ _REASON: Final = 4  # behind the completion code
 
 
 class MqProducer(MqClient):
-    """Puts messages on the request queue of its pair, in units of work of one message where the load has those."""
+    """Puts messages on the request queue of its pair, in units of work where the load has those.
+
+    Messages of a unit count when it is committed, from its first put. Units of several messages are for producers that
+    put verb by verb.
+    """
 
     def __init__(self, pace: Pace, number: int, terms: MqTerms, conversation: int = 1) -> None:
         super().__init__(pace, True, number, terms, conversation)
@@ -49,6 +53,7 @@ class MqProducer(MqClient):
         self._is_unanswered = terms.async_put and (self._in_units or not terms.persistent)
         self._pipelined = terms.pipelined
         self._batch = 0
+        self._unit = terms.producer_unit if self._in_units and not self._is_unanswered and not self._pipelined else 1
         self._waits_for_commit = False
         self._header = b""
         self._copies = max(terms.subscribers, 1)
@@ -96,11 +101,19 @@ class MqProducer(MqClient):
         if kind == PUT_REPLY:
             if not self._in_units:
                 return self.replied(now_ns)
+            if self._batch < self._unit:
+                self._batch += 1
+                put = self._put
+                assert put is not None
+                return put.filled(NO_IDS, self._header + self._one_way.body(now_ns))
             return b"" if self._pipelined else self._commit
         if kind == COMMIT_REPLY:
             self._waits_for_commit = False
-            # The answer to MQSTAT is still to come.
-            return b"" if self._is_unanswered and self._batch else self.replied(now_ns)
+            if self._is_unanswered:
+                # The answer to MQSTAT is still to come.
+                return b"" if self._batch else self.replied(now_ns)
+            self._count_others(now_ns)
+            return self.replied(now_ns)
         if kind == _STATUS_REPLY:
             return self._check_batch(reader, now_ns)
         raise failure(kind, reader.buffer, reader.start, reader.end)
@@ -111,15 +124,20 @@ class MqProducer(MqClient):
         if status.failed or status.warned or status.succeeded != self._batch:
             put = f"{status.succeeded} of {self._batch}"
             raise LoadFailed(f"Ostler put {put} messages and answered MQPUT with {described(status.reason)}")
+        if self._waits_for_commit:
+            self._batch = 0
+            return b""
+        self._count_others(now_ns)
+        return self.replied(now_ns)
+
+    def _count_others(self, now_ns: int) -> None:
+        """Count the messages of a batch or a unit but for one, which `replied` counts."""
         pace = self.pace
         others = self._batch - 1
         self._batch = 0
-        if self._waits_for_commit:
-            return b""
         pace.completed += others
         for _ in range(others):
             pace.main.record(self.began_ns, now_ns, self.is_late)
-        return self.replied(now_ns)
 
 
 class MqConsumer(MqClient):
