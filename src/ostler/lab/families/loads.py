@@ -15,7 +15,8 @@ from ostler.lab.families.load_experiment import (
     LoadExperiment,
     OstlerContestant,
 )
-from ostler.lab.families.load_points import load_point, one_way_point, publish_point, session_point
+from ostler.lab.families.load_points import load_point, session_point
+from ostler.lab.families.publish_points import one_way_point, publish_point
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import Experiment, RunContext
 
