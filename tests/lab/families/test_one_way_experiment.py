@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostler.lab.families.load_points import LoadPoint
-from ostler.lab.families.loads import private_queues, publish_subscribe
+from ostler.lab.families.loads import one_way, private_queues, publish_subscribe
 from ostler.lab.families.one_way_experiment import (
     COST_PER_MEGABYTE,
     DELIVERIES,
@@ -80,3 +80,17 @@ def test_only_ostler_runs_steps_with_jms_messages(tmp_path: Path) -> None:
         assert any(each.kind is ContestantKind.LIMIT for each in found)
     finally:
         experiment.close()
+
+
+def test_the_library_takes_no_part_where_it_lacks_the_option(tmp_path: Path) -> None:
+    found = {}
+    for name in ("zos-svrconn-sharecnv0", "zos-svrconn-sharecnv1"):
+        scenario = catalogue().find(name)
+        planned = steps(scenario, catalogue().readiness(scenario), is_quick=True)
+        experiment = one_way(RunContext(scenario, Settings(limits=False), planned, tmp_path))
+        found[name] = [each.name for each in experiment.contestants()]
+        experiment.close()
+    assert found == {
+        "zos-svrconn-sharecnv0": ["Ostler", "Ostler, ostler.connect"],
+        "zos-svrconn-sharecnv1": ["Ostler"],
+    }

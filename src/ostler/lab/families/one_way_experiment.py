@@ -60,11 +60,13 @@ class CoresExperiment(LoadExperiment):
         steps = frozenset(
             number
             for number, point in self._points.items()
-            if contestant.does(number)
-            and point.manager.cores <= _cores()
-            and (contestant.kind is ContestantKind.OSTLER or point.messages == spec.PLAIN)
+            if contestant.does(number) and self._can_do(contestant, point)
         )
         return replace(contestant, steps=steps) if steps else None
+
+    def _can_do(self, contestant: Contestant, point: LoadPoint) -> bool:
+        is_ours = contestant.kind is ContestantKind.OSTLER
+        return point.manager.cores <= _cores() and (is_ours or point.messages == spec.PLAIN)
 
     @property
     def deviations(self) -> Sequence[Deviation]:
@@ -90,6 +92,12 @@ class OneWayExperiment(CoresExperiment):
             return ready
         with_cost = "processor time per megabyte" in self._context.scenario.metrics
         return MessageRates(ready, self._points[step.number], with_cost)
+
+    def _can_do(self, contestant: Contestant, point: LoadPoint) -> bool:
+        ours = self._ostler_contestants.get(contestant.name)
+        # The Python API has neither asynchronous put nor read-ahead.
+        is_too_much = ours is not None and ours.is_library and (point.async_put or point.read_ahead)
+        return not is_too_much and super()._can_do(contestant, point)
 
     def _spec(self, point: LoadPoint, ours: OstlerContestant, managers: Sequence[LabQueueManager]) -> LoadSpec:
         made = super()._spec(point, ours, managers)

@@ -1,7 +1,8 @@
 """Family `topic-tree`: the cost of trees of many topics, and of removing unused topics.
 
-Unused topics are removed after TREELIFE seconds. Windows are shorter than the lives in reports, so where topics should
-go within one, TREELIFE is set to a second when it begins: all of them are older than that.
+Unused topics are removed after TREELIFE seconds. The lives of the reports are minutes and their windows half an hour:
+both are divided by `life_scale`, so that the scavenger runs in a window as often as it does there. A life of an hour
+stands for a scavenger that does not run during the test, and is kept.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
@@ -25,13 +27,17 @@ from ostler.lab.families.topics.topic_tasks import (
     DISPLAYED,
     LOOK,
     MINUTE_US,
+    NEW_TOPIC,
     SUBSCRIBE,
+    SUBSCRIPTIONS_PER_SECOND,
     DisplayTask,
     IdleWatch,
     SubscribeLoop,
+    UtilityTask,
 )
 from ostler.lab.families.topics.tree_manager import (
     MEMORY_PER_TOPIC,
+    NEVER,
     PROBES_PER_SECOND,
     TOPICS,
     LagProbe,
@@ -65,8 +71,17 @@ ROUNDS: Final = "rounds"
 TOPICS_BEFORE: Final = "topics at the beginning"
 TOPICS_AFTER: Final = "topics at the end"
 FEWER_WHEN_QUICK: Final = 10
-_SHORT_LIFE: Final = 1
+LIFE_HERE: Final = "TREELIFE here, seconds"
+NOT_RUNNING_SECONDS: Final = 3600
+"""The life of the report in which the scavenger does not run during the test."""
+SUBSCRIPTIONS_WANTED: Final = 100_000
 _GONE_SECONDS_MAX: Final = 80.0
+# Before a window there is time for a million topics.
+_REMOVAL_SECONDS_MAX: Final = 300.0
+# The rate of a short trial is not exactly that of a long window.
+_TRIAL_MARGIN: Final = 1.2
+_SUBSCRIBE_SECONDS_MAX: Final = 60.0
+_RESPONSE_SECONDS: Final = 30
 _POLL_SECONDS: Final = 0.02
 _EXCHANGE_BYTES: Final = 64
 _REMOVABLE: Final = "yes"
@@ -80,6 +95,12 @@ CONTROL: Final = Contestant(
 FEW: Final = Contestant(
     "Ostler, few topics", ContestantKind.OSTLER, "no topics but those of these subscriptions", version=__version__
 )
+BY_MESSAGE: Final = Contestant(
+    "Ostler, by command message",
+    ContestantKind.OSTLER,
+    "answers are messages, waited for as long as RESPTIME says",
+    version=__version__,
+)
 EXCHANGES: Final = Contestant("bare exchanges", ContestantKind.LIMIT, "64 bytes there and back, for each")
 
 
@@ -90,12 +111,13 @@ def experiment(context: RunContext) -> Experiment:
         frozenset({"removable"}): ScavengedTrees,
         frozenset({"levels"}): LeveledTrees,
         frozenset({"topics", "tree_life_seconds"}): SubscribedTrees,
+        frozenset({"topics", "subscription"}): SubscribedTrees,
         frozenset({"topics"}): DisplayedTrees,
     }
     return kinds[frozenset(names)](context)
 
 
-class _OnTrees(Experiment):
+class OnTrees(Experiment):
     """Queue managers with topic trees. Each is kept until the experiment ends or another replaces it."""
 
     def __init__(self, context: RunContext) -> None:
@@ -121,15 +143,28 @@ class _OnTrees(Experiment):
         assert isinstance(topics, int)
         return topics // FEWER_WHEN_QUICK if self._context.settings.is_quick else topics
 
+    def life(self, step: Step) -> int:
+        """Return TREELIFE of a step: that of the report, divided by the scale where the scavenger runs in the test."""
+        parameters = self._context.scenario.parameters
+        return scaled_life(
+            int(str(step.points.get("tree_life_seconds", parameters.get("tree_life_seconds", NEVER)))),
+            int(str(parameters.get("life_scale", 1))),
+        )
+
     def close(self) -> None:
         while self._trees:
             self._trees.popitem()[1].end()
 
 
+def scaled_life(seconds: int, scale: int) -> int:
+    """Return TREELIFE in seconds, at least 1. NEVER and a life in which the scavenger does not run are kept."""
+    return seconds if seconds in (NEVER, NOT_RUNNING_SECONDS) else max(round(seconds / scale), 1)
+
+
 # -- nothing to do -----------------------------------------------------------------------------------------------------
 
 
-class IdleTrees(_OnTrees):
+class IdleTrees(OnTrees):
     """An idle queue manager without topics."""
 
     def contestants(self) -> Sequence[Contestant]:
@@ -137,17 +172,48 @@ class IdleTrees(_OnTrees):
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         tree = self.tree("")
-        tree.live(0 if contestant == CONTROL else int(step.points["tree_life_seconds"]))
-        point_spec = PointSpec(0, 0, False, main_operation=LOOK)
-        return ReadyTask(
-            point_spec, TaskProcess(partial(IdleWatch, tree.manager.pid)), tree.manager.watched(), tree.manager.metrics
-        )
+        life = NEVER if contestant == CONTROL else self.life(step)
+        tree.live(life)
+        point_spec = PointSpec(0, 0, False, parameters={LIFE_HERE: str(life)}, main_operation=LOOK)
+        ready = Watching(point_spec, TaskProcess(partial(IdleWatch, tree.manager.pid)), tree)
+        # All windows are as long as that of the longest life: half an hour of the report, and a little more.
+        ready.measured_seconds_least = 1.0 + 1.1 * max(self.life(each) for each in self._context.steps)
+        return ready
+
+
+class Watching(ReadyTask):
+    """An idle queue manager, and how often its scavenger runs in the window."""
+
+    def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager) -> None:
+        super().__init__(point_spec, task, tree.manager.watched(), tree.manager.metrics)
+        self._tree = tree
+        self._rounds: list[Metric] = []
+
+    def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
+        self._rounds = []
+        beside = threading.Thread(target=self._count, args=(timeline,), daemon=True)
+        beside.start()
+        try:
+            return super().run(timeline, watcher)
+        finally:
+            beside.join()
+
+    def _count(self, timeline: Timeline) -> None:
+        # The runner reports a queue manager that has ended.
+        with suppress(PointFailed):
+            wait_until(timeline.measured_ns)
+            before = self._tree.counters()[1]
+            wait_until(timeline.cool_ns)
+            self._rounds = [Metric(RESULT, ROUNDS, self._tree.counters()[1] - before)]
+
+    def results(self) -> Sequence[Metric]:
+        return [*super().results(), *self._rounds]
 
 
 # -- many topics, some of which may go ---------------------------------------------------------------------------------
 
 
-class ScavengedTrees(_OnTrees):
+class ScavengedTrees(OnTrees):
     """Many topics that are removed, or examined repeatedly, and the effect on a client."""
 
     def contestants(self) -> Sequence[Contestant]:
@@ -157,12 +223,16 @@ class ScavengedTrees(_OnTrees):
         removable = str(step.points["removable"])
         tree = self.tree(removable, is_only_one=True)
         tree.fill(self.topics(), retain=removable != _REMOVABLE)
-        point_spec = PointSpec(1, 0, False, PROBES_PER_SECOND, {TOPICS: str(self.topics())}, ROUND_TRIP)
+        life = self.life(step)
+        parameters = {TOPICS: str(self.topics()), LIFE_HERE: str(life)}
+        point_spec = PointSpec(1, 0, False, PROBES_PER_SECOND, parameters, ROUND_TRIP)
         flag: SharedFlag | None = None
         if contestant == OSTLER:
             flag = multiprocessing.get_context("spawn").Value("b", 0, lock=False)
         task = TaskProcess(partial(LagProbe, tree.manager.address, flag))
-        return Scavenging(point_spec, task, tree, flag, removable == _REMOVABLE)
+        ready = Scavenging(point_spec, task, tree, flag, removable == _REMOVABLE, life)
+        ready.measured_seconds_least = 2.0 * life
+        return ready
 
 
 class Scavenging(ReadyTask):
@@ -175,6 +245,7 @@ class Scavenging(ReadyTask):
         tree: TopicTreeManager,
         flag: SharedFlag | None,
         is_removable: bool,
+        life: int,
     ) -> None:
         manager = tree.manager
         # The queue manager counts a get that finds no message as failed.
@@ -183,6 +254,7 @@ class Scavenging(ReadyTask):
         self._tree = tree
         self._flag = flag
         self._is_removable = is_removable
+        self._life = life
         self._found: list[Metric] = []
         self._failure: PointFailed | None = None
 
@@ -216,7 +288,7 @@ class Scavenging(ReadyTask):
         gone_seconds: float | None = None
         if self._flag is not None:
             self._flag.value = 1
-            tree.live(_SHORT_LIFE)
+            tree.live(self._life)
             if self._is_removable:
                 gone_seconds = _wait_until_gone(tree, removed + made, began)
                 self._flag.value = 0
@@ -253,25 +325,28 @@ def _wait_until_gone(tree: TopicTreeManager, removed: int, began_ns: int) -> flo
 # -- level by level ----------------------------------------------------------------------------------------------------
 
 
-class LeveledTrees(_OnTrees):
+class LeveledTrees(OnTrees):
     """Unused topics in branches of this many levels."""
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER]
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
-        point_spec = PointSpec(0, 0, False, parameters={TOPICS: str(self.topics())}, main_operation=GONE)
-        return Passes(point_spec, self.tree(""), self.topics(), int(step.points["levels"]))
+        life = self.life(step)
+        parameters = {TOPICS: str(self.topics()), LIFE_HERE: str(life)}
+        point_spec = PointSpec(0, 0, False, parameters=parameters, main_operation=GONE)
+        return Passes(point_spec, self.tree(""), self.topics(), int(step.points["levels"]), life)
 
 
 class Passes(ReadyLoad):
     """Topics are created and removed repeatedly until the window is over, at least once in it."""
 
-    def __init__(self, point_spec: PointSpec, tree: TopicTreeManager, topics: int, levels: int) -> None:
+    def __init__(self, point_spec: PointSpec, tree: TopicTreeManager, topics: int, levels: int, life: int) -> None:
         self.point_spec = point_spec
         self._tree = tree
         self._topics = topics
         self._levels = levels
+        self._life = life
         self._results: list[Metric] = []
         self._made = self._removed = 0
 
@@ -291,7 +366,7 @@ class Passes(ReadyLoad):
             made = tree.fill(self._topics, self._levels)
             removed, rounds = tree.counters()
             began = time.perf_counter_ns()
-            tree.live(_SHORT_LIFE)
+            tree.live(self._life)
             seconds = _wait_until_gone(tree, removed + made, began)
             tree.live(0)
             now = time.perf_counter_ns()
@@ -317,14 +392,18 @@ class Passes(ReadyLoad):
 # -- subscribing -------------------------------------------------------------------------------------------------------
 
 
-class SubscribedTrees(_OnTrees):
-    """Subscriptions to new topics, beside many unused ones, or few."""
+class SubscribedTrees(OnTrees):
+    """Subscriptions to new topics, beside many unused ones, or few; with wildcards, too.
+
+    Where the scavenger runs, it has removed the unused topics before the window, and runs on in it.
+    """
 
     def contestants(self) -> Sequence[Contestant]:
         return [OSTLER, FEW, EXCHANGES] if self._context.settings.limits else [OSTLER, FEW]
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
-        point_spec = PointSpec(1, 0, False, main_operation=SUBSCRIBE)
+        life, kind = self.life(step), str(step.points.get("subscription", NEW_TOPIC))
+        point_spec = PointSpec(1, 0, False, parameters={LIFE_HERE: str(life)}, main_operation=SUBSCRIBE)
         if contestant == EXCHANGES:
             exchanges = partial(BareExchange, _EXCHANGE_BYTES, (SUBSCRIBE, CLOSE), SUBSCRIBE)
             return ReadyTask(point_spec, TaskProcess(exchanges, PROBE))
@@ -333,29 +412,40 @@ class SubscribedTrees(_OnTrees):
             tree.empty(_GONE_SECONDS_MAX)
         else:
             tree.fill(int(step.points["topics"]))
-        tree.live(int(step.points["tree_life_seconds"]))
-        return Subscribing(point_spec, TaskProcess(partial(SubscribeLoop, tree.manager.root, tree.manager.pid)), tree)
+            if life != NOT_RUNNING_SECONDS:
+                tree.empty(_REMOVAL_SECONDS_MAX, life)
+        tree.live(life)
+        task = TaskProcess(partial(SubscribeLoop, tree.manager.root, tree.manager.pid, kind))
+        wanted = SUBSCRIPTIONS_WANTED // (FEWER_WHEN_QUICK if self._context.settings.is_quick else 1)
+        return Subscribing(point_spec, task, tree, wanted)
 
 
 class Subscribing(ReadyTask):
-    """A subscriber, and the size of the tree before and after."""
+    """A subscriber, and the size of the tree before and after. The window is long enough for the wanted
+    subscriptions."""
 
-    def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager) -> None:
+    def __init__(self, point_spec: PointSpec, task: TaskProcess, tree: TopicTreeManager, wanted: int) -> None:
         manager = tree.manager
         super().__init__(point_spec, task, manager.watched(), manager.metrics, (Agreement((CLOSE,), "closes"),))
         self._tree = tree
         self._topics: list[int] = []
+        self._rounds = 0
+        rates = [each.value for each in task.metrics() if each.name == SUBSCRIPTIONS_PER_SECOND]
+        if rates:
+            self.measured_seconds_least = min(_TRIAL_MARGIN * wanted / max(rates[0], 1.0), _SUBSCRIBE_SECONDS_MAX)
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
-        self._topics = [self._tree.made()]
+        self._topics, rounds = [self._tree.made()], self._tree.counters()[1]
         try:
             return super().run(timeline, watcher)
         finally:
             self._topics.append(self._tree.made())
+            self._rounds = self._tree.counters()[1] - rounds
 
     def results(self) -> Sequence[Metric]:
-        names = (TOPICS_BEFORE, TOPICS_AFTER)
-        found = [Metric(RESULT, name, count) for name, count in zip(names, self._topics, strict=False)]
+        names = (TOPICS_BEFORE, TOPICS_AFTER, ROUNDS)
+        counts = (*self._topics, self._rounds)
+        found = [Metric(RESULT, name, count) for name, count in zip(names, counts, strict=False)]
         if self._tree.memory_per_topic:
             found.append(Metric(RESULT, MEMORY_PER_TOPIC, self._tree.memory_per_topic))
         return [*super().results(), *found]
@@ -364,18 +454,26 @@ class Subscribing(ReadyTask):
 # -- displaying --------------------------------------------------------------------------------------------------------
 
 
-class DisplayedTrees(_OnTrees):
-    """All topics are displayed by one command, and the effect on a client. The warm-up is its idle control."""
+class DisplayedTrees(OnTrees):
+    """All topics are displayed by one command, and the effect on a client. The warm-up is its idle control.
+
+    The administrator uses runmqsc, or a utility that sends the command as a message and waits so long for answers.
+    """
 
     def contestants(self) -> Sequence[Contestant]:
-        return [OSTLER]
+        return [OSTLER, BY_MESSAGE]
 
     def prepare(self, contestant: Contestant, step: Step) -> ReadyLoad:
         tree = self.tree("")
         tree.fill(int(step.points["topics"]))
-        probe = TaskProcess(partial(LagProbe, tree.manager.address, None, True))
+        manager = tree.manager
+        make: Callable[[], DisplayTask] = partial(DisplayTask, manager.directory, manager.pid)
+        if contestant == BY_MESSAGE:
+            seconds = float(str(self._context.scenario.parameters.get("response_seconds", _RESPONSE_SECONDS)))
+            make = partial(UtilityTask, manager.root, manager.directory, manager.pid, seconds)
+        probe = TaskProcess(partial(LagProbe, manager.address, None, True))
         try:
-            task = TaskProcess(partial(DisplayTask, tree.manager.directory, tree.manager.pid))
+            task = TaskProcess(make)
         except BaseException:
             probe.end()
             raise

@@ -27,6 +27,9 @@ from ostler.server.config.qm_ini import LogSection
 
 PROBED: Final = "LAB.PROBE"
 DESTINATION: Final = "LAB.DESTINATION"
+DEAD_LETTER_QUEUE: Final = "LAB.DEAD.LETTERS"
+MADE: Final = "lab"
+"""The first level of all topics that are made in groups."""
 MEMORY_PER_TOPIC: Final = "memory per topic, bytes"
 TOPICS: Final = "topics"
 PROBES_PER_SECOND: Final = 500.0
@@ -46,8 +49,8 @@ class TopicTreeManager:
 
     def __init__(self, root: Path, is_accounting: bool, say: Callable[[str], None]) -> None:
         commands = (
-            *(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (PROBED, DESTINATION)),
-            f"ALTER QMGR TREELIFE({NEVER})",
+            *(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (PROBED, DESTINATION, DEAD_LETTER_QUEUE)),
+            f"ALTER QMGR TREELIFE({NEVER}) DEADQ({DEAD_LETTER_QUEUE})",
         )
         self.manager = LabQueueManager(root, QueueManagerPlan(log=_LOG, commands=commands, is_accounting=is_accounting))
         self._say = say
@@ -81,7 +84,7 @@ class TopicTreeManager:
         if missing <= 0:
             return there
         self._generation += 1
-        prefix = f"lab/{self._generation}" if levels == GROUPED else f"lab{self._generation}"
+        prefix = f"{MADE}/{self._generation}" if levels == GROUPED else f"{MADE}{self._generation}"
         branches = missing if levels == GROUPED else -(-missing // levels)
         memory = resident_bytes(self.manager.pid)
         for first in range(0, branches, _AT_ONCE):
@@ -99,9 +102,9 @@ class TopicTreeManager:
         found = {each.name: each.value for each in self.manager.metrics() if each.source == QUEUE_MANAGER}
         return int(found[TOPICS_REMOVED]), int(found[TOPIC_ROUNDS])
 
-    def empty(self, seconds_max: float) -> None:
-        """Remove all topics that may go, as after TREELIFE(1); bounded."""
-        self.live(1)
+    def empty(self, seconds_max: float, life_seconds: int = 1) -> None:
+        """Let all topics that may go be removed, with that TREELIFE; bounded. TREELIFE is NEVER then."""
+        self.live(life_seconds)
         deadline = time.monotonic() + seconds_max
         while self.made() > 0:
             if time.monotonic() > deadline:
