@@ -14,6 +14,8 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
+from ostler.lab.common.channel_rules import decision_ns, rule_table, user_name, user_rules
+from ostler.lab.common.own_process import MeasurementFailed
 from ostler.lab.families.connect_rate import DECISION_TIME, DISCONNECT
 from ostler.lab.families.connection_scaling import shared_by
 from ostler.lab.families.footprint import CHANNELS
@@ -31,6 +33,7 @@ from ostler.lab.families.object_storage import (
     MEMORY_PER_OBJECT,
     definitions,
 )
+from ostler.lab.families.open_storage import MEMORY_PER_MESSAGE
 from ostler.lab.families.properties import GET_TIME, HEADER_BYTES, PUT_TIME
 from ostler.lab.families.response_time import GET, PAIR, PUT, SAMPLES, SAMPLES_MISSING
 from ostler.lab.families.restart import PROCESS, RECORDS, RESTART, Restarts, RestartTimes
@@ -58,7 +61,9 @@ from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import Step, steps
 from ostler.lab.store.rows import OperationRow
+from ostler.model.constants import MQUSRC_MAP
 from ostler.model.errors import MQError
+from ostler.security.channel_authentication import default_rules
 
 
 class Silent:
@@ -203,15 +208,38 @@ def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_connecting_costs_what_the_rules_cost(tmp_path: Path) -> None:
     with sat("chlauth-connect-cost", tmp_path, {"rules": ["30"]}) as (experiment, planned):
-        ours, bare = experiment.contestants()
-        (point,) = measured(experiment, ours, planned[0])
-        assert point.roles == ["driver", "queue-manager"]
-        assert set(point.operations()) == {CONNECT, DISCONNECT}
+        ours, disabled, bare = experiment.contestants()
+        (point,), (baseline,) = (measured(experiment, each, planned[0]) for each in (ours, disabled))
+        for each in (point, baseline):
+            assert each.roles == ["driver", "queue-manager"]
+            assert set(each.operations()) == {CONNECT, DISCONNECT}
+            assert [(check.what, check.agrees) for check in each.settled] == [("connections", True)]
         assert point.results[DECISION_TIME] > 0
-        assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
+        assert DECISION_TIME not in baseline.results, "nothing is decided with CHLAUTH(DISABLED)"
+        assert "CLNTUSER" in experiment.configuration["queue manager"]
         (limit,) = measured(experiment, bare, planned[0])
         assert limit.operations()[CONNECT] > 0
         assert DECISION_TIME not in limit.results
+
+
+@pytest.mark.slow
+def test_channel_authentication_is_on_or_off(tmp_path: Path) -> None:
+    with sat("chlauth-on-off", tmp_path, {}) as (experiment, planned):
+        ours, _ = experiment.contestants()
+        found = {str(step.points["channel_authentication"]): measured(experiment, ours, step)[0] for step in planned}
+        assert (DECISION_TIME in found["ENABLED"].results, DECISION_TIME in found["DISABLED"].results) == (True, False)
+        assert all(each.operations()[CONNECT] > 0 for each in found.values())
+
+
+def test_users_are_admitted_to_three_channel_names() -> None:
+    names = {str(each.attributes["CHLAUTH"]) for each in (*default_rules(), *user_rules("SYSTEM.*", 100))}
+    assert len(names) == catalogue().find("chlauth-restart").parameters["channels"] == 3
+    table = rule_table(user_rules("LAB.SVRCONN", 50, "lab"))
+    decision = table.decide("LAB.SVRCONN", "127.0.0.1", "", user_name(49), None, None)
+    assert (decision.source, decision.user) == (MQUSRC_MAP, "lab")
+    assert decision_ns(table, "LAB.SVRCONN", "127.0.0.1", user_name(49)) > 0
+    with pytest.raises(MeasurementFailed, match="refuse user1 on SYSTEM.DEF.SVRCONN"):
+        decision_ns(table, "SYSTEM.DEF.SVRCONN", "127.0.0.1", user_name(1))
 
 
 @pytest.mark.slow
@@ -256,12 +284,37 @@ def test_connections_are_kept_and_their_memory_told(tmp_path: Path) -> None:
         shared, alone = (measured(experiment, ours, step)[0] for step in planned)
         for point in (shared, alone):
             assert point.point_spec.clients == 500
+            assert point.point_spec.parameters["open queues of a connection"] == "3"
+            opens = next(each.value for each in point.metrics if each.name == "opens")
+            assert opens >= 3 * 500, "each connection opens three queues"
             assert point.results[MEMORY_AT_START] > 1_000_000
             assert [(each.what, each.agrees) for each in point.settled] == [("connections", True)]
         assert shared.results[MEMORY_PER_CHANNEL] == pytest.approx(10 * shared.results[MEMORY_PER_CONNECTION])
         assert alone.results[MEMORY_PER_CHANNEL] == alone.results[MEMORY_PER_CONNECTION] > 0
         (limit,) = measured(experiment, bare, planned[0])
         assert limit.operations() == {CONNECT: 510}
+
+
+@pytest.mark.slow
+def test_connections_open_more_than_32_queues(tmp_path: Path) -> None:
+    chosen = {"open_objects": ["0", "33"], "connection": ["local", "client, SHARECNV(1)"]}
+    with sat("zos-storage-open-objects", tmp_path, chosen) as (experiment, planned):
+        ours = next(iter(experiment.contestants()))
+        points = [measured(experiment, ours, step)[0] for step in planned]
+        assert [each.point_spec.clients for each in points] == [500, 100, 500, 100]
+        for none, many in (points[:2], points[2:]):
+            assert many.results[MEMORY_PER_CONNECTION] > none.results[MEMORY_PER_CONNECTION]
+
+
+@pytest.mark.slow
+def test_units_of_work_are_held_and_backed_out(tmp_path: Path) -> None:
+    with sat("zos-storage-unit-of-work", tmp_path, {"unit_messages": ["20"]}) as (experiment, planned):
+        (ours,) = experiment.contestants()
+        (point,) = measured(experiment, ours, planned[0])
+        assert point.operations() == {CONNECT: 4, "put": 1 + 3 * 20}
+        assert all(each.agrees for each in point.settled)
+        assert MEMORY_PER_MESSAGE in point.results
+        assert next(each.value for each in point.metrics if each.name == "backouts") >= 1
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import socket
 import time
 from typing import Final
 
-from ostler.lab.bench.chlauth_connect_cost import decision_ns, table_of
+from ostler.lab.common.channel_rules import decision_ns, rule_table, user_name, user_rules
 from ostler.lab.common.processor_time import used_ns
 from ostler.lab.families.task import RESULT, Loop, ProcessorUse
 from ostler.lab.load.bare import server as bare_server
@@ -120,15 +120,19 @@ class _Window:
 
 
 class QueueManagerConnects(ConnectLoop):
-    """Connects to a channel with this many records. The time of one decision on them is measured after the window."""
+    """Connects to a channel with a record for each of this many users, as the last of them.
 
-    def __init__(self, address: Address, server_pid: int, channel: str, rules: int) -> None:
+    The time of one decision on the records is measured after the window, unless they are not applied.
+    """
+
+    def __init__(self, address: Address, server_pid: int, channel: str, rules: int, is_applied: bool) -> None:
         super().__init__(address, server_pid)
         self._channel = channel
-        self._table = table_of(rules)
+        self._user = user_name(max(rules - 1, 0))
+        self._table = rule_table(user_rules(channel, rules)) if is_applied else None
 
     def client(self) -> LoadClient:
-        return ConnectingClient(self._channel, 1)
+        return ConnectingClient(self._channel, 1, self._user)
 
     def leave(self, sock: socket.socket, client: LoadClient) -> None:
         assert isinstance(client, ConnectingClient)
@@ -137,7 +141,11 @@ class QueueManagerConnects(ConnectLoop):
             exchange(sock, client)
 
     def results(self) -> list[Metric]:
-        return [*super().results(), Metric(RESULT, DECISION_TIME, decision_ns(self._table) / 1000)]
+        found = super().results()
+        if self._table is not None:
+            decision_us = decision_ns(self._table, self._channel, LOOPBACK, self._user) / 1000
+            found.append(Metric(RESULT, DECISION_TIME, decision_us))
+        return found
 
 
 class BareConnects(ConnectLoop):

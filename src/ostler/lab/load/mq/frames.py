@@ -215,9 +215,7 @@ def get_options(in_unit: bool, is_jms: bool) -> int:
     return options | mq.MQGMO_PROPERTIES_FORCE_MQRFH2 if is_jms else options
 
 
-def get_payload(
-    hobj: int, options: int, by_correlation: bool, data_bytes: int, wait_ms: int = mq.MQWI_UNLIMITED
-) -> bytes:
+def get_payload(hobj: int, options: int, by_correlation: bool, data_bytes: int) -> bytes:
     match = mq.MQMO_MATCH_CORREL_ID if by_correlation else mq.MQMO_NONE
     ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, b"")
-    return put_get_frames.get_payload(hobj, options, wait_ms, match, data_bytes, 0, 0, 0, *ids)
+    return put_get_frames.get_payload(hobj, options, mq.MQWI_UNLIMITED, match, data_bytes, 0, 0, 0, *ids)

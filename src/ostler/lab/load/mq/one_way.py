@@ -14,6 +14,7 @@ from ostler.lab.load.mq.client import INPUT, OUTPUT, MqClient, MqTerms, descript
 from ostler.lab.load.mq.frames import (
     COMMIT_REQUEST,
     GET_REQUEST,
+    NO_ID,
     NO_IDS,
     PUT_REQUEST,
     STATUS_REQUEST,
@@ -163,9 +164,9 @@ class MqConsumer(MqClient):
         length = self._body_bytes + (HEADER_BYTES_MAX if self._is_jms else 0)
         if not self._reads_ahead:
             self._get = GetFrames(conversation, hobj, options, False, length).any
-            if not self.unit_wait_ms:
-                options &= ~mq.MQGMO_WAIT
-            asked = get_payload(hobj, options, False, length, self.unit_wait_ms)
+            more = options if self.unit_wait_ms else options & ~mq.MQGMO_WAIT
+            ids = (NO_ID, NO_ID, put_get_frames.NO_GROUP, 0, 0, put_get_frames.NO_TOKEN, b"")
+            asked = put_get_frames.get_payload(hobj, more, self.unit_wait_ms, mq.MQMO_NONE, length, 0, 0, 0, *ids)
             self._get_more = put_get_frames.get_frame(conversation, GET_REQUEST, asked)
             return
         asked = payload_codec.numbers_payload([self._window]) + get_payload(hobj, options, False, length)
