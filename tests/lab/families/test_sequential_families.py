@@ -205,6 +205,20 @@ def test_properties_are_put_and_got_by_property_control(tmp_path: Path) -> None:
             assert {PUT_TIME, GET_TIME} <= set(point.results)
 
 
+@pytest.mark.parametrize("control", ["COMPAT", "V6COMPAT"])
+def test_jms_publications_are_read_by_property_control(control: str, tmp_path: Path) -> None:
+    chosen = {"property_control": [control], "programs": ["JMS publish/subscribe"]}
+    with sat("v6compat-properties", tmp_path, chosen) as (experiment, planned):
+        found = experiment.contestants()
+        assert {each.kind for each in found} == {ContestantKind.OSTLER}, "no limit has publications"
+        assert f"PROPCTL({control})" in experiment.configuration["queue manager"]
+        for contestant in found:
+            (point,) = measured(experiment, contestant, planned[0])
+            assert set(point.operations()) == {PUT, GET}
+            assert all(each.agrees and each.drivers for each in point.settled)
+            assert point.results[HEADER_BYTES] > 200, "folders mcd, jms and usr"
+
+
 @pytest.mark.slow
 def test_connecting_costs_what_the_rules_cost(tmp_path: Path) -> None:
     with sat("chlauth-connect-cost", tmp_path, {"rules": ["30"]}) as (experiment, planned):
@@ -238,7 +252,7 @@ def test_users_are_admitted_to_three_channel_names() -> None:
     decision = table.decide("LAB.SVRCONN", "127.0.0.1", "", user_name(49), None, None)
     assert (decision.source, decision.user) == (MQUSRC_MAP, "lab")
     assert decision_ns(table, "LAB.SVRCONN", "127.0.0.1", user_name(49)) > 0
-    with pytest.raises(MeasurementFailed, match="refuse user1 on SYSTEM.DEF.SVRCONN"):
+    with pytest.raises(MeasurementFailed, match=r"refuse user1 on SYSTEM\.DEF\.SVRCONN"):
         decision_ns(table, "SYSTEM.DEF.SVRCONN", "127.0.0.1", user_name(1))
 
 
