@@ -104,6 +104,14 @@ def test_a_tree_is_filled_emptied_and_filled_again(tree: TopicTreeManager) -> No
     assert tree.fill(30) >= 30
 
 
+def test_unused_topics_stay_however_many_there_are(tree: TopicTreeManager) -> None:
+    kept = tree.manager.plan.stanzas["TuningParameters"]["TopicNodesKept"]
+    assert int(kept) > max(
+        int(str(each)) for each in catalogue().find("topic-scavenger-subscribe-cost").sweep("topics").values
+    )
+    assert f"TopicNodesKept={kept}" in tree.manager.directory.ini.read_text()
+
+
 def test_levels_are_places_too(tree: TopicTreeManager) -> None:
     tree.empty(30.0)
     assert tree.fill(40, levels=4) == 40

@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -18,6 +18,7 @@ from typing import Final
 from ostler import __version__
 from ostler.lab.common.processor_time import process_ns
 from ostler.lab.families.bare_exchange import BareExchange
+from ostler.lab.families.plan_description import describe_plan
 from ostler.lab.families.restart import count_in
 from ostler.lab.families.task import RESULT, wait_until
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
@@ -43,6 +44,7 @@ from ostler.lab.families.topics.tree_manager import (
     LagProbe,
     SharedFlag,
     TopicTreeManager,
+    tree_plan,
 )
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
@@ -150,6 +152,10 @@ class OnTrees(Experiment):
             int(str(step.points.get("tree_life_seconds", parameters.get("tree_life_seconds", NEVER)))),
             int(str(parameters.get("life_scale", 1))),
         )
+
+    @property
+    def configuration(self) -> Mapping[str, str]:
+        return {"queue manager": describe_plan(tree_plan(self._context.settings.accounting))}
 
     def close(self) -> None:
         while self._trees:

@@ -39,20 +39,29 @@ LAG_BEFORE: Final = "loop lag p99.9 before, idle, ms"
 LAG_WHILE: Final = "loop lag p99.9 while topics go, ms"
 NEVER: Final = 0
 _LOG: Final = LogSection(primary_files=3, file_pages=4096)
+# Otherwise unused topics beyond 100,000 would go at once, and not after TREELIFE.
+_STANZAS: Final = {"TuningParameters": {"TopicNodesKept": "999999999"}}
 _AT_ONCE: Final = 50_000
 _SECOND_NS: Final = 1_000_000_000
 _COUNT: Final = re.compile(r"TPCOUNT\(([0-9]+)\)")
+
+
+def tree_plan(is_accounting: bool) -> QueueManagerPlan:
+    """Return the plan of a queue manager for topic trees. TREELIFE is NEVER until it is changed."""
+    queues = (PROBED, DESTINATION, DEAD_LETTER_QUEUE)
+    commands = (
+        *(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in queues),
+        f"ALTER QMGR TREELIFE({NEVER}) DEADQ({DEAD_LETTER_QUEUE})",
+    )
+    return QueueManagerPlan(log=_LOG, commands=commands, stanzas=_STANZAS, is_accounting=is_accounting)
 
 
 class TopicTreeManager:
     """A queue manager and its tree. TREELIFE is NEVER until it is changed."""
 
     def __init__(self, root: Path, is_accounting: bool, say: Callable[[str], None]) -> None:
-        commands = (
-            *(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in (PROBED, DESTINATION, DEAD_LETTER_QUEUE)),
-            f"ALTER QMGR TREELIFE({NEVER}) DEADQ({DEAD_LETTER_QUEUE})",
-        )
-        self.manager = LabQueueManager(root, QueueManagerPlan(log=_LOG, commands=commands, is_accounting=is_accounting))
+        plan = tree_plan(is_accounting)
+        self.manager = LabQueueManager(root, plan)
         self._say = say
         self._generation = 0
         self._own = self.topics()
@@ -93,6 +102,8 @@ class TopicTreeManager:
             count = min(_AT_ONCE, branches - first)
             self.manager.call_trusted(MAKE, prefix, str(first), str(count), str(levels), RETAIN if retain else "")
         now = self.made()
+        if now < topics:
+            raise PointFailed(f"there are {now:,} topics, and {topics:,} were made")
         if not self.memory_per_topic:
             self.memory_per_topic = (resident_bytes(self.manager.pid) - memory) / (now - there)
         return now
