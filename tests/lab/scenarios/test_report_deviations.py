@@ -18,6 +18,7 @@ def test_deviations_are_sentences_with_a_reason(scenario: Scenario) -> None:
     for each in scenario.deviations:
         assert each.what[0].isupper()
         assert not each.what.endswith(".")
+        assert each.why[0].isupper()
         assert each.why.endswith(".")
 
 

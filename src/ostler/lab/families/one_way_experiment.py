@@ -74,7 +74,7 @@ class CoresExperiment(LoadExperiment):
         if not asked:
             return super().deviations
         listed = ", ".join(str(each) for each in asked)
-        here = f"this machine has {_cores()}, which the drivers use as well."
+        here = f"This machine has {_cores()}, which the drivers use as well."
         return [*super().deviations, Deviation(f"The points with {listed} cores are not measured", here)]
 
 
