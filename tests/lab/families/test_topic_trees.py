@@ -33,21 +33,8 @@ from ostler.lab.families.topics.topic_tasks import (
     SUBSCRIPTIONS,
     UtilityTask,
 )
-from ostler.lab.families.topics.topic_tree import (
-    BY_MESSAGE,
-    CONTROL,
-    EXCHANGES,
-    FEW,
-    GONE,
-    OSTLER,
-    REMOVED,
-    ROUNDS,
-    TOPICS_AFTER,
-    TOPICS_BEFORE,
-    UNTIL_GONE,
-    OnTrees,
-    scaled_life,
-)
+from ostler.lab.families.topics.topic_tree import CONTROL, GONE, REMOVED, UNTIL_GONE
+from ostler.lab.families.topics.tree_experiment import OSTLER, ROUNDS, OnTrees, scaled_life
 from ostler.lab.families.topics.tree_manager import (
     LAG,
     LAG_BEFORE,
@@ -58,6 +45,7 @@ from ostler.lab.families.topics.tree_manager import (
     TopicTreeManager,
     lag,
 )
+from ostler.lab.families.topics.used_trees import BY_MESSAGE, EXCHANGES, FEW, TOPICS_AFTER, TOPICS_BEFORE
 from ostler.lab.load.mq.topic_maker import GROUPED, topic_name
 from ostler.lab.load.progress import ignore_progress
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder, Timeline
