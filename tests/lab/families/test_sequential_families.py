@@ -14,9 +14,8 @@ import pytest
 
 pytest.importorskip("psutil", reason="the laboratory's packages are not installed")
 
-from ostler.lab.common.channel_rules import decision_ns, rule_table, user_name, user_rules
-from ostler.lab.common.own_process import MeasurementFailed
-from ostler.lab.families.connect_rate import DECISION_TIME, DISCONNECT
+from ostler.lab.common.channel_rules import user_name, user_rules
+from ostler.lab.families.connect_rate import DECISION_TIME, DISCONNECT, decision_ns, rule_table
 from ostler.lab.families.connection_scaling import shared_by
 from ostler.lab.families.footprint import CHANNELS
 from ostler.lab.families.held_connections import (
@@ -40,6 +39,7 @@ from ostler.lab.families.restart import PROCESS, RECORDS, RESTART, Restarts, Res
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import TaskProcess
 from ostler.lab.families.verb_timing import MAIN
+from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import COOLING_DOWN, MEASURED, WARMING_UP, PhaseRecorder, Timeline
 from ostler.lab.runner.contract import (
@@ -252,7 +252,7 @@ def test_users_are_admitted_to_three_channel_names() -> None:
     decision = table.decide("LAB.SVRCONN", "127.0.0.1", "", user_name(49), None, None)
     assert (decision.source, decision.user) == (MQUSRC_MAP, "lab")
     assert decision_ns(table, "LAB.SVRCONN", "127.0.0.1", user_name(49)) > 0
-    with pytest.raises(MeasurementFailed, match=r"refuse user1 on SYSTEM\.DEF\.SVRCONN"):
+    with pytest.raises(LoadFailed, match=r"refuse user1 on SYSTEM\.DEF\.SVRCONN"):
         decision_ns(table, "SYSTEM.DEF.SVRCONN", "127.0.0.1", user_name(1))
 
 

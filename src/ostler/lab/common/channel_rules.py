@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from ostler.client.locate.embedded import start
 from ostler.engine import objects
-from ostler.lab.common.own_process import MeasurementFailed
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
-from ostler.security.channel_authentication import ChannelRules, default_rules, rule_key
+from ostler.security.channel_authentication import rule_key
 from ostler.server.config.qm_ini import LogSection
 from ostler.server.queue_manager import QueueManager
 
 # Records defined between two forced writes of the log.
 _BATCH = 500
-_DECISIONS = 20_000
 
 
 def channel_rules(channel: str, count: int) -> Iterator[Definition]:
@@ -54,25 +51,6 @@ def user_rules(profile: str, count: int, mapped_to: str = "app") -> Iterator[Def
 def user_name(number: int) -> str:
     """Return the user of a record of `user_rules`, numbered from 0."""
     return f"user{number}"
-
-
-def rule_table(rules: Iterable[Definition]) -> ChannelRules:
-    """Return the records that a queue manager has from the beginning, and these."""
-    table = ChannelRules()
-    for definition in (*default_rules(), *rules):
-        table.put(definition)
-    return table
-
-
-def decision_ns(table: ChannelRules, channel: str, address: str, user: str) -> float:
-    """Return the processor time of one decision on a client, in nanoseconds. Raises MeasurementFailed when it is
-    refused."""
-    if table.decide(channel, address, "", user, None, None).is_refused:
-        raise MeasurementFailed(f"the records refuse {user} on {channel}")
-    began = time.process_time_ns()
-    for _ in range(_DECISIONS):
-        table.decide(channel, address, "", user, None, None)
-    return (time.process_time_ns() - began) / _DECISIONS
 
 
 def _mapped(values: dict[str, Value]) -> dict[str, Value]:

@@ -16,12 +16,12 @@ from ostler.engine import objects
 from ostler.lab.common.channel_rules import channel_rules
 from ostler.lab.common.embedded import NAME
 from ostler.lab.families.held_connections import resident_bytes
+from ostler.lab.families.plan_description import ACCOUNTING
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import Metric
 from ostler.lab.runner.queue_managers.child import read_metrics, run_commands
-from ostler.lab.runner.queue_managers.plan import ACCOUNTING
 from ostler.model.attributes import ObjectType, Value
 from ostler.model.definitions import Definition, new_definition
 from ostler.server.config.qm_ini import LogSection

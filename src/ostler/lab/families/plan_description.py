@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from ostler.lab.runner.queue_managers.plan import ACCOUNTING, CHANNEL, USER, QueueManagerPlan
+from typing import Final
+
+from ostler.lab.runner.queue_managers.plan import CHANNEL, USER, QueueManagerPlan
 from ostler.server.config.qm_ini import LogType
 
-_COMMANDS_MAX = 10
+ACCOUNTING: Final = "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
+"""The switches of a queue manager that collects statistics and accounting."""
+_COMMANDS_MAX: Final = 10
 
 
 def describe_plan(plan: QueueManagerPlan) -> str:

@@ -18,13 +18,13 @@ from ostler.lab.common.embedded import NAME, descriptor, get_options, put_option
 from ostler.lab.common.processor_time import used_ns
 from ostler.lab.common.put_and_get import connected, opened
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
-from ostler.lab.families.plan_description import describe_plan
+from ostler.lab.families.plan_description import ACCOUNTING, describe_plan
 from ostler.lab.families.response_time import AGREEMENTS, GET, PUT
 from ostler.lab.families.task import RESULT, Loop
 from ostler.lab.load.mq import jms
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder
 from ostler.lab.runner.contract import Contestant, ContestantKind, Experiment, Metric, PointSpec, ReadyLoad, RunContext
-from ostler.lab.runner.queue_managers.plan import ACCOUNTING, QueueManagerPlan
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
 from ostler.model import constants as mq
 from ostler.model.errors import MQError

@@ -23,7 +23,7 @@ from ostler import __version__
 from ostler.client.locate.registry import register
 from ostler.command.mqsc.script import ScriptCounts, run_script
 from ostler.lab.peers.broker_process import free_port
-from ostler.lab.runner.queue_managers.plan import ACCOUNTING, CHANNEL, LISTENER, USER, QueueManagerPlan
+from ostler.lab.runner.queue_managers.plan import CHANNEL, LISTENER, USER, QueueManagerPlan
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
 from ostler.model.counters import verb_counts
@@ -181,7 +181,7 @@ def _channel(plan: QueueManagerPlan) -> Iterator[str]:
         f"MAXINST({_MANY}) MAXINSTC({_MANY}){encryption}"
     )
     if plan.is_accounting:
-        yield ACCOUNTING
+        yield "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
         # Each connection of a load leaves two messages.
         for queue in (STATISTICS_QUEUE, ACCOUNTING_QUEUE):
             yield f"ALTER QLOCAL({queue}) MAXDEPTH({_MANY})"

@@ -11,7 +11,6 @@ NAME: Final = "LAB"
 CHANNEL: Final = "LAB.SVRCONN"
 LISTENER: Final = "LAB.LISTENER"
 USER: Final = "lab"
-ACCOUNTING: Final = "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
 # A quarter of the log is more than a window writes, so that hardly a checkpoint is due within one.
 USUAL_LOG: Final = LogSection(primary_files=4, file_pages=16_384)
 
