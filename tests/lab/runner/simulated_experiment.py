@@ -49,6 +49,7 @@ class Script:
     absent: Mapping[str, str] = field(default_factory=dict)
     miscounted: int = 0
     latency_ns: int = LATENCY_NS
+    seconds_least: float = 0.0
     before_run: Callable[[str, int], None] = lambda contestant, step: None
     turns: list[tuple[str, int]] = field(default_factory=list)
     closed: list[tuple[str, int]] = field(default_factory=list)
@@ -61,6 +62,7 @@ class Script:
 class SimulatedPrepared(ReadyLoad):
     def __init__(self, script: Script, name: str, step: Step) -> None:
         self.point_spec = PointSpec(int(step.points.get("requesters", 1)), 2048, False)
+        self.measured_seconds_least = script.seconds_least
         self._script = script
         self._key = (name, step.number)
         self._ask = 0

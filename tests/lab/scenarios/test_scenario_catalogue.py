@@ -38,6 +38,7 @@ dq-rr-np dq-rr-pm dq-large-np dq-large-pm dq-rated-np dq-rated-pm dq-trusted-np 
 dq-capacity-q1000 dq-capacity-qmax zos-chl-1-4 zos-chl-1-4-ssl zos-chl-10-50 zos-chl-10-50-ssl zos-channel-footprint
 dq-channels dq-one-way dq-batches dq-distance dq-distance-rr dq-drain
 topic-scavenger-idle-empty topic-scavenger-idle-100k topic-tree-multi-pass topic-scavenger-subscribe-cost
+topic-wildcard-subscribe-cost chlauth-on-off zos-storage-open-objects zos-storage-unit-of-work
 display-tpstatus-1m hostile-neighbour
 micro-put-get micro-verbs micro-queue-depth micro-group-commit micro-restart micro-mqsc-define micro-mqsc-display
 micro-topic-matching micro-driver-overhead spark-queues spark-steps
@@ -48,7 +49,7 @@ NOW = _NAMES_NOW.split()
 
 def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
     assert Counter(each.kind for each in ALL.scenarios.values()) == {
-        ScenarioKind.SCENARIO: 150,
+        ScenarioKind.SCENARIO: 154,
         ScenarioKind.BEHAVIOUR: 4,
         ScenarioKind.GUIDANCE: 4,
         ScenarioKind.CALCULATION: 4,
@@ -56,7 +57,7 @@ def test_every_scenario_of_the_reports_is_there_and_those_of_our_own() -> None:
         ScenarioKind.COMMAND_OUTPUT: 2,
     }
     assert Counter(each.report.name for each in ALL.scenarios.values()) == {
-        "zos-v71": 70, "windows-v53": 36, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 17,
+        "zos-v71": 74, "windows-v53": 36, "windows-v91": 12, "pubsub-v701": 14, "appliance-m2003": 17,
         "message-channels": 6, "neighbours": 1, "ostler-micro": 11,
     }  # fmt: skip
     assert sum(each.source.figures for each in ALL.scenarios.values()) == 1_613

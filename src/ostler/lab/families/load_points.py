@@ -10,9 +10,8 @@ from typing import Final
 
 from ostler.lab.families.set_up.queue_manager_plans import plan_of, with_log_kind, with_syncpoint
 from ostler.lab.load import spec
-from ostler.lab.load.mq.publish import subscriber_queue
-from ostler.lab.runner.contract import GET, ROUND_TRIP
-from ostler.lab.runner.queue_managers.plan import QueueManagerPlan, pair_commands
+from ostler.lab.runner.contract import ROUND_TRIP
+from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
 from ostler.lab.scenarios.model import Binding, LoadKind, Persistence, Point, Role, Scenario, Syncpoint
 from ostler.lab.scenarios.steps import Step
 
@@ -146,58 +145,6 @@ def session_point(scenario: Scenario, step: Step) -> LoadPoint:
     trips = int(str(scenario.parameters.get("round_trips_per_session", 5)))
     # The rate is that of round trips: a session is due when the round trips of the one before should have ended.
     return replace(found, kind=spec.SESSIONS, session_round_trips=trips, rate_per_second=found.rate_per_second / trips)
-
-
-def one_way_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """Return a producer and a consumer for each queue, both clients."""
-    queues = int(str(step.points.get("triplets", step.points.get("queues", 1))))
-    found = load_point(scenario, step)
-    is_asynchronous = scenario.parameters.get("default_put_response") == "ASYNC"
-    is_read_ahead = scenario.parameters.get("default_read_ahead") == "YES"
-    attributes = f"{'DEFPRESP(ASYNC)' if is_asynchronous else ''} {'DEFREADA(YES)' if is_read_ahead else ''}".strip()
-    conversations = int(str(scenario.parameters.get("shared_conversations", 1)))
-    manager = replace(found.manager, commands=pair_commands(queues, 0, attributes), conversations=conversations)
-    return replace(
-        found,
-        kind=spec.ONE_WAY,
-        requesters=queues,
-        responders=queues,
-        pairs=queues,
-        goes_round=False,
-        requester_binding=Binding.CLIENT,
-        responder_binding=Binding.CLIENT,
-        manager=manager,
-        conversations=conversations,
-        async_put=is_asynchronous,
-        read_ahead=is_read_ahead,
-        main_operation=GET,
-    )
-
-
-def publish_point(scenario: Scenario, step: Step) -> LoadPoint:
-    """Return publishers and subscribers, all clients: one topic with many subscribers, or as many topics as
-    publishers."""
-    points = step.points
-    found = load_point(scenario, step)
-    topics = int(str(points.get("triplets", 1)))
-    subscribers = int(str(points.get("subscribers", 1)))
-    queues = [subscriber_queue(number) for number in range(topics * subscribers)]
-    commands = tuple(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)" for name in queues)
-    return replace(
-        found,
-        kind=spec.PUBLISH,
-        requesters=topics,
-        responders=topics * subscribers,
-        pairs=topics,
-        subscribers=subscribers,
-        goes_round=False,
-        units=spec.EVERYBODY if found.persistent else spec.NOBODY,
-        requester_binding=Binding.CLIENT,
-        responder_binding=Binding.CLIENT,
-        manager=replace(found.manager, commands=commands, cores=int(str(points.get("cores", 0)))),
-        main_operation=GET,
-        parameters={"subscribers": str(subscribers), "topics": str(topics)},
-    )
 
 
 # -- pieces ------------------------------------------------------------------------------------------------------------

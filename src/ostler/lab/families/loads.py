@@ -17,7 +17,9 @@ from ostler.lab.families.load_experiment import (
     LoadExperiment,
     OstlerContestant,
 )
-from ostler.lab.families.load_points import load_point, one_way_point, publish_point, session_point
+from ostler.lab.families.load_points import load_point, session_point
+from ostler.lab.families.one_way_experiment import CoresExperiment, OneWayExperiment
+from ostler.lab.families.publish_points import one_way_point, private_queue_point, publish_point
 from ostler.lab.load import spec
 from ostler.lab.runner.contract import Experiment, RunContext
 
@@ -79,9 +81,14 @@ def sessions(context: RunContext) -> Experiment:
 
 def one_way(context: RunContext) -> Experiment:
     """Producers and consumers."""
-    return LoadExperiment(context, one_way_point)
+    return OneWayExperiment(context, one_way_point)
 
 
 def publish_subscribe(context: RunContext) -> Experiment:
     """Publishers and subscribers, which get message by message or use read-ahead."""
-    return LoadExperiment(context, publish_point, (VERB_BY_VERB, READ_AHEAD))
+    return OneWayExperiment(context, publish_point, (VERB_BY_VERB, READ_AHEAD))
+
+
+def private_queues(context: RunContext) -> Experiment:
+    """Requests and replies on pairs of queues of one queue manager, by applications for each pair and by cores."""
+    return CoresExperiment(context, private_queue_point)

@@ -185,6 +185,8 @@ class ReadyLoad(ABC):
     """
 
     point_spec: PointSpec
+    measured_seconds_least: float = 0.0
+    """The least length of the window, where the settings have a shorter one: the event that is measured takes it."""
 
     @abstractmethod
     def processes(self) -> Sequence[WatchedProcess]:

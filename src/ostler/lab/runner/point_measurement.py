@@ -137,7 +137,7 @@ class PointMeasurement:
         timeline = Timeline.starting(
             time.perf_counter_ns() + round(LEAD_SECONDS * _SECOND_NS),
             settings.warm_up_seconds,
-            settings.measured_seconds,
+            max(settings.measured_seconds, ready.measured_seconds_least),
             settings.cool_down_seconds,
         )
         began = datetime.now(UTC) + timedelta(seconds=LEAD_SECONDS)

@@ -75,11 +75,14 @@ def run_scenario(
     """Measure a scenario and return the directory of the run. `make` replaces the experiment of the family, and `made`
     is called with the directory as soon as it exists.
 
+    Queue managers collect accounting where the settings or the report have it.
+
     Raises ParametersError when the scenario cannot run with these settings, RunAborted when nothing more can be
     measured, and RunNotWritten when samples cannot be stored. In every case the points measured so far are kept, and
     the run can be resumed.
     """
     readiness = _ready(scenario)
+    settings = replace(settings, accounting=settings.accounting or scenario.report.accounting)
     planned = steps(scenario, readiness, settings.is_quick, chosen)
     output = output.resolve()
     output.mkdir(parents=True, exist_ok=True)

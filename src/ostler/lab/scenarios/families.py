@@ -55,7 +55,7 @@ _ALL: Final = (
     Family("creation", "the time to create a queue manager by number and size of its log files",
            "ostler.lab.families.design.creation:experiment"),
     Family("private-queues", "requests and replies in one queue manager, on one to fifteen pairs of queues",
-           f"{_LOADS}:request_reply"),
+           f"{_LOADS}:private_queues"),
     Family("pass-through", "one client puts and one gets, for each of a growing number of queues", f"{_LOADS}:one_way"),
     Family("point-to-point", "producers at a fixed rate, each with its own queue and consumer", f"{_LOADS}:one_way"),
     Family("appliance", "client requests and replies on one or ten queue managers",

@@ -132,6 +132,7 @@ def read_report(
         head.text("platform"),
         head.whole("year"),
         head.text("text"),
+        head.flag("accounting"),
     )
     shared = tuple(_deviation(each) for each in head.tables("deviations"))
     head.end()

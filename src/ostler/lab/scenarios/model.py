@@ -97,7 +97,8 @@ class StopKind(StrEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """A published report. `name` is its name in commands; `text` joins its figures in published_results.csv."""
+    """A published report. `name` is its name in commands; `text` joins its figures in published_results.csv.
+    `accounting`: its queue managers collected statistics and accounting, so those of its scenarios do, too."""
 
     name: str
     title: str
@@ -106,6 +107,7 @@ class Report:
     platform: str
     year: int
     text: str
+    accounting: bool = False
 
 
 @dataclass(frozen=True)

@@ -86,16 +86,17 @@ class ChannelMemory(Experiment):
     def _server(self, channels: int, message_bytes: int) -> ConnectionServer:
         self._made += 1
         root = self._context.scratch / f"channels-{self._made}"
-        return _PairServer(root, channels, message_bytes)
+        plan = QueueManagerPlan(log=_LOG, is_accounting=self._context.settings.accounting)
+        return _PairServer(root, plan, channels, message_bytes)
 
     def close(self) -> None:
         return
 
 
 class _PairServer(ConnectionServer):
-    def __init__(self, root: Path, channels: int, message_bytes: int) -> None:
+    def __init__(self, root: Path, plan: QueueManagerPlan, channels: int, message_bytes: int) -> None:
         self._wiring = Wiring(routes=channels + _WARMING)
-        self._pair = QueueManagerPair(root, QueueManagerPlan(log=_LOG), self._wiring, 1, starts_channels=False)
+        self._pair = QueueManagerPair(root, plan, self._wiring, 1, starts_channels=False)
         self._message_bytes = message_bytes
 
     def prepare(self, point_spec: PointSpec) -> ReadyTask:
