@@ -46,14 +46,13 @@ from ostler.pipeline.report.html.document import (
 from ostler.pipeline.report.rows import PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.results import result_table
+from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _GROUPS_DRAWN: Final = 8
 _FIT_POINTS: Final = 60
 _LOG_ACROSS_FROM: Final = 8
 _TWO: Final = 2
-# The source of scenarios that follow no report.
-_OURS: Final = "ours"
 # A run that ended early and is complete was resumed.
 _PARTIAL: Final = "partial:"
 _RESUMED: Final = "the run was resumed, so its figures are from several parts of the run"
@@ -120,14 +119,8 @@ def _swept(scenario: Scenario | None) -> tuple[tuple[str, ...], str]:
 
 def _introduction(context: Context, name: str, run: str) -> list[Block]:
     row, scenario = context.runs[run], context.scenario(name)
-    source: tuple[Inline, ...] = (Code(name),)
-    if scenario is not None:
-        report = scenario.report
-        after = f", after {report.title} ({report.year}), section {scenario.source.sections}"
-        source += (", a scenario of this project" if scenario.source.sections == _OURS else after,)
-    source += (". Run ", context.report.run(run), ".")
     blocks: list[Block] = [Paragraph(" ".join(scenario.summary.split()))] if scenario else []
-    blocks.append(Paragraph(source, "small"))
+    blocks.append(Paragraph(source_words(context, name, run), "small"))
     if context.queue_managers(name) == _TWO:
         together = (
             "Near is the queue manager, or node, of requesters or producers, and far the other one. Where nothing else "
@@ -145,7 +138,7 @@ def _introduction(context: Context, name: str, run: str) -> list[Block]:
         doubts.append(f"{flagged} of {len(context.points_of[run])} points are flagged ({', '.join(names)})")
     if doubts:
         blocks.append(Paragraph(f"Read with care: {'; '.join(doubts)}.", "doubt"))
-    return blocks
+    return [*blocks, *setup_blocks(context, name, run)]
 
 
 # -- charts ------------------------------------------------------------------------------------------------------------
