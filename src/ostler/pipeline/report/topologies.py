@@ -6,6 +6,7 @@ Everything runs on one machine here, whatever the report had; the frame of each 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from ostler.pipeline.report import numbers
@@ -129,7 +130,9 @@ def _below(kinds: Sequence[str]) -> Box | None:
     copies = [_COPIES[kind] for kind in kinds if kind in _COPIES]
     if not copies:
         return None
-    return Box(BoxKind.STORE, " and ".join(title for title, _ in copies).capitalize(), tuple(text for _, text in copies))
+    return Box(
+        BoxKind.STORE, " and ".join(title for title, _ in copies).capitalize(), tuple(text for _, text in copies)
+    )
 
 
 def _links(
@@ -141,7 +144,7 @@ def _links(
 ) -> list[Link]:
     is_one_way = sender is not None and sender.get("name") in _ONE_WAY
     found: list[Link] = []
-    for left, right in zip(boxes, boxes[1:], strict=False):
+    for left, right in pairwise(boxes):
         if left.kind is BoxKind.APPLICATION:
             found.append(Link(_binding(workload, sender), True, not is_one_way))
         elif right.kind is BoxKind.APPLICATION:

@@ -42,7 +42,9 @@ _ONE_AND_MORE: Final = {"queue_pairs": ("pair", "pairs"), "channel_pairs": ("pai
 _SECOND: Final = 1.0
 
 
-def workload_sentences(workload: Mapping[str, Any], measured: Mapping[str, Sequence[object]] | None = None) -> list[str]:
+def workload_sentences(
+    workload: Mapping[str, Any], measured: Mapping[str, Sequence[object]] | None = None
+) -> list[str]:
     """Return the workload as sentences. `measured` has the points of this run by the name of a sweep."""
     made = [
         *(_role(each) for each in listed(workload, "roles")),

@@ -161,9 +161,7 @@ def _text(x: float, y: float, words: str, kind: str, anchor: str = "start", more
 
 
 def _rectangle(x: float, y: float, width: float, height: float, style: str, corner: int = 6) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{corner}" style="{style}"/>'
-    )
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{corner}" style="{style}"/>'
 
 
 def _frame(x: float, y: float, width: float, height: float, words: str) -> str:
