@@ -45,6 +45,14 @@ class Context:
         return found
 
     @cached_property
+    def all_points_of(self) -> dict[str, list[PointRow]]:
+        """Points of all operations, by run."""
+        found: dict[str, list[PointRow]] = defaultdict(list)
+        for point in self.tables.points:
+            found[point.run].append(point)
+        return found
+
+    @cached_property
     def speaking(self) -> dict[str, str]:
         """The representative run of each scenario: complete and full ones before others, then the newest."""
         best: dict[str, RunRow] = {}

@@ -85,8 +85,7 @@ def _reading(known: Iterable[str]) -> tuple[Text, ...]:
         ),
         (
             Strong("Runs"),
-            " have short names, R1 is the oldest. Broker, drivers and peers share one machine, so a rate is that of all "
-            "together.",
+            " have short names, R1 is the oldest. Broker, drivers and peers share one machine: a rate is that of all.",
         ),
         (
             Strong("Doubts"),

@@ -21,8 +21,8 @@ def tests_section(context: Context) -> Section:
     here = [each for each in scenarios if each.id in context.speaking]
     others = [each for each in scenarios if each.id not in context.speaking]
     text = (
-        "Tests of the published reports by their names there, with sections, tables and figures. A dash: the report does "
-        "not name the test."
+        "Tests of published reports by their names there, with sections, tables and figures. A dash: the report has "
+        "no name for it."
     )
     blocks: list[Block] = [Paragraph(text)]
     if here:
