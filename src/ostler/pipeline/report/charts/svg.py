@@ -26,6 +26,7 @@ from ostler.pipeline.report.charts.charts import (
     Style,
 )
 from ostler.pipeline.report.charts.scales import Scale, apart, evenly, linear, logarithmic, thinned, tick_text, ticks
+from ostler.pipeline.report.charts.topology import TopologyDrawing, topology_svg
 
 _WIDTH: Final = 410
 _HEIGHT: Final = 300
@@ -57,6 +58,8 @@ def chart_svg(chart: Chart, anchor: str) -> str:
     """Return a chart as SVG. `anchor` makes the names inside unique on the page."""
     if isinstance(chart, LineChart):
         return _line_chart(chart, anchor)
+    if isinstance(chart, TopologyDrawing):
+        return topology_svg(chart, anchor)
     return _bar_chart(chart, anchor) if isinstance(chart, BarChart) else _dot_chart(chart, anchor)
 
 

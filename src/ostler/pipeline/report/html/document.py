@@ -67,6 +67,13 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Preformatted:
+    """Text whose lines are kept, such as a configuration file."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Bullets:
     items: tuple[Text, ...]
 
@@ -136,7 +143,7 @@ class Section:
     sections: tuple[Section, ...] = ()
 
 
-Block = Paragraph | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
+Block = Paragraph | Preformatted | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
 
 
 @dataclass(frozen=True)

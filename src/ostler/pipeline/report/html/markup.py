@@ -20,6 +20,7 @@ from ostler.pipeline.report.html.document import (
     Inline,
     Mark,
     Paragraph,
+    Preformatted,
     ReportFigure,
     ReportTable,
     Section,
@@ -66,6 +67,8 @@ def block(each: Block) -> str:
         case Paragraph():
             kind = f' class="{each.style}"' if each.style else ""
             return f"<p{kind}>{inline(each.text)}</p>"
+        case Preformatted():
+            return f"<pre>{escape(each.text)}</pre>"
         case Bullets():
             return f"<ul>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</ul>"
         case ReportTable():
