@@ -29,6 +29,13 @@ OPERATIONS: Final = {
     "drain": "drains",
 }
 
+_RESPONSE_TIMES: Final = (
+    ("mean", "mean_ns"),
+    ("median", "p50_ns"),
+    ("90th percentile", "p90_ns"),
+    ("99th percentile", "p99_ns"),
+)
+
 
 def operations_word(operation: str) -> str:
     """Return the plural of the operation that a rate counts."""
@@ -66,10 +73,10 @@ def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
         _processor("near end", lambda point: point.near_cpu_us),
         _processor("far end", lambda point: point.far_cpu_us),
     )
-    return (
+    return (  # fmt: skip
         Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
-        Panel("Response time, median", "milliseconds", _milliseconds("p50_ns"), numbers.figure, "ms"),
-        Panel("Response time, 99th percentile", "milliseconds", _milliseconds("p99_ns"), numbers.figure, "ms"),
+        *(Panel(f"Response time, {what}", "milliseconds", _milliseconds(name), numbers.figure, "ms")
+          for what, name in _RESPONSE_TIMES),
         *(ends if is_joined else (_processor("broker", lambda point: point.broker_cpu_us),)),
         _processor("driver", lambda point: point.driver_cpu_us),
         Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%"),

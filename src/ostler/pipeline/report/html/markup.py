@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
+from ostler.pipeline.report.charts.charts import Chart
 from ostler.pipeline.report.charts.svg import chart_svg
 from ostler.pipeline.report.html.document import (
     Anchor,
@@ -14,6 +15,8 @@ from ostler.pipeline.report.html.document import (
     Cards,
     Cell,
     Code,
+    CodeBlock,
+    Emphasis,
     Fold,
     Heading,
     Hyperlink,
@@ -26,10 +29,13 @@ from ostler.pipeline.report.html.document import (
     Strong,
     TermList,
     Text,
+    WebLink,
 )
 
 # Texts that stay on one line.
 _SHORT: Final = 24
+# Rows of two or three, on screens and on paper: three rows of two fill a page.
+_PANELS_TOGETHER: Final = 6
 # Shown as words and signs, not by colour alone.
 _SIGNS: Final = {"better": "▲ ", "worse": "▼ ", "same": "= ", "doubtful": "? "}
 
@@ -44,6 +50,10 @@ def _inline(part: Inline) -> str:
         case Hyperlink():
             title = f' title="{escape(part.title)}"' if part.title else ""
             return f'<a href="#{escape(part.anchor)}"{title}>{escape(part.text)}</a>'
+        case WebLink():
+            return f'<a href="{escape(part.url)}" rel="noreferrer">{escape(part.text)}</a>'
+        case Emphasis():
+            return f"<em>{escape(part.text)}</em>"
         case Code():
             return f"<code>{' '.join(_code_word(word) for word in part.text.split(' '))}</code>"
         case Strong():
@@ -67,7 +77,10 @@ def block(each: Block) -> str:
             kind = f' class="{each.style}"' if each.style else ""
             return f"<p{kind}>{inline(each.text)}</p>"
         case Bullets():
-            return f"<ul>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</ul>"
+            kind = "ol" if each.is_numbered else "ul"
+            return f"<{kind}>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</{kind}>"
+        case CodeBlock():
+            return f'<pre tabindex="0">{escape(each.text)}</pre>'
         case ReportTable():
             return _table(each)
         case ReportFigure():
@@ -98,15 +111,35 @@ def _cards(cards: Cards) -> str:
 
 
 def _figure(figure: ReportFigure) -> str:
-    charts = "".join(
-        f'<div class="panel">{chart_svg(chart, f"{figure.anchor}-{number}")}</div>'
-        for number, chart in enumerate(figure.charts, 1)
-    )
-    note = f'<span class="source">{inline(figure.note)}</span>' if figure.note else ""
-    return (
-        f'<figure id="{figure.anchor}"><div class="panels">{charts}</div>'
-        f"<figcaption><b>Figure {figure.number}.</b> {escape(figure.caption)}. {note}</figcaption></figure>"
-    )
+    """Return a figure. One with more charts than a page of paper holds is continued, with a caption of its own, so that
+    nothing is cut in two."""
+    panels = [_panel(chart, f"{figure.anchor}-{number}") for number, chart in enumerate(figure.charts, 1)]
+    groups = _even_groups(panels)
+    drawn = []
+    for number, group in enumerate(groups, 1):
+        anchor = figure.anchor if number == 1 else f"{figure.anchor}-part-{number}"
+        words = f"Figure {figure.number}" if number == 1 else f"Figure {figure.number}, continued"
+        note = f'<p class="source">{inline(figure.note)}</p>' if figure.note and number == len(groups) else ""
+        # Three columns would leave a hole in a group of four.
+        kind = "panels pairs" if len(group) in (2, 4) else "panels"
+        drawn.append(
+            f'<figure id="{anchor}"><figcaption class="caption"><b>{words}.</b> {escape(figure.caption)}.</figcaption>'
+            f'<div class="{kind}">{"".join(group)}</div>{note}</figure>'
+        )
+    return "".join(drawn)
+
+
+def _even_groups(panels: list[str]) -> list[list[str]]:
+    count = max(1, -(-len(panels) // _PANELS_TOGETHER))
+    size = -(-len(panels) // count)
+    # Pairs fill the rows of a page.
+    size += size % 2 if count > 1 else 0
+    return [panels[begin : begin + size] for begin in range(0, len(panels), max(size, 1))] or [[]]
+
+
+def _panel(chart: Chart, anchor: str) -> str:
+    said = f'<p class="said">{escape(chart.sentence)}</p>' if chart.sentence else ""
+    return f'<div class="panel">{chart_svg(chart, anchor)}{said}</div>'
 
 
 def _table(table: ReportTable) -> str:
@@ -155,9 +188,20 @@ def section(each: Section, level: int = 2) -> str:
 
 
 def contents(sections: Iterable[Section]) -> str:
+    """Return the contents. The numbers of pages are filled in for paper."""
     items = []
     for each in sections:
-        inner = "".join(f'<li><a href="#{escape(sub.anchor)}">{escape(sub.title)}</a></li>' for sub in each.sections)
+        inner = "".join(f"<li>{_entry(sub)}</li>" for sub in each.sections)
         below = f"<ol>{inner}</ol>" if inner else ""
-        items.append(f'<li><a href="#{escape(each.anchor)}">{escape(each.title)}</a>{below}</li>')
+        items.append(f"<li>{_entry(each)}{below}</li>")
     return f"<ol>{''.join(items)}</ol>"
+
+
+def _entry(each: Section) -> str:
+    anchor = escape(each.anchor)
+    return f'<a href="#{anchor}"><span>{escape(each.title)}</span>{page_number(each.anchor, "")}</a>'
+
+
+def page_number(anchor: str, text: str) -> str:
+    """Return the place of a page number in the contents."""
+    return f'<span class="page-number" data-for="{escape(anchor)}">{text}</span>'

@@ -32,6 +32,7 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
+from ostler.pipeline.report.curve_sentences import curve_sentence
 from ostler.pipeline.report.html.document import (
     Block,
     Cell,
@@ -183,6 +184,7 @@ def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: Char
         up_axis(panel, [dot.y for line in lines for dot in line.dots]),
         tuple(lines),
         fits,
+        curve_sentence(context, panel, members, sweep),
     )  # fmt: skip
 
 
