@@ -10,7 +10,7 @@ from ostler.pipeline.report.context import Context, make_context, moment
 from ostler.pipeline.report.html.document import Section
 from ostler.pipeline.report.html.notes import notes_section
 from ostler.pipeline.report.html.page import page
-from ostler.pipeline.report.html.pdf import NoPdf, find_browser, print_pdf
+from ostler.pipeline.report.html.pdf import NoPdf, find_browser, print_pdf, print_sheet
 from ostler.pipeline.report.rows import Tables
 from ostler.pipeline.report.sections.appendices import environment_section, quality_section, reproduce_section
 from ostler.pipeline.report.sections.comparisons import comparisons_section
@@ -118,8 +118,8 @@ def write_report(
     printed = (directory / PDF_NAME, directory / SUMMARY_PDF_NAME)
     try:
         found = find_browser(browser)
-        for source, paper in zip((target, short), printed, strict=True):
-            print_pdf(source, paper, found)
+        print_pdf(target, printed[0], found)
+        print_sheet(short, printed[1], found)
     except NoPdf as problem:
         # A PDF of other tables beside a new page would mislead.
         for paper in printed:

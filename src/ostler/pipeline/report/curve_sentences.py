@@ -37,7 +37,7 @@ def curve_sentence(context: Context, panel: Panel, members: Sequence[Curve], swe
         peak = max(value for _, value in points)
         found = [(name, max(value for _, value in values)) for name, curve in others if (values := _values(curve, panel))]
         parts.append(other_sentence("At their peaks", peak, found[:_PEERS_MAX], noise))
-    else:
+    elif not panel.is_detail:
         parts.append(_beside(panel, points, others, sweep, noise))
     return " ".join(filter(None, parts))
 
@@ -54,7 +54,7 @@ def _peers(context: Context, own: Curve, members: Sequence[Curve]) -> list[tuple
 
     def name(curve: Curve) -> str:
         is_alike = promises.get(curve.contestant) == promises.get(own.contestant)
-        return curve.contestant if is_alike else f"{curve.contestant} (with another promise)"
+        return curve.contestant if is_alike else f"{curve.contestant} (another promise)"
 
     return [] if "," in own.contestant else [(name(curve), curve) for curve in kept]
 

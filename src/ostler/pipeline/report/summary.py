@@ -13,9 +13,9 @@ from ostler.pipeline.report.html.markup import blocks, inline
 from ostler.pipeline.report.html.page import summary_page
 
 _CARDS_MAX: Final = 6
-_STATEMENTS_MAX: Final = 7
+_STATEMENTS_MAX: Final = 6
 _DOUBTS_MAX: Final = 4
-_STRIPS_MAX: Final = 8
+_STRIPS_MAX: Final = 4
 
 
 def summary(context: Context, sections: list[Section], title: str, lead: str, author: str, report_name: str) -> str:

@@ -78,7 +78,7 @@ class FittedCurve:
 @dataclass(frozen=True)
 class LineChart:
     """Lines with their axes. `sentence` says what the figures show. `backdrop` are lines of other panels: thin, grey,
-    without labels."""
+    without labels. A chart of details is not split into panels; of too many lines it shows some."""
 
     title: str
     across: Axis
@@ -87,6 +87,7 @@ class LineChart:
     curves: tuple[FittedCurve, ...] = ()
     sentence: str = ""
     backdrop: tuple[ChartLine, ...] = ()
+    is_detail: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,10 @@ OPERATIONS: Final = {
 }
 
 _RESPONSE_TIMES: Final = (
-    ("mean", "mean_ns"),
-    ("median", "p50_ns"),
-    ("90th percentile", "p90_ns"),
-    ("99th percentile", "p99_ns"),
+    ("mean", "mean_ns", False),
+    ("median", "p50_ns", True),
+    ("90th percentile", "p90_ns", True),
+    ("99th percentile", "p99_ns", False),
 )
 
 
@@ -44,13 +44,14 @@ def operations_word(operation: str) -> str:
 
 @dataclass(frozen=True)
 class Panel:
-    """One chart of a value of points, with its text form."""
+    """One chart of a value of points, with its text form. `is_detail` marks values that few readers ask for."""
 
     title: str
     label: str
     value: Callable[[PointRow], float | None]
     words: Callable[[float], str]
     unit: str
+    is_detail: bool = False
 
 
 def _milliseconds(name: str) -> Callable[[PointRow], float | None]:
@@ -61,8 +62,8 @@ def _milliseconds(name: str) -> Callable[[PointRow], float | None]:
     return value
 
 
-def _processor(title: str, value: Callable[[PointRow], float | None]) -> Panel:
-    return Panel(f"Processor time of the {title}", "µs for each operation", value, numbers.figure, "µs")
+def _processor(title: str, value: Callable[[PointRow], float | None], *, is_detail: bool = False) -> Panel:
+    return Panel(f"Processor time of the {title}", "µs for each operation", value, numbers.figure, "µs", is_detail)
 
 
 def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
@@ -70,16 +71,16 @@ def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
     word = operations_word(operation)
     ends = (
         _processor("broker, both ends", lambda point: point.broker_cpu_us),
-        _processor("near end", lambda point: point.near_cpu_us),
-        _processor("far end", lambda point: point.far_cpu_us),
+        _processor("near end", lambda point: point.near_cpu_us, is_detail=True),
+        _processor("far end", lambda point: point.far_cpu_us, is_detail=True),
     )
     return (  # fmt: skip
         Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
-        *(Panel(f"Response time, {what}", "milliseconds", _milliseconds(name), numbers.figure, "ms")
-          for what, name in _RESPONSE_TIMES),
+        *(Panel(f"Response time, {what}", "milliseconds", _milliseconds(name), numbers.figure, "ms", is_detail)
+          for what, name, is_detail in _RESPONSE_TIMES),
         *(ends if is_joined else (_processor("broker", lambda point: point.broker_cpu_us),)),
-        _processor("driver", lambda point: point.driver_cpu_us),
-        Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%"),
+        _processor("driver", lambda point: point.driver_cpu_us, is_detail=True),
+        Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%", True),
     )
 
 

@@ -7,6 +7,7 @@ verdicts.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -21,6 +22,7 @@ _STEPS_FOR_KNEE: Final = 3
 # From here on, ratios read better than percents.
 _RATIO_FROM: Final = 2.0
 _SMOOTHED: Final = 5
+_VERDICTS: Final = frozenset({"better", "worse", "same", "not comparable"})
 
 Points = Sequence[tuple[float, float]]
 
@@ -112,6 +114,9 @@ def trend_sentence(name: str, points: Points, across: Callable[[float], str], un
     first, last = known[0], known[-1]
     if len(known) == 1:
         return f"{name}: {_value(first[1], unit)} with {across(first[0])}."
+    if is_same(min(value for _, value in known), max(value for _, value in known), noise_percent):
+        level = _value(median([value for _, value in known]), unit)
+        return f"{name} stays at about {level} from {across(first[0])} to {across(last[0])}, within the noise."
     begin = f"{name}: {_value(first[1], unit)} with {across(first[0])}, {_value(last[1], unit)} with {across(last[0])}"
     return f"{begin} ({change_words(last[1], first[1], noise_percent)})."
 
@@ -187,15 +192,12 @@ def _best(line: ChartLine) -> int:
 
 
 def _dot_sentence(chart: DotChart) -> str:
-    if chart.reference is not None:
-        counts: dict[str, int] = {}
-        for strip in chart.strips:
-            for name, _, _ in strip.dots:
-                counts[name] = counts.get(name, 0) + 1
-        words = [f"{number} {name}" for name, number in counts.items()]
-        return f"Of {numbers.count(sum(counts.values()), 'change')}: {_joined(words)}." if counts else ""
     found = [(dot.x, strip.label, name, dot.text) for strip in chart.strips for name, _, dot in strip.dots]
-    if len(found) < 2:
+    names = Counter(name for _, _, name, _ in found)
+    if names and set(names) <= _VERDICTS:
+        words = [f"{number} {name}" for name, number in names.most_common()]
+        return f"Of {numbers.count(len(found), 'change')}: {_joined(words)}."
+    if len(found) < 2 or chart.is_joined:
         return ""
     _, label, name, text = max(found, key=lambda each: each[0])
     return f"Highest: {label}, {name}: {text}."

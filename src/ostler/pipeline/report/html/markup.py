@@ -34,8 +34,9 @@ from ostler.pipeline.report.html.document import (
 
 # Texts that stay on one line.
 _SHORT: Final = 24
-# Rows of two or three, on screens and on paper: three rows of two fill a page.
-_PANELS_TOGETHER: Final = 6
+_CHARTS_IN_ROW: Final = 2
+# Rows of charts that stay on one page.
+_ROWS_TOGETHER: Final = 2
 # Shown as words and signs, not by colour alone.
 _SIGNS: Final = {"better": "▲ ", "worse": "▼ ", "same": "= ", "doubtful": "? "}
 
@@ -111,30 +112,22 @@ def _cards(cards: Cards) -> str:
 
 
 def _figure(figure: ReportFigure) -> str:
-    """Return a figure. One with more charts than a page of paper holds is continued, with a caption of its own, so that
-    nothing is cut in two."""
+    """Return a figure. On paper rows of two charts are never cut; a figure that needs another page has its caption there
+    again."""
     panels = [_panel(chart, f"{figure.anchor}-{number}") for number, chart in enumerate(figure.charts, 1)]
-    groups = _even_groups(panels)
-    drawn = []
-    for number, group in enumerate(groups, 1):
-        anchor = figure.anchor if number == 1 else f"{figure.anchor}-part-{number}"
-        words = f"Figure {figure.number}" if number == 1 else f"Figure {figure.number}, continued"
-        note = f'<p class="source">{inline(figure.note)}</p>' if figure.note and number == len(groups) else ""
-        # Three columns would leave a hole in a group of four.
-        kind = "panels pairs" if len(group) in (2, 4) else "panels"
-        drawn.append(
-            f'<figure id="{anchor}"><figcaption class="caption"><b>{words}.</b> {escape(figure.caption)}.</figcaption>'
-            f'<div class="{kind}">{"".join(group)}</div>{note}</figure>'
-        )
-    return "".join(drawn)
-
-
-def _even_groups(panels: list[str]) -> list[list[str]]:
-    count = max(1, -(-len(panels) // _PANELS_TOGETHER))
-    size = -(-len(panels) // count)
-    # Pairs fill the rows of a page.
-    size += size % 2 if count > 1 else 0
-    return [panels[begin : begin + size] for begin in range(0, len(panels), max(size, 1))] or [[]]
+    rows = ["".join(panels[begin : begin + _CHARTS_IN_ROW]) for begin in range(0, len(panels), _CHARTS_IN_ROW)]
+    if figure.note and rows:
+        # Within the last row: alone on the next page it would say nothing.
+        rows[-1] += f'<p class="source">{inline(figure.note)}</p>'
+    drawn = "".join(f'<div class="row">{row}</div>' for row in rows)
+    length = "short" if len(rows) <= _ROWS_TOGETHER else "long"
+    # Three columns would leave a hole beside two charts or four.
+    kind = "panels single" if len(panels) == 1 else "panels pairs" if len(panels) in (2, 4) else "panels"
+    return (
+        f'<figure id="{figure.anchor}" class="{length}">'
+        f'<figcaption class="caption"><b>Figure {figure.number}.</b> {escape(figure.caption)}.</figcaption>'
+        f'<div class="{kind}">{drawn}</div></figure>'
+    )
 
 
 def _panel(chart: Chart, anchor: str) -> str:
@@ -195,6 +188,11 @@ def contents(sections: Iterable[Section]) -> str:
         below = f"<ol>{inner}</ol>" if inner else ""
         items.append(f"<li>{_entry(each)}{below}</li>")
     return f"<ol>{''.join(items)}</ol>"
+
+
+def entries(sections: Iterable[Section]) -> int:
+    """Return the number of lines of the contents."""
+    return sum(1 + len(each.sections) for each in sections)
 
 
 def _entry(each: Section) -> str:

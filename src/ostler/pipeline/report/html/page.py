@@ -8,10 +8,12 @@ from importlib.resources import files
 from typing import Final
 
 from ostler.pipeline.report.html.document import Section
-from ostler.pipeline.report.html.markup import contents, section
+from ostler.pipeline.report.html.markup import contents, entries, section
 
 # The page contains all it needs, and may fetch nothing.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+# As many lines as fit on the first page, below the title.
+_ENTRIES_IN_COLUMN: Final = 44
 
 
 def _asset(name: str) -> str:
@@ -26,13 +28,14 @@ def css_text(text: str) -> str:
 def page(title: str, lead: str, sections: Sequence[Section], author: str = "") -> str:
     """Return an HTML page. Without scripts it is complete but static: nothing sorts, and a dot shows its title."""
     body = "\n".join(section(each) for each in sections)
+    kind = "contents" if entries(sections) <= _ENTRIES_IN_COLUMN else "contents two"
     return f"""{_head(title, author)}
 <body>
 <a class="skip" href="#text">Skip to the text</a>
 <div class="page">
 {_top(title, lead, author)}
 <div class="columns">
-<nav class="contents" aria-label="Contents">
+<nav class="{kind}" aria-label="Contents">
 <details open><summary>Contents</summary>{contents(sections)}</details></nav>
 <main id="text" tabindex="-1">
 {body}

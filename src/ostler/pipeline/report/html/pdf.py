@@ -13,13 +13,14 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from ostler.pipeline.report.html.pdf_pages import contents_anchors, destination_pages, with_page_numbers
+from ostler.pipeline.report.html.pdf_pages import contents_anchors, destination_pages, page_count, with_page_numbers
 
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _SECONDS_MAX: Final = 180
 # Once to learn the pages of sections, once with their numbers, and once more where that moved anything.
 _PRINTINGS_MAX: Final = 3
 _ANY_PAGE: Final = 88
+_ZOOMS: Final = (1, 0.9, 0.8, 0.7)
 
 
 class NoPdf(Exception):
@@ -60,9 +61,28 @@ def print_pdf(page: Path, target: Path, browser: str) -> None:
             # Wrong numbers would be worse than none.
             numbered.write_text(with_page_numbers(text, {}), encoding="utf-8")
             _print(numbered, made, browser, scratch)
-        fresh = target.with_name(target.name + ".new")
-        shutil.copyfile(made, fresh)
-        os.replace(fresh, target)
+        _replace(target, made)
+
+
+def print_sheet(page: Path, target: Path, browser: str) -> None:
+    """Print a short page into a file, smaller where it would not fit on one sheet."""
+    text = page.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix="ostler-report-") as name:
+        scratch = Path(name)
+        made, zoomed = scratch / "printed.pdf", scratch / "page.html"
+        for zoom in _ZOOMS:
+            style = f"<style>@media print {{ body {{ zoom: {zoom}; }} }}</style></head>"
+            zoomed.write_text(text.replace("</head>", style, 1), encoding="utf-8")
+            _print(zoomed, made, browser, scratch)
+            if page_count(made.read_bytes()) <= 1:
+                break
+        _replace(target, made)
+
+
+def _replace(target: Path, made: Path) -> None:
+    fresh = target.with_name(target.name + ".new")
+    shutil.copyfile(made, fresh)
+    os.replace(fresh, target)
 
 
 def _print(page: Path, made: Path, browser: str, scratch: Path) -> None:

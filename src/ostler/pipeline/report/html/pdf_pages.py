@@ -25,14 +25,31 @@ _PLACE: Final = re.compile(r'(<span class="page-number" data-for="([^"]*)">)[^<]
 
 def destination_pages(content: bytes) -> dict[str, int]:
     """Return the page of each named destination, from 1; empty where the file is not understood."""
-    objects = {int(number): text for number, text in _OBJECT.findall(content)}
-    catalog = next((text for text in objects.values() if _CATALOG.search(text)), b"")
-    root, names = _PAGES.search(catalog), _DESTINATIONS.search(catalog)
-    if root is None or names is None:
+    objects = _objects(content)
+    names = _DESTINATIONS.search(_catalog(objects))
+    if names is None:
         return {}
-    numbers = {page: number for number, page in enumerate(_leaves(objects, int(root[1])), 1)}
+    numbers = {page: number for number, page in enumerate(_page_objects(objects), 1)}
     found = _DESTINATION.findall(objects.get(int(names[1]), b""))
     return {_name(name): numbers[int(page)] for name, page in found if int(page) in numbers}
+
+
+def page_count(content: bytes) -> int:
+    """Return the number of pages; 0 where the file is not understood."""
+    return len(_page_objects(_objects(content)))
+
+
+def _objects(content: bytes) -> dict[int, bytes]:
+    return {int(number): text for number, text in _OBJECT.findall(content)}
+
+
+def _catalog(objects: Mapping[int, bytes]) -> bytes:
+    return next((text for text in objects.values() if _CATALOG.search(text)), b"")
+
+
+def _page_objects(objects: Mapping[int, bytes]) -> list[int]:
+    root = _PAGES.search(_catalog(objects))
+    return _leaves(objects, int(root[1])) if root else []
 
 
 def _leaves(objects: Mapping[int, bytes], number: int, depth: int = 0) -> list[int]:

@@ -185,6 +185,7 @@ def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: Char
         tuple(lines),
         fits,
         curve_sentence(context, panel, members, sweep),
+        is_detail=panel.is_detail,
     )  # fmt: skip
 
 
