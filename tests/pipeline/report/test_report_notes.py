@@ -12,7 +12,7 @@ from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.report.html.document import (
     Bullets,
     Code,
-    CodeBlock,
+    Preformatted,
     Emphasis,
     Paragraph,
     Section,
@@ -37,7 +37,7 @@ def test_paragraphs_lists_quotes_and_code_become_blocks() -> None:
         Bullets((("a",), ("b goes on",))),
         Bullets((("first",), ("second",)), True),
         Paragraph(("Said.",), "quote"),
-        CodeBlock("x <y>"),
+        Preformatted("x <y>"),
     )
 
 

@@ -30,7 +30,7 @@ _HEIGHT: Final = 300
 _LEFT_LEAST: Final = 44
 _RIGHT_LABELS: Final = 108
 _RIGHT_BARE: Final = 18
-_LABEL_PIXELS: Final = 98.0
+_LABEL_PIXELS: Final = 95.0
 _TOP: Final = 50
 _BOTTOM: Final = 46
 

@@ -88,7 +88,7 @@ class Bullets:
 
 
 @dataclass(frozen=True)
-class CodeBlock:
+class Preformatted:
     """Lines as they are, in a fixed width."""
 
     text: str
@@ -159,7 +159,7 @@ class Section:
     sections: tuple[Section, ...] = ()
 
 
-Block = Paragraph | Bullets | CodeBlock | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
+Block = Paragraph | Bullets | Preformatted | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
 
 
 @dataclass(frozen=True)

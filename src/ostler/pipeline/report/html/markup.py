@@ -15,7 +15,7 @@ from ostler.pipeline.report.html.document import (
     Cards,
     Cell,
     Code,
-    CodeBlock,
+    Preformatted,
     Emphasis,
     Fold,
     Heading,
@@ -80,7 +80,7 @@ def block(each: Block) -> str:
         case Bullets():
             kind = "ol" if each.is_numbered else "ul"
             return f"<{kind}>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</{kind}>"
-        case CodeBlock():
+        case Preformatted():
             return f'<pre tabindex="0">{escape(each.text)}</pre>'
         case ReportTable():
             return _table(each)

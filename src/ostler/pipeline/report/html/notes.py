@@ -15,7 +15,7 @@ from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
     Code,
-    CodeBlock,
+    Preformatted,
     Emphasis,
     Inline,
     Paragraph,
@@ -80,7 +80,7 @@ def _blocks(text: str) -> Iterator[Block | _Title]:
             at += 1
         elif line.lstrip().startswith(_FENCE):
             end = next((n for n in range(at + 1, len(lines)) if lines[n].strip().startswith(_FENCE)), len(lines))
-            yield CodeBlock("\n".join(lines[at + 1 : end]))
+            yield Preformatted("\n".join(lines[at + 1 : end]))
             at = end + 1
         elif heading:
             words = plain(heading.group(2))
