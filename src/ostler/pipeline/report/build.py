@@ -12,15 +12,20 @@ from ostler.pipeline.report.html.notes import notes_section
 from ostler.pipeline.report.html.page import page
 from ostler.pipeline.report.html.pdf import NoPdf, find_browser, print_pdf, print_sheet
 from ostler.pipeline.report.rows import Tables
+from ostler.pipeline.report.sections.advice import advice_section
 from ostler.pipeline.report.sections.appendices import environment_section, quality_section, reproduce_section
+from ostler.pipeline.report.sections.changes import changes_section
 from ostler.pipeline.report.sections.comparisons import comparisons_section
 from ostler.pipeline.report.sections.costs import costs_section
 from ostler.pipeline.report.sections.glossary import glossary_section
 from ostler.pipeline.report.sections.highlights import highlights_section, peaks_section
+from ostler.pipeline.report.sections.preface import preface_section
 from ostler.pipeline.report.sections.published import published_section
+from ostler.pipeline.report.sections.resources import resources_section
 from ostler.pipeline.report.sections.scaling import scaling_section
 from ostler.pipeline.report.sections.scenarios import scenarios_section
 from ostler.pipeline.report.sections.sizes import sizes_section
+from ostler.pipeline.report.sections.test_names import tests_section
 from ostler.pipeline.report.summary import summary
 
 TITLE = "Ostler performance report"
@@ -46,6 +51,7 @@ def sections(context: Context) -> list[Section]:
     this order."""
     made = [
         highlights_section(context),
+        changes_section(context),
         peaks_section(context),
         scenarios_section(context),
         comparisons_section(context),
@@ -53,10 +59,15 @@ def sections(context: Context) -> list[Section]:
         sizes_section(context),
         scaling_section(context),
         published_section(context),
+        advice_section(context),
         environment_section(context),
         quality_section(context),
+        tests_section(context),
     ]
-    return [*(each for each in made if each is not None), reproduce_section(context), glossary_section()]
+    kept = [each for each in made if each is not None]
+    kept += [reproduce_section(context), resources_section(context), glossary_section()]
+    # The first page is for a reader with one minute; the preface has no numbered table, so it is made last.
+    return [kept[0], preface_section(context, kept), *kept[1:]]
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,7 @@ def render_pages(tables: Tables, masthead: Masthead) -> Pages:
     lead = _lead(tables)
     return Pages(
         page(masthead.title, lead, whole, masthead.author),
-        summary(context, made, masthead.title, lead, masthead.author, PAGE_NAME),
+        summary(made, masthead.title, lead, masthead.author, PAGE_NAME),
     )
 
 

@@ -16,6 +16,7 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.charts.curves import NO_MESSAGES, other_words
 from ostler.pipeline.report.charts.styles import contestant_order, contestant_styles
+from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
 from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
@@ -44,6 +45,14 @@ class Context:
         return found
 
     @cached_property
+    def all_points_of(self) -> dict[str, list[PointRow]]:
+        """Points of all operations, by run."""
+        found: dict[str, list[PointRow]] = defaultdict(list)
+        for point in self.tables.points:
+            found[point.run].append(point)
+        return found
+
+    @cached_property
     def speaking(self) -> dict[str, str]:
         """The representative run of each scenario: complete and full ones before others, then the newest."""
         best: dict[str, RunRow] = {}
@@ -52,6 +61,14 @@ class Context:
                 best[run.scenario] = run
         order = {name: number for number, name in enumerate(catalogue().scenarios)}
         return {name: best[name].run for name in sorted(best, key=lambda each: (order.get(each, len(order)), each))}
+
+    @cached_property
+    def disclosures(self) -> dict[str, Disclosure]:
+        """What runs disclose of themselves, by run."""
+        return {each.run: disclosure_of(each) for each in self.tables.runs}
+
+    def disclosure(self, run: str) -> Disclosure:
+        return self.disclosures[run]
 
     @cached_property
     def limits(self) -> set[str]:

@@ -12,6 +12,7 @@ from ostler.pipeline.report.charts.curves import CLIENTS, ChartSweep, Curve
 from ostler.pipeline.report.charts.panels import Panel
 from ostler.pipeline.report.charts.sentences import limit_sentence, other_sentence, rate_sentence, trend_sentence
 from ostler.pipeline.report.context import Context
+from ostler.pipeline.report.drivers import driver_of, promise_of
 from ostler.pipeline.report.rows import LIMIT, PEER
 
 _PEERS_MAX = 3
@@ -47,16 +48,18 @@ def _values(curve: Curve, panel: Panel) -> list[tuple[float, float]]:
 
 
 def _peers(context: Context, own: Curve, members: Sequence[Curve]) -> list[tuple[str, Curve]]:
-    """Return brokers that were driven as Ostler was, with what they promise where it differs. The text behind a comma
-    is a client library."""
-    promises = {row.contestant: row.promise for row in context.tables.entrants if row.run == own.run}
-    kept = [curve for curve in members if curve.kind == PEER and "," not in curve.contestant]
+    """Return brokers that were driven as Ostler was, by name; a name says where the promise differs."""
+    driver = driver_of(own.contestant, own.kind)
+
+    def promise(curve: Curve) -> str:
+        persistent = curve.steps[0][1][0].persistent
+        return promise_of(context.tables.entrants, curve.run, curve.contestant, persistent)
 
     def name(curve: Curve) -> str:
-        is_alike = promises.get(curve.contestant) == promises.get(own.contestant)
-        return curve.contestant if is_alike else f"{curve.contestant} (another promise)"
+        return curve.contestant if promise(curve) == promise(own) else f"{curve.contestant} (another promise)"
 
-    return [] if "," in own.contestant else [(name(curve), curve) for curve in kept]
+    alike = (curve for curve in members if curve.kind == PEER and driver_of(curve.contestant, curve.kind) == driver)
+    return [(name(curve), curve) for curve in alike]
 
 
 def _limit(context: Context, own: Curve, sweep: ChartSweep) -> str:

@@ -21,6 +21,8 @@ TableReader = Callable[[str], "pyarrow.Table | None"]
 OSTLER: Final = "ostler"
 PEER: Final = "peer"
 LIMIT: Final = "limit"
+UNKNOWN: Final = "unknown"
+"""The answer of `limited_by` where nothing was full."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ class PointRow:
     broker_memory_bytes: int | None
     log_bytes: int | None
     log_forces: int | None
+    disk_written_bytes: int | None
+    disk_busy_percent: float | None
     flags: list[str]
 
 

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import DotChart
-from ostler.pipeline.report.context import Context
 from ostler.pipeline.report.html.document import Block, Bullets, Cards, Paragraph, ReportFigure, Section
 from ostler.pipeline.report.html.markup import blocks, inline
 from ostler.pipeline.report.html.page import summary_page
 
 _CARDS_MAX: Final = 6
 _STATEMENTS_MAX: Final = 6
-_DOUBTS_MAX: Final = 4
 _STRIPS_MAX: Final = 4
 
 
-def summary(context: Context, sections: list[Section], title: str, lead: str, author: str, report_name: str) -> str:
+def summary(sections: Sequence[Section], title: str, lead: str, author: str, report_name: str) -> str:
     """Return the page: the cards, statements and chart of the highlights, what is doubtful, and where the report is."""
     highlights = next((each for each in sections if each.anchor == "highlights"), None)
     found: list[Block] = []
-    doubts = _doubts(context)
-    if doubts:
-        found.append(Paragraph(f"Read with care: {'; '.join(doubts)}.", "doubt"))
     for block in highlights.blocks if highlights else ():
         match block:
+            case Paragraph(style="doubt"):
+                found.append(block)
             case Cards():
                 found.append(Cards(block.cards[:_CARDS_MAX]))
             case Bullets():
@@ -47,25 +44,3 @@ def _shortened(figure: ReportFigure) -> ReportFigure:
         replace(chart, strips=chart.strips[:each]) if isinstance(chart, DotChart) else chart for chart in figure.charts
     )
     return figure if charts == figure.charts else replace(figure, charts=charts, note="Some of them: the report has all.")
-
-
-def _doubts(context: Context) -> list[str]:
-    """Return what a reader must know before he quotes a figure, over all runs."""
-    runs = context.tables.runs
-    found = []
-    quick = sum(1 for run in runs if run.is_quick)
-    if quick:
-        found.append(f"{numbers.count(quick, 'run')} of {len(runs)} in the quick form, too short for figures to be quoted")
-    partial = sum(1 for run in runs if not run.is_complete)
-    if partial:
-        found.append(f"{numbers.count(partial, 'run')} not complete")
-    points = [point for point in context.tables.points if point.is_main]
-    flagged = [point for point in points if point.flags]
-    if flagged:
-        names = sorted({flag for point in flagged for flag in point.flags})
-        more = ", ..." if len(names) > _DOUBTS_MAX else ""
-        words = ", ".join(names[:_DOUBTS_MAX]) + more
-        found.append(f"{len(flagged)} of {numbers.count(len(points), 'point')} flagged ({words})")
-    if any(not run.compiled for run in runs):
-        found.append("Ostler was interpreted, not compiled, in some runs")
-    return found

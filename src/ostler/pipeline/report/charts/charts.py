@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from ostler.pipeline.report.charts.topology import TopologyDrawing
+
 # Values further apart than this need a logarithmic axis.
 _LOGARITHMIC_FROM: Final = 20.0
 # Rows of a dot chart with a single dot.
@@ -139,7 +141,7 @@ class BarChart:
     sentence: str = ""
 
 
-Chart = LineChart | DotChart | BarChart
+Chart = LineChart | DotChart | BarChart | TopologyDrawing
 
 
 def side_by_side(

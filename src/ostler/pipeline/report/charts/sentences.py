@@ -14,7 +14,7 @@ from statistics import median
 from typing import Final
 
 from ostler.pipeline.report import numbers
-from ostler.pipeline.report.charts.charts import BarChart, Chart, ChartLine, DotChart, LineChart
+from ostler.pipeline.report.charts.charts import BarChart, ChartLine, DotChart, LineChart
 
 KNEE_SHARE: Final = 0.95
 LEAST_PERCENT: Final = 6.0
@@ -165,7 +165,7 @@ def course_sentence(name: str, points: Points, unit: str) -> str:
 # -- charts without a sentence of their own ----------------------------------------------------------------------------
 
 
-def chart_sentence(chart: Chart) -> str:
+def chart_sentence(chart: LineChart | DotChart | BarChart) -> str:
     """Return what a chart shows, from its dots alone; empty where there is nothing to say."""
     if chart.sentence:
         return chart.sentence

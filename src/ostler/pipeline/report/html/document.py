@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from ostler.pipeline.report.charts.charts import Chart, LineChart
 from ostler.pipeline.report.charts.multiples import small_multiples
 from ostler.pipeline.report.charts.sentences import chart_sentence
+from ostler.pipeline.report.charts.topology import TopologyDrawing
 
 
 @dataclass(frozen=True)
@@ -82,16 +83,16 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
-class Bullets:
-    items: tuple[Text, ...]
-    is_numbered: bool = False
+class Preformatted:
+    """Text whose lines are kept, such as a configuration file."""
+
+    text: str
 
 
 @dataclass(frozen=True)
-class Preformatted:
-    """Lines as they are, in a fixed width."""
-
-    text: str
+class Bullets:
+    items: tuple[Text, ...]
+    is_numbered: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Section:
     sections: tuple[Section, ...] = ()
 
 
-Block = Paragraph | Bullets | Preformatted | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
+Block = Paragraph | Preformatted | Bullets | ReportTable | ReportFigure | Cards | TermList | Fold | Anchor
 
 
 @dataclass(frozen=True)
@@ -231,6 +232,12 @@ class NumberedReport:
         self.figures += 1
         anchor = f"figure-{self.figures}"
         self.traces.append(Trace(anchor, f"Figure {self.figures}", caption, tuple(dict.fromkeys(runs))))
-        said = [replace(each, sentence=chart_sentence(each)) for each in charts]
-        drawn = [panel for each in said for panel in (small_multiples(each) if isinstance(each, LineChart) else [each])]
-        return ReportFigure(anchor, self.figures, caption, tuple(drawn), note)
+        drawn = tuple(panel for each in charts for panel in _panels(each))
+        return ReportFigure(anchor, self.figures, caption, drawn, note)
+
+
+def _panels(chart: Chart) -> Sequence[Chart]:
+    if isinstance(chart, TopologyDrawing):
+        return [chart]
+    said = replace(chart, sentence=chart_sentence(chart))
+    return small_multiples(said) if isinstance(said, LineChart) else [said]

@@ -8,6 +8,7 @@ from typing import Final
 
 from ostler.pipeline.report.charts.charts import Chart
 from ostler.pipeline.report.charts.svg import chart_svg
+from ostler.pipeline.report.charts.topology import TopologyDrawing
 from ostler.pipeline.report.html.document import (
     Anchor,
     Block,
@@ -15,7 +16,6 @@ from ostler.pipeline.report.html.document import (
     Cards,
     Cell,
     Code,
-    Preformatted,
     Emphasis,
     Fold,
     Heading,
@@ -23,6 +23,7 @@ from ostler.pipeline.report.html.document import (
     Inline,
     Mark,
     Paragraph,
+    Preformatted,
     ReportFigure,
     ReportTable,
     Section,
@@ -81,7 +82,7 @@ def block(each: Block) -> str:
             kind = "ol" if each.is_numbered else "ul"
             return f"<{kind}>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</{kind}>"
         case Preformatted():
-            return f'<pre tabindex="0">{escape(each.text)}</pre>'
+            return f'<pre>{escape(each.text)}</pre>'
         case ReportTable():
             return _table(each)
         case ReportFigure():
@@ -131,8 +132,10 @@ def _figure(figure: ReportFigure) -> str:
 
 
 def _panel(chart: Chart, anchor: str) -> str:
+    if isinstance(chart, TopologyDrawing):
+        return f'<div class="panel drawing" id="{anchor}">{chart_svg(chart, anchor)}</div>'
     said = f'<p class="said">{escape(chart.sentence)}</p>' if chart.sentence else ""
-    return f'<div class="panel">{chart_svg(chart, anchor)}{said}</div>'
+    return f'<div class="panel" id="{anchor}">{chart_svg(chart, anchor)}{said}</div>'
 
 
 def _table(table: ReportTable) -> str:

@@ -22,16 +22,15 @@ from ostler.pipeline.report.html.document import (
     Strong,
     Text,
 )
+from ostler.pipeline.report.published_match import PUBLICATIONS, RATES, OurFigure, our_figure
 from ostler.pipeline.report.rows import ComparisonRow, PublishedRow
 from ostler.pipeline.report.sections.comparisons import RATIO, subject_words
 
-_RATES: Final = frozenset(
-    {"round_trips_per_s", "messages_per_s", "publications_per_s", "transactions_per_s", "sessions_per_s"}
-)
 _MEASURED: Final = "measured"
 # Variants that distinguish figures of one scenario; the others are the same for all, or points of a sweep.
 _TELLING: Final = (
-    "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "rate_per_app_per_h", "cflevel", "offload", "state",
+    "api", "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "qmgrs", "rate_per_app_per_h",
+    "rate_per_producer", "cflevel", "offload", "state",
 )  # fmt: skip
 _STRIPS_MAX: Final = 20
 _SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
@@ -46,7 +45,7 @@ def published_section(context: Context) -> Section | None:
     beside = [
         row
         for row in context.tables.published
-        if row.scenario in context.speaking and row.metric in _RATES and row.basis == _MEASURED
+        if row.scenario in context.speaking and row.metric in RATES and row.basis == _MEASURED
     ]
     if not ratios and not beside:
         return None
@@ -157,7 +156,9 @@ def _hardware(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
     return [
         Paragraph(
             "These rates come from other hardware, most of it larger and some of it older, and from separate machines "
-            "for load and queue managers. They are for orientation; the quotient is no comparison of products.",
+            "for load and queue managers. They are for orientation; the quotient is no comparison of products. Ours "
+            "stands beside a published rate only where metric and variant agree: CipherSpec, subscribers, cores, "
+            "replication, distance, interface and rate, and what is counted.",
             "doubt",
         ),
         Bullets(tuple(items)),
@@ -169,8 +170,8 @@ def _rates(context: Context, beside: Sequence[PublishedRow]) -> list[Block]:
     rows = sorted(
         _highest(beside), key=lambda each: (list(context.speaking).index(each.scenario), each.message_bytes or 0)
     )
-    ours = [row for row in rows if _ours(context, row)[0] is not None]
-    alone = [row for row in rows if _ours(context, row)[0] is None]
+    ours = [row for row in rows if _ours(context, row) is not None]
+    alone = [row for row in rows if _ours(context, row) is None]
     blocks = [_rate_table(context, "Published rates, and ours for orientation", ours)]
     if alone:
         table = _rate_table(context, "Published rates without one of ours", alone)
@@ -184,16 +185,17 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
         Heading("Scenario"),
         Heading("Product", is_wide=True),
         Heading("Size", True),
+        Heading("Metric", title="what is counted: messages are puts and gets together where the report counts both"),
         Heading("Published, 1/s", True, "the highest rate that is printed"),
         Heading("Clients", True, "at the published rate, where it is printed"),
-        Heading("Ours, 1/s", True, "Ostler's peak with messages of the same size and persistence"),
+        Heading("Ours, 1/s", True, "Ostler's highest of the same metric and variant, with the lean driver"),
         Heading("Our clients", True),
         Heading("Source", is_wide=True),
         Heading("Run"),
     )
     rows = []
     for row in published:
-        rate, clients, run = _ours(context, row)
+        ours, run = _ours(context, row), context.speaking[row.scenario]
         kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
         variant = "".join(
             f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants
@@ -204,20 +206,21 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
                 context.scenario_cell(row.scenario),
                 Cell(f"{row.product} {row.product_version}{variant}{kind}".rstrip(", "), row.product_version, text),
                 size_cell(row.message_bytes),
+                text_cell(row.unit),
                 Cell(f"{row.value:,.10g}", row.value, row.unit),
                 whole_cell(row.clients),
-                number_cell(rate),
-                whole_cell(clients),
+                number_cell(ours.value if ours else None),
+                whole_cell(ours.clients if ours else None),
                 Cell(
                     f"{row.section}, {row.table_or_figure}",
                     row.figure,
                     f"{row.report_title}; figure {row.figure} of the published figures",
                 ),
-                context.report.run_cell(run) if rate is not None else Cell(numbers.NOTHING),
+                context.report.run_cell(run) if ours else Cell(numbers.NOTHING),
             )
         )
-    runs = [run for rate, _, run in (_ours(context, row) for row in published) if rate is not None]
-    empty = ("Ours, 1/s", "Our clients", "Run")
+    runs = [context.speaking[row.scenario] for row in published if _ours(context, row) is not None]
+    empty = ("Metric", "Ours, 1/s", "Our clients", "Run")
     return context.report.table(caption, headings, rows, runs, "Other hardware: see above.", empty)
 
 
@@ -231,21 +234,25 @@ def _highest(rows: Sequence[PublishedRow]) -> list[PublishedRow]:
     best: dict[tuple[object, ...], PublishedRow] = {}
     for row in rows:
         telling = tuple(row.variants.get(name) for name in _TELLING)
-        key = (row.scenario, row.product_version, row.platform, row.message_bytes, row.persistence, row.unit, telling)
+        # A publication rate belongs to its number of subscribers.
+        place = row.clients if row.metric == PUBLICATIONS else None
+        key = (
+            row.scenario,
+            row.product_version,
+            row.platform,
+            row.message_bytes,
+            row.persistence,
+            row.unit,
+            telling,
+            place,
+        )
         kept = best.get(key)
         if kept is None or (row.value, row.clients is not None) > (kept.value, kept.clients is not None):
             best[key] = row
     return list(best.values())
 
 
-def _ours(context: Context, row: PublishedRow) -> tuple[float | None, int | None, str]:
-    """Return our peak with messages of the same size and persistence."""
+def _ours(context: Context, row: PublishedRow) -> OurFigure | None:
+    """Return our figure of the same metric and variant, with messages of the same size and persistence."""
     run = context.speaking[row.scenario]
-    own = [
-        peak
-        for peak in context.own_peaks(run)
-        if (row.message_bytes is None or peak.message_bytes == row.message_bytes)
-        and (not row.persistence or peak.persistent == (row.persistence == "persistent"))
-    ]
-    best = max(own, key=lambda each: each.peak_rate, default=None)
-    return (best.peak_rate, best.peak_clients, run) if best else (None, None, run)
+    return our_figure(row, context.scenario(row.scenario), context.all_points_of[run])

@@ -1,0 +1,120 @@
+"""The log and the disk: bytes and forces of the log, sizes of its writes, and how busy the disk was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ostler.pipeline.report import numbers
+from ostler.pipeline.report.charts.curves import middle
+from ostler.pipeline.report.context import (
+    Context,
+    message_words,
+    number_cell,
+    percent_cell,
+    size_cell,
+    text_cell,
+    whole_cell,
+)
+from ostler.pipeline.report.disclosures import environment_of
+from ostler.pipeline.report.html.document import Cell, Heading, Paragraph, Section
+from ostler.pipeline.report.peak_points import peak_points
+from ostler.pipeline.report.rows import LIMIT, PointRow, RunRow
+
+_MEGABYTE: Final = 1024 * 1024
+_MICROSECOND_NS: Final = 1000.0
+_SELDOM: Final = ("Log, MB/s", "Log, bytes", "Per force", "Forces/s", "A write")
+
+
+def storage_section(context: Context) -> Section | None:
+    """Return the section; None where no run wrote to storage."""
+    found = [
+        (name, points)
+        for name, run in context.speaking.items()
+        for points in peak_points([each for each in context.points_of[run] if each.kind != LIMIT])
+        if _has_storage(points)
+    ]
+    if not found:
+        return None
+    headings = (
+        Heading("Curve", is_wide=True),
+        Heading("Contestant"),
+        Heading("Clients", True),
+        Heading("Log, MB/s", True, "written to the log"),
+        Heading("Log, bytes", True, "written to the log for each operation"),
+        Heading("Per force", True, "operations that shared a force of the log"),
+        Heading("Forces/s", True, "forces of the log a second"),
+        Heading("A write", True, "bytes of the log for each force"),
+        Heading("Disk, MB/s", True, "written by the whole machine"),
+        Heading("Disk, KB an operation", True, "written by the whole machine, for each operation"),
+        Heading("Disk busy", True, "of the window"),
+        Heading("Run"),
+    )
+    rows = [_row(context, name, points) for name, points in found]
+    runs = [points[0].run for _, points in found]
+    text = (
+        "At the peak of each curve with persistent messages, or with writes of the queue manager's log. A force is "
+        "waiting until what was written is on storage: operations that wait at the same time share one, so that a "
+        "slower disk means larger writes before it means lower rates."
+    )
+    probes = _force_words(context, [context.runs[run] for run in dict.fromkeys(runs)])
+    table = context.report.table("Log and disk at the peak", headings, rows, runs, probes, _SELDOM)
+    return Section("costs-storage", "Log and disk", (Paragraph(text), table))
+
+
+def _has_storage(points: Sequence[PointRow]) -> bool:
+    return any(point.log_forces for point in points) or (
+        points[0].persistent and any(point.disk_written_bytes for point in points)
+    )
+
+
+def _row(context: Context, name: str, points: Sequence[PointRow]) -> tuple[Cell, ...]:
+    first = points[0]
+    words = message_words(first.message_bytes, first.persistent, first.series)
+    return (
+        Cell((context.scenario_link(name), f": {words}"), name),
+        text_cell(first.contestant),
+        whole_cell(first.clients),
+        number_cell(middle(points, lambda point: _a_second(point, point.log_bytes, _MEGABYTE)), "MB/s"),
+        number_cell(middle(points, lambda point: _each(point, point.log_bytes)), "bytes"),
+        number_cell(middle(points, lambda point: point.count / point.log_forces if point.log_forces else None)),
+        number_cell(middle(points, lambda point: _a_second(point, point.log_forces, 1))),
+        size_cell(middle(points, _write_bytes)),
+        number_cell(middle(points, lambda point: _a_second(point, point.disk_written_bytes, _MEGABYTE)), "MB/s"),
+        number_cell(middle(points, lambda point: _each(point, point.disk_written_bytes, 1024)), "KB"),
+        percent_cell(middle(points, lambda point: point.disk_busy_percent)),
+        context.report.run_cell(first.run),
+    )
+
+
+def _each(point: PointRow, value: float | None, unit: int = 1) -> float | None:
+    return None if not value or not point.count else value / point.count / unit
+
+
+def _a_second(point: PointRow, value: float | None, unit: int) -> float | None:
+    return None if not value or not point.seconds else value / point.seconds / unit
+
+
+def _write_bytes(point: PointRow) -> float | None:
+    return round(point.log_bytes / point.log_forces) if point.log_bytes and point.log_forces else None
+
+
+def force_words(run: RunRow) -> str:
+    """Return what a force took on the disk of a run, measured at its begin; empty where the run did not keep it."""
+    force = environment_of(run).get("force")
+    if not isinstance(force, dict) or not isinstance(force.get("median_us"), int | float):
+        return ""
+    middle_us, high_us = float(force["median_us"]), force.get("p99_us")
+    high = (
+        f", 99 % within {numbers.duration(float(high_us) * _MICROSECOND_NS)}"
+        if isinstance(high_us, int | float)
+        else ""
+    )
+    size = force.get("bytes")
+    what = numbers.size(size) if isinstance(size, int) else "a page"
+    return f"{what} in {numbers.duration(middle_us * _MICROSECOND_NS)} (median{high})"
+
+
+def _force_words(context: Context, runs: Sequence[RunRow]) -> str:
+    found = [f"{context.report.run_names[run.run]} {words}" for run in runs if (words := force_words(run))]
+    return f"A write and force of the bare disk, before each run: {'; '.join(found)}." if found else ""
