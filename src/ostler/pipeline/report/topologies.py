@@ -38,8 +38,13 @@ _CIPHER: Final = "cipher_spec"
 _TLS: Final = "TLS"
 
 
-def topology_of(workload: Mapping[str, Any]) -> TopologyDrawing | None:
-    """Return the drawing of a scenario; None where it has neither applications nor queue managers."""
+Measured = Mapping[str, Sequence[object]]
+"""The points of a run by the name of a sweep."""
+
+
+def topology_of(workload: Mapping[str, Any], measured: Measured | None = None) -> TopologyDrawing | None:
+    """Return the drawing of a scenario, with the counts that a run measured; None where it has neither applications nor
+    queue managers."""
     kinds = texts(workload, "topology")
     roles = listed(workload, "roles")
     managers = [each for each in workload.get("queue_managers") or [] if isinstance(each, int)]
@@ -50,28 +55,29 @@ def topology_of(workload: Mapping[str, Any]) -> TopologyDrawing | None:
     sender = senders[0] if senders else None
     receiver = receivers[0] if receivers else None
     chain = _managers(workload, kinds, max(managers, default=1), sender)
-    boxes: list[Box] = [_application(workload, sender)] if sender else []
+    boxes: list[Box] = [_application(workload, sender, measured or {})] if sender else []
     boxes += chain
-    boxes += [_application(workload, receiver)] if receiver else []
+    boxes += [_application(workload, receiver, measured or {})] if receiver else []
     if _BRIDGE in kinds:
         boxes.append(Box(BoxKind.STORE, "IMS", ("behind the bridge",)))
     links = tuple(_links(workload, kinds, boxes, sender, receiver))
     return TopologyDrawing("Topology", tuple(boxes), links, _FRAME, _below(kinds))
 
 
-def _application(workload: Mapping[str, Any], role: Mapping[str, Any]) -> Box:
+def _application(workload: Mapping[str, Any], role: Mapping[str, Any], measured: Measured) -> Box:
     name = str(role.get("name", "applications"))
-    count = role_count(role) or _swept_count(workload, name)
+    count = role_count(role) or _swept_count(workload, name, measured)
     if count == "1":
         return Box(BoxKind.APPLICATION, name.capitalize().removesuffix("s"))
     return Box(BoxKind.APPLICATION, name.capitalize(), (count,) if count else (), is_many=True)
 
 
-def _swept_count(workload: Mapping[str, Any], name: str) -> str:
+def _swept_count(workload: Mapping[str, Any], name: str, measured: Measured) -> str:
     for sweep in listed(workload, "sweeps"):
-        values = [each for each in sweep.get("values") or [] if isinstance(each, int)]
-        if sweep.get("name") == name and values:
-            return f"{min(values):,} to {max(values):,}"
+        if sweep.get("name") == name:
+            known = measured.get(name) or sweep.get("values") or []
+            values = [each for each in known if isinstance(each, int)]
+            return f"{min(values):,} to {max(values):,}" if len(set(values)) > 1 else "".join(map(str, values[:1]))
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -204,7 +205,9 @@ def _peer_sentence(context: Context, key: _PairKey, pairs: _Pairs) -> Text:
     middle = spread(pairs.ratios)
     assert middle is not None
     over = "" if len(pairs.ratios) == 1 else f", median of {len(pairs.ratios)} curves"
-    is_same = abs(middle.middle - 1) * 100 <= TOLERANCE_PERCENT + max(pairs.noises)
+    # A quarter is as far from the same as four times.
+    apart = 100 * (max(middle.middle, 1 / middle.middle) - 1) if middle.middle else math.inf
+    is_same = apart <= TOLERANCE_PERCENT + max(pairs.noises)
     within = ", which is within the noise" if is_same else ""
     drivers = "Lean drivers" if driver == LEAN else "Libraries"
     kind = "persistent" if persistent else "nonpersistent"

@@ -32,6 +32,8 @@ _TELLING: Final = (
     "api", "cipher", "ha", "dr", "latency_ms", "cores", "subscribers", "qmgrs", "rate_per_app_per_h",
     "rate_per_producer", "cflevel", "offload", "state",
 )  # fmt: skip
+# Variants that need no word: what most figures have.
+_USUAL: Final = frozenset({("api", "MQI"), ("api", "MQI client"), ("qmgrs", "1")})
 _STRIPS_MAX: Final = 20
 _SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
 _BYTES: Final = re.compile(r"(\d+) bytes")
@@ -198,7 +200,9 @@ def _rate_table(context: Context, caption: str, published: Sequence[PublishedRow
         ours, run = _ours(context, row), context.speaking[row.scenario]
         kind = "" if row.message_bytes is not None and _has_one_kind(context, row.scenario) else f", {row.persistence}"
         variant = "".join(
-            f", {name.replace('_', ' ')} {row.variants[name]}" for name in _TELLING if name in row.variants
+            f", {name.replace('_', ' ')} {value}"
+            for name in _TELLING
+            if (value := row.variants.get(name)) and (name, value) not in _USUAL
         )
         text = "; ".join([*(f"{name} {value}" for name, value in sorted(row.variants.items())), row.note]).rstrip("; ")
         rows.append(

@@ -62,13 +62,13 @@ def setup_blocks(context: Context, name: str, run: str) -> list[Block]:
     disclosed = context.disclosure(run)
     blocks: list[Block] = []
     if disclosed.workload is not None:
-        drawing = topology_of(disclosed.workload)
+        points = context.points_of[run]
+        measured = {swept: _measured(points, swept) for swept in _swept_names(disclosed)}
+        drawing = topology_of(disclosed.workload, measured)
         if drawing is not None:
             caption = f"Topology of {context.title(name)}"
             note = ("Run ", context.report.run(run), ".")
             blocks.append(context.report.figure(caption, [drawing], [run], note))
-        points = context.points_of[run]
-        measured = {name: _measured(points, name) for name in _swept_names(disclosed)}
         blocks.append(Paragraph(" ".join(workload_sentences(disclosed.workload, measured))))
     blocks += _differences(context, name, context.runs[run], disclosed)
     blocks += _configuration(disclosed.configuration)

@@ -105,7 +105,7 @@ def _scenario(context: Context, name: str, run: str) -> Section:
         blocks.append(peak_table(context, caption, [run]))
     limits = _limit_sentences(context, run)
     if limits:
-        blocks.append(Bullets(tuple(limits)))
+        blocks += [Paragraph("What limited each curve at its peak:"), Bullets(tuple(limits))]
     batches = channel_table(context, name, run)
     if batches is not None:
         blocks.append(batches)

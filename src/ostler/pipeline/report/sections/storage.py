@@ -23,7 +23,7 @@ from ostler.pipeline.report.rows import LIMIT, PointRow, RunRow
 
 _MEGABYTE: Final = 1024 * 1024
 _MICROSECOND_NS: Final = 1000.0
-_SELDOM: Final = ("Log, MB/s", "Log, bytes", "Per force", "Forces/s", "A write")
+_LOG_COLUMNS: Final = ("Log, MB/s", "Log, bytes", "Per force", "Forces/s", "A write")
 
 
 def storage_section(context: Context) -> Section | None:
@@ -58,7 +58,9 @@ def storage_section(context: Context) -> Section | None:
         "slower disk means larger writes before it means lower rates."
     )
     probes = _force_words(context, [context.runs[run] for run in dict.fromkeys(runs)])
-    table = context.report.table("Log and disk at the peak", headings, rows, runs, probes, _SELDOM)
+    has_log = any(point.log_bytes for _, points in found for point in points)
+    left_out = () if has_log else _LOG_COLUMNS
+    table = context.report.table("Log and disk at the peak", headings, rows, runs, probes, left_out)
     return Section("costs-storage", "Log and disk", (Paragraph(text), table))
 
 
