@@ -26,7 +26,7 @@ from ostler.pipeline.report.charts.charts import (
     spans_decades,
 )
 from ostler.pipeline.report.charts.curves import choose_sweep, curves, group_name, series_words
-from ostler.pipeline.report.charts.labels import apart, label_column, text_pixels, wrap_pixels
+from ostler.pipeline.report.charts.labels import apart, wrap_pixels
 from ostler.pipeline.report.charts.scales import evenly, linear, logarithmic, thinned, tick_text, ticks
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_styles

@@ -80,7 +80,9 @@ def test_labels_without_room_or_too_long_are_left_to_the_legend() -> None:
     assert label_column(["a", "b"], [10.0, 200.0], 0, 250, 90, 11.5) is not None
     many = [f"line {number}" for number in range(30)]
     assert label_column(many, [float(number) for number in range(30)], 0, 250, 90, 11.5) is None
-    assert label_column(["a name that is much too long for three lines beside a chart"], [10.0], 0, 250, 60, 11.5) is None
+    assert (
+        label_column(["a name that is much too long for three lines beside a chart"], [10.0], 0, 250, 60, 11.5) is None
+    )
 
 
 @given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=80), st.floats(40, 300))
@@ -103,7 +105,9 @@ def test_few_lines_have_their_names_beside_them() -> None:
 
 def test_many_lines_have_a_legend_below_with_whole_names_and_no_two_on_one_another() -> None:
     names = [f"Apache ActiveMQ Artemis with journal number {number}" for number in range(5)]
-    lines = [_line(name, 1.0, 2.0, 3.0 + number / 100, style=Style(number, number)) for number, name in enumerate(names)]
+    lines = [
+        _line(name, 1.0, 2.0, 3.0 + number / 100, style=Style(number, number)) for number, name in enumerate(names)
+    ]
     drawn = _drawn(_chart(*lines))
     labels = _texts(drawn, "label")
     assert [each.text for each in labels] == names
@@ -218,7 +222,10 @@ def test_values_over_time_are_a_line_for_each_series() -> None:
     rows = [TimeValue(float(at), 100.0 + at % 3, name) for name in ("Ostler", "NATS") for at in range(30)]
     chart = time_chart("Rate over time", "round trips a second", rows, "1/s")
     assert chart is not None
-    assert [(line.name, len(line.dots), line.is_dense) for line in chart.lines] == [("Ostler", 30, True), ("NATS", 30, True)]
+    assert [(line.name, len(line.dots), line.is_dense) for line in chart.lines] == [
+        ("Ostler", 30, True),
+        ("NATS", 30, True),
+    ]
     assert chart.sentence.startswith("Ostler: median 101 1/s")
     hidden = [each for each in _drawn(chart).iter("path") if "dense" in each.get("class", "").split()]
     assert len(hidden) == 60

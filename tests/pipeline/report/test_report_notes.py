@@ -12,9 +12,9 @@ from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.report.html.document import (
     Bullets,
     Code,
-    Preformatted,
     Emphasis,
     Paragraph,
+    Preformatted,
     Section,
     Strong,
     WebLink,

@@ -127,7 +127,9 @@ def test_a_rate_that_rises_or_stays_is_told_so() -> None:
 @given(st.lists(st.floats(99, 101), min_size=2, max_size=8), st.floats(0, 50))
 def test_what_is_within_the_noise_is_never_called_a_peak(values: list[float], noise: float) -> None:
     points = [(float(at), value) for at, value in enumerate(values, 1)]
-    told = rate_sentence("Ostler", points, _clients, "1/s", noise) + trend_sentence("Ostler", points, _clients, "", noise)
+    told = rate_sentence("Ostler", points, _clients, "1/s", noise) + trend_sentence(
+        "Ostler", points, _clients, "", noise
+    )
     assert told.count("within the noise") == 2
     assert not any(word in told for word in ("peak", "rises", "higher", "lower", "as high"))
 

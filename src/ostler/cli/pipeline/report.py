@@ -57,9 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         notes = read_notes(arguments.notes) if arguments.notes else ""
         tables = select_rows(read_lake(arguments.lake), arguments.scenario, arguments.runs)
         masthead = Masthead(arguments.title or TITLE, arguments.author, notes)
-        written = write_report(
-            tables, arguments.output, masthead, pdf=not arguments.no_pdf, browser=arguments.browser
-        )
+        written = write_report(tables, arguments.output, masthead, pdf=not arguments.no_pdf, browser=arguments.browser)
     except PipelineError as refused:
         print(f"ostler pipeline report: {refused}", file=sys.stderr)
         return USAGE

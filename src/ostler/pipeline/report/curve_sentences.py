@@ -36,7 +36,9 @@ def curve_sentence(context: Context, panel: Panel, members: Sequence[Curve], swe
     if is_rate:
         parts.append(_limit(context, own, sweep))
         peak = max(value for _, value in points)
-        found = [(name, max(value for _, value in values)) for name, curve in others if (values := _values(curve, panel))]
+        found = [
+            (name, max(value for _, value in values)) for name, curve in others if (values := _values(curve, panel))
+        ]
         parts.append(other_sentence("At their peaks", peak, found[:_PEERS_MAX], noise))
     elif not panel.is_detail:
         parts.append(_beside(panel, points, others, sweep, noise))

@@ -43,4 +43,6 @@ def _shortened(figure: ReportFigure) -> ReportFigure:
     charts = tuple(
         replace(chart, strips=chart.strips[:each]) if isinstance(chart, DotChart) else chart for chart in figure.charts
     )
-    return figure if charts == figure.charts else replace(figure, charts=charts, note="Some of them: the report has all.")
+    return (
+        figure if charts == figure.charts else replace(figure, charts=charts, note="Some of them: the report has all.")
+    )

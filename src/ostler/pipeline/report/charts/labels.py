@@ -75,7 +75,9 @@ def apart(wanted: Sequence[float], heights: Sequence[float], low: float, high: f
     clusters: list[tuple[list[int], float, float]] = []
     for index in order:
         members, height, wish = [index], heights[index], wanted[index] - heights[index] / 2
-        while clusters and _begin(clusters[-1], low, high) + clusters[-1][1] > _begin((members, height, wish), low, high):
+        while clusters and _begin(clusters[-1], low, high) + clusters[-1][1] > _begin(
+            (members, height, wish), low, high
+        ):
             before, before_height, before_wish = clusters.pop()
             wish = before_wish + wish - before_height * len(members)
             members, height = before + members, before_height + height

@@ -74,10 +74,12 @@ def panels(operation: str, is_joined: bool = False) -> tuple[Panel, ...]:
         _processor("near end", lambda point: point.near_cpu_us, is_detail=True),
         _processor("far end", lambda point: point.far_cpu_us, is_detail=True),
     )
-    return (  # fmt: skip
+    return (
         Panel("Rate", f"{word} a second", lambda point: point.rate, numbers.figure, f"{word}/s"),
-        *(Panel(f"Response time, {what}", "milliseconds", _milliseconds(name), numbers.figure, "ms", is_detail)
-          for what, name, is_detail in _RESPONSE_TIMES),
+        *(
+            Panel(f"Response time, {what}", "milliseconds", _milliseconds(name), numbers.figure, "ms", is_detail)
+            for what, name, is_detail in _RESPONSE_TIMES
+        ),
         *(ends if is_joined else (_processor("broker", lambda point: point.broker_cpu_us),)),
         _processor("driver", lambda point: point.driver_cpu_us, is_detail=True),
         Panel("Processors busy", "% of all cores", lambda point: point.machine_busy_percent, numbers.figure, "%", True),

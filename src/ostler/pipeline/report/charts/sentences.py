@@ -143,7 +143,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def course_sentence(name: str, points: Points, unit: str) -> str:
-    """Return how steady a value is over time: its median, its range without outliers, and where it ends if it drifts."""
+    """Return how steady a value is over time: its median, its range without outliers, and its drift if there is one."""
     known = _known(points)
     if len(known) < 2:
         return ""

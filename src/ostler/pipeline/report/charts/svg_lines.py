@@ -129,7 +129,9 @@ def _path(line: ChartLine, across: Scale, up: Scale) -> str:
 
 
 def _backdrop(line: ChartLine, across: Scale, up: Scale) -> str:
-    return f'<polyline points="{_path(line, across, up)}" class="backdrop"><title>{escape(line.name)}</title></polyline>'
+    return (
+        f'<polyline points="{_path(line, across, up)}" class="backdrop"><title>{escape(line.name)}</title></polyline>'
+    )
 
 
 def _band(line: ChartLine, across: Scale, up: Scale) -> str:

@@ -110,6 +110,9 @@ def legend(styles: Mapping[str, Style], top: float, *, has_lines: bool = False) 
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
             parts.append(f'<path d="M{x - 8:.1f},{y:.1f}h24" class="line {paint(style)}"{dashed}/>')
         shape = marker(x + 4 if has_lines else x, y, style)
-        parts += [shape, f"<g>{text(x + before, y + 4, words, f'label {paint(style)}')}<title>{escape(name)}</title></g>"]
+        parts += [
+            shape,
+            f"<g>{text(x + before, y + 4, words, f'label {paint(style)}')}<title>{escape(name)}</title></g>",
+        ]
         x += width
     return parts, y + 14

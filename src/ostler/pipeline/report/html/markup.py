@@ -82,7 +82,7 @@ def block(each: Block) -> str:
             kind = "ol" if each.is_numbered else "ul"
             return f"<{kind}>{''.join(f'<li>{inline(item)}</li>' for item in each.items)}</{kind}>"
         case Preformatted():
-            return f'<pre>{escape(each.text)}</pre>'
+            return f"<pre>{escape(each.text)}</pre>"
         case ReportTable():
             return _table(each)
         case ReportFigure():
@@ -113,8 +113,8 @@ def _cards(cards: Cards) -> str:
 
 
 def _figure(figure: ReportFigure) -> str:
-    """Return a figure. On paper rows of two charts are never cut; a figure that needs another page has its caption there
-    again."""
+    """Return a figure. On paper rows of two charts are never cut; a figure that needs another page has its caption on
+    that, too."""
     panels = [_panel(chart, f"{figure.anchor}-{number}") for number, chart in enumerate(figure.charts, 1)]
     rows = ["".join(panels[begin : begin + _CHARTS_IN_ROW]) for begin in range(0, len(panels), _CHARTS_IN_ROW)]
     if figure.note and rows:

@@ -40,7 +40,7 @@ def find_browser(named: str = "") -> str:
 
 
 def print_pdf(page: Path, target: Path, browser: str) -> None:
-    """Print a page into a file, with page numbers in its contents. The file is replaced only when printing succeeded."""
+    """Print a page into a file, with page numbers in its contents. It is replaced only when printing succeeded."""
     text = page.read_text(encoding="utf-8")
     anchors = contents_anchors(text)
     with tempfile.TemporaryDirectory(prefix="ostler-report-") as name:
