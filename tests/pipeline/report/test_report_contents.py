@@ -110,6 +110,30 @@ def test_guidance_of_the_catalogue_is_the_tuning_advice_of_its_report() -> None:
     assert catalogue().scenarios["appl-capacity-guidance"].title not in told
 
 
+def test_entries_without_a_curve_are_listed_with_their_report() -> None:
+    rows = sample_rows()
+    assert 'id="advice-notes"' not in section(rows, "advice")
+    for table in ("run", "point", "peak"):
+        for each in rows[table]:
+            each["scenario"] = "rr-bb-np" if each["scenario"] == "local-rr-np" else each["scenario"]
+    told = text(rows, "advice-notes")
+    assert catalogue().scenarios["config-v91-qmini"].title in told
+    assert catalogue().scenarios["config-v701-tuning"].title not in told
+
+
+def test_products_are_compared_with_what_they_promise() -> None:
+    rows = sample_rows()
+    rows["comparison"].append(
+        rows["comparison"][0]
+        | {"kind": "product", "subject": "Ostler to RabbitMQ", "left_name": "RabbitMQ", "right_name": "Ostler"}
+        | {"left_run": NEW, "right_run": NEW}
+    )
+    told = text(rows, "comparisons-product")
+    for name in ("RabbitMQ", "Ostler"):
+        assert f"{name} : promise of {name} ( R2 )." in told
+    assert "promise of bare ping-pong" not in told
+
+
 def test_capacity_is_planned_with_the_costs_that_were_measured() -> None:
     rows = sample_rows()
     for each in rows["point"]:

@@ -17,6 +17,7 @@ from ostler.pipeline.report.charts.charts import Style
 from ostler.pipeline.report.charts.curves import NO_MESSAGES, other_words
 from ostler.pipeline.report.charts.styles import contestant_order, contestant_styles
 from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
+from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
 from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, Tables
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
@@ -69,6 +70,10 @@ class Context:
 
     def disclosure(self, run: str) -> Disclosure:
         return self.disclosures[run]
+
+    def promise(self, run: str, contestant: str, persistent: bool) -> str:
+        """Return what an acknowledgement of a contestant promises in a run; empty where the run does not say."""
+        return promise_of(self.tables.entrants, run, contestant, persistent)
 
     @cached_property
     def limits(self) -> set[str]:

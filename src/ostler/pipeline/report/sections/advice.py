@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Final
 
 from ostler.lab.scenarios.loader import catalogue
@@ -46,7 +47,8 @@ _ADVICE: Final = {
 
 
 def advice_section(context: Context) -> Section:
-    inner = (_tuning(context), _capacity(context), _questions(context))
+    made = (_tuning(context), _capacity(context), _questions(context), _notes(context))
+    inner = tuple(each for each in made if each is not None)
     text = "What follows from the figures for somebody who has to tune or to plan."
     return Section("advice", "Tuning and capacity planning", (Paragraph(text),), inner)
 
@@ -57,15 +59,36 @@ def advice_section(context: Context) -> Section:
 def _tuning(context: Context) -> Section:
     """Return the guidance of the reports whose scenarios are shown, and all of it where none is."""
     guidance = [each for each in catalogue().scenarios.values() if each.kind is ScenarioKind.GUIDANCE]
-    shown = {scenario.report.name for name in context.speaking if (scenario := context.scenario(name)) is not None}
-    kept = [each for each in guidance if each.report.name in shown] or guidance
-    items = tuple((each.title, (f"{_words(each)} ", _place(each))) for each in kept)
+    shown = _shown_reports(context)
+    items = _terms([each for each in guidance if each.report.name in shown] or guidance)
     text = "Advice of the published reports in our words; what this machine lacks is listed by "
     return Section(
         "advice-tuning",
         "Tuning advice",
         (Paragraph((text, Code("ostler lab doctor"), ".")), TermList(items)),
     )
+
+
+def _shown_reports(context: Context) -> set[str]:
+    return {scenario.report.name for name in context.speaking if (scenario := context.scenario(name)) is not None}
+
+
+def _terms(entries: Iterable[Scenario]) -> tuple[tuple[Text, Text], ...]:
+    return tuple((each.title, (f"{_words(each)} ", _place(each))) for each in entries)
+
+
+def _notes(context: Context) -> Section | None:
+    """Return calculations, behaviours and configurations of the reports whose scenarios are shown."""
+    shown = _shown_reports(context)
+    kept = [
+        each
+        for each in catalogue().scenarios.values()
+        if not each.is_measured and each.kind is not ScenarioKind.GUIDANCE and each.report.name in shown
+    ]
+    if not kept:
+        return None
+    text = "Calculations, behaviours, configurations and messages that the reports describe, and that have no curve."
+    return Section("advice-notes", "What else the reports say", (Paragraph(text), TermList(_terms(kept))))
 
 
 def _words(scenario: Scenario) -> str:

@@ -56,11 +56,14 @@ def release_highlights(context: Context) -> list[Block]:
     rows = _at_peak_clients(context, [row for row in _rates(context) if row.kind == _RELEASE])
     if not rows:
         return []
-    order = list(_TOPOLOGIES.values())
+    topologies = list(_TOPOLOGIES.values())
+    runs_shown = list(context.speaking.values())
     rows.sort(
         key=lambda each: (
-            order.index(words) if (words := topology_words(context, each.scenario)) in order else len(order),
-            list(context.speaking).index(each.scenario),
+            topologies.index(words)
+            if (words := topology_words(context, each.scenario)) in topologies
+            else len(topologies),
+            runs_shown.index(each.right_run),
             each.series,
         )
     )

@@ -16,7 +16,7 @@ from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context, described, messages
-from ostler.pipeline.report.drivers import LEAN, LIBRARY, driver_of, product_of, promise_of
+from ostler.pipeline.report.drivers import LEAN, LIBRARY, driver_of, product_of
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
@@ -177,11 +177,14 @@ def _against_peers(context: Context) -> list[Text]:
             ours = _our_peak(context, peak) if peak.kind == PEER and peak.peak_rate else None
             if ours is None:
                 continue
-            promises = (
-                promise_of(context.tables.entrants, run, each.contestant, each.persistent) for each in (ours, peak)
+            key = (
+                driver_of(peak.contestant, peak.kind),
+                peak.contestant,
+                peak.persistent,
+                context.promise(run, ours.contestant, ours.persistent),
+                context.promise(run, peak.contestant, peak.persistent),
             )
-            driver = driver_of(peak.contestant, peak.kind)
-            pairs = found.setdefault((driver, peak.contestant, peak.persistent, *promises), _Pairs())  # type: ignore[arg-type]
+            pairs = found.setdefault(key, _Pairs())
             pairs.ratios.append(ours.peak_rate / peak.peak_rate)
             pairs.runs.append(run)
             pairs.noises.append(context.runs[run].noise_percent or 0.0)

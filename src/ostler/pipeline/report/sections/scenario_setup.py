@@ -10,6 +10,7 @@ from ostler.pipeline.report.context import Context, text_cell
 from ostler.pipeline.report.disclosures import Disclosure, Statement
 from ostler.pipeline.report.html.document import (
     Block,
+    Bullets,
     Code,
     Fold,
     Heading,
@@ -69,7 +70,8 @@ def setup_blocks(context: Context, name: str, run: str) -> list[Block]:
             caption = f"Topology of {context.title(name)}"
             note = ("Run ", context.report.run(run), ".")
             blocks.append(context.report.figure(caption, [drawing], [run], note))
-        blocks.append(Paragraph(" ".join(workload_sentences(disclosed.workload, measured))))
+        sentences = workload_sentences(disclosed.workload, measured)
+        blocks += [Bullets(tuple(sentences))] if sentences else []
     blocks += _differences(context, name, context.runs[run], disclosed)
     blocks += _configuration(disclosed.configuration)
     return blocks

@@ -33,6 +33,7 @@ from ostler.pipeline.report.context import (
     whole_cell,
 )
 from ostler.pipeline.report.curve_sentences import curve_sentence
+from ostler.pipeline.report.drivers import driver_of
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
@@ -239,6 +240,7 @@ def _limit_sentences(context: Context, run: str) -> list[Text]:
 _PEAK_HEADINGS: Final = (
     Heading("Scenario"),
     Heading("Contestant"),
+    Heading("Driver", title="compare lean drivers with lean drivers, and libraries with libraries"),
     Heading("Messages"),
     Heading("Peak, a second", True, "highest median rate of a step"),
     Heading("Clients there", True),
@@ -259,6 +261,7 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
             (
                 context.scenario_cell(peak.scenario),
                 text_cell(peak.contestant),
+                text_cell(driver_of(peak.contestant, peak.kind)),
                 Cell(words, peak.message_bytes),
                 number_cell(peak.peak_rate),
                 whole_cell(peak.peak_clients),
