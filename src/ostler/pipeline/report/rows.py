@@ -103,9 +103,32 @@ class PointRow:
     broker_memory_bytes: int | None
     log_bytes: int | None
     log_forces: int | None
+    disk_reads: int | None
+    disk_writes: int | None
+    disk_flushes: int | None
     disk_written_bytes: int | None
     disk_busy_percent: float | None
+    disk_wait_us: float | None
+    disk_queue: float | None
     flags: list[str]
+
+
+@dataclass(frozen=True)
+class SecondRow:
+    run: str
+    contestant: str
+    step: int
+    repetition: int
+    second: int
+    seconds: float
+    operation: str
+    rate: float
+    mean_ns: float | None
+    p99_ns: int | None
+    broker_core_percent: float | None
+    machine_busy_percent: float | None
+    disk_written_bytes: int | None
+    disk_busy_percent: float | None
 
 
 @dataclass(frozen=True)
@@ -275,6 +298,7 @@ ROWS: Final[dict[str, type]] = {
     "prediction": PredictionRow,
     "published": PublishedRow,
     "rejected": RejectedRow,
+    "second": SecondRow,
 }
 # Without these tables there is no report; the others may be empty.
 _NEEDED: Final = ("run", "point")
@@ -326,6 +350,7 @@ class Tables:
     predictions: list[PredictionRow] = field(default_factory=list)
     published: list[PublishedRow] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
+    seconds: list[SecondRow] = field(default_factory=list)
 
     def only(self, runs: Iterable[str]) -> Tables:
         """Return the rows of some runs; published figures are kept."""
@@ -342,6 +367,7 @@ class Tables:
             [each for each in self.predictions if each.run in names],
             self.published,
             [each for each in self.rejected if not each.run or each.run in names],
+            [each for each in self.seconds if each.run in names],
         )
 
 

@@ -53,6 +53,7 @@ from ostler.pipeline.report.rows import LIMIT, UNKNOWN, PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.results import result_table
 from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
+from ostler.pipeline.report.time_figures import time_figure
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _GROUPS_DRAWN: Final = 8
@@ -101,6 +102,9 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
         left = ", ".join(groups[_GROUPS_DRAWN:])
         blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
+    course = time_figure(context, name, run)
+    if course is not None:
+        blocks.append(course)
     if context.peaks_of.get(run):
         caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
         blocks.append(peak_table(context, caption, [run]))
