@@ -94,7 +94,9 @@ def observed_rows(contestant: str) -> list[Row]:
             ProcessRow(second, "driver", 79, "driver", length, 70, 30, 1, 1, 2, 1 << 20, 4, 0, 1, 1, 2),
             ThreadRow(second, role, 77, 80, "ostler-log", 1_000_000, 10, 15),
             ThreadRow(second, role, 77, 81, "ostler-reactor", 1_000_000, 100, 150),
-            MachineRow(second, 1_000_000, 2, *cpu, 98.5, 1.5, 3, 100, *network, "vda", *disk, 1 << 31, 4096, 0),
+            MachineRow(
+                second, 1_000_000, 2, *cpu, 98.5, 1.5, 3, 100, *network, "vda", *disk, 1 << 31, 4096, 0, 900, 7000
+            ),
         ]
     if contestant == "Ostler":
         for second, forces in enumerate((100, 150, 20)):
