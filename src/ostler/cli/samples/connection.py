@@ -97,7 +97,7 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
 def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings | None:
     """Returns the TLS settings of the options; None without any."""
     options = _Options(arguments, prefix)
-    fields = {field: options.text(option) for option, _, field, _ in _TLS}
+    fields: dict[str, Any] = {field: options.text(option) for option, _, field, _ in _TLS}
     locked = options.path("key-password-file")
     if not (getattr(arguments, f"{prefix}tls".replace("-", "_")) or any(fields.values()) or locked):
         return None

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from ostler import __version__
-from ostler.lab.families.restart import count_in
 from ostler.lab.families.set_up.run_descriptions import plan_text
-from ostler.lab.families.task import Task, wait_until
+from ostler.lab.families.task import Task, count_in, wait_until
 from ostler.lab.families.task_process import ReadyTask, TaskProcess
 from ostler.lab.load.progress import ReportProgress
 from ostler.lab.load.timeline import MEASURED, WARMING_UP, PhaseRecorder
