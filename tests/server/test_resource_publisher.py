@@ -329,6 +329,14 @@ def test_wildcard_block_cannot_be_altered(manager: QueueManager, qm: Connection)
         assert subscription.get() is None
 
 
+def test_the_branch_is_isolated_without_its_object(manager: QueueManager, qm: Connection) -> None:
+    manager.delete(ObjectType.TOPIC, "SYSTEM.ADMIN.TOPIC")
+    with qm.subscribe("#") as subscription, qm.subscribe(f"{ROOT}/CPU/QMgrSummary") as exact:
+        manager.resource_publisher.publish()
+        assert subscription.get() is None
+        assert exact.get() is not None
+
+
 def test_authority_comes_from_the_object_of_system_topics(manager: QueueManager) -> None:
     class Everything:
         """Grants subscribing to some topic objects."""

@@ -85,7 +85,7 @@ def puts_to_queues(c: Counts) -> Puts:
         c["put_bytes"] - c["put_bytes_persistent"],
         c["put_bytes_persistent"],
     )
-    return every if topic is None else Puts(*(a - b for a, b in zip(every, topic, strict=True)))
+    return every if topic is None else Puts(*[a - b for a, b in zip(every, topic, strict=True)])
 
 
 def puts_to_topics(c: Counts) -> Puts:

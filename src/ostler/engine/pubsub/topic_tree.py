@@ -199,11 +199,14 @@ class TopicTree:
         for node in self.object_nodes.values():
             by_depth.setdefault(_depth(node), []).append(node)
         self.root.settings = TopicSettings(self.root.definition, None)
+        administrative = self.find(ADMINISTRATIVE)
+        if administrative is not None:
+            # Isolated also when its object has been deleted.
+            administrative.settings = administrative_settings(administrative.definition)
+            self._blocks += 1
         for depth in sorted(by_depth):
             for node in by_depth[depth]:
-                if self.is_administrative(node):
-                    node.settings = administrative_settings(node.definition)
-                elif node.parent is not None:
+                if node.parent is not None and node is not administrative:
                     node.settings = TopicSettings(node.definition, _settings_above(node.parent))
                 settings = node.settings
                 if settings is not None and settings.blocks_wildcards:
