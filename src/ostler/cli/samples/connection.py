@@ -11,7 +11,6 @@ import getpass
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,12 +93,12 @@ def connect(arguments: argparse.Namespace, queue_manager: str | None, prefix: st
 def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings | None:
     """Returns the TLS settings of the options; None without any."""
     options = _Options(arguments, prefix)
-    fields = {field: options.text(option) for option, _, field, _ in _TLS}
+    fields: dict[str, Any] = {field: options.text(option) for option, _, field, _ in _TLS}
     locked = options.path("key-password-file")
     if not (getattr(arguments, f"{prefix}tls".replace("-", "_")) or any(fields.values()) or locked):
         return None
     fields["cipher_spec"] = fields["cipher_spec"] or ANY_CIPHER
-    return replace(TlsSettings(key_password=_secret(locked) if locked else ""), **fields)
+    return TlsSettings(**fields, key_password=_secret(locked) if locked else "")
 
 
 class _Options:
