@@ -11,7 +11,6 @@ import getpass
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -102,7 +101,7 @@ def tls_settings(arguments: argparse.Namespace, prefix: str = "") -> TlsSettings
     if not (getattr(arguments, f"{prefix}tls".replace("-", "_")) or any(fields.values()) or locked):
         return None
     fields["cipher_spec"] = fields["cipher_spec"] or ANY_CIPHER
-    return replace(TlsSettings(key_password=_secret(locked) if locked else ""), **fields)
+    return TlsSettings(**fields, key_password=_secret(locked) if locked else "")
 
 
 class _Options:
