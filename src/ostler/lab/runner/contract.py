@@ -185,6 +185,8 @@ class ReadyLoad(ABC):
     """
 
     point_spec: PointSpec
+    drain_seconds_max: float = 120.0
+    """How long `run` may take beyond its timeline."""
 
     @abstractmethod
     def processes(self) -> Sequence[WatchedProcess]:
