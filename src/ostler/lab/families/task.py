@@ -33,7 +33,7 @@ class Task(ABC):
         """Run the task, record its operations, and return further results."""
 
     def select(self, work: object) -> None:
-        """Choose the work of the next run, for a task that has several kinds of it."""
+        """Choose and prepare the work of the next run, for a task that has several kinds of it."""
         return
 
     def metrics(self) -> list[Metric]:

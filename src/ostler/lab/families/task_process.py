@@ -86,14 +86,21 @@ class TaskProcess:
     def watched(self) -> WatchedProcess:
         return WatchedProcess(self.role, self.pid, by_thread=self.role == QUEUE_MANAGER)
 
-    def run(
-        self, timeline: Timeline, watcher: Watcher, worker: int = 0, work: object = None
-    ) -> tuple[WorkerCounts, list[Metric]]:
-        """Run the task; return its counts and results. `work` is what it selects before. Raises PointFailed with its
-        error; then the process ends."""
+    def select(self, work: object, seconds_max: float) -> None:
+        """Let the task choose and prepare the work of the next run. Raises PointFailed as `run` does."""
         with contextlib.suppress(OSError):
-            self._orders.send((timeline, work))
-        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + self._drain_seconds_max
+            self._orders.send((None, work))
+        self._answer(seconds_max, None)
+
+    def run(
+        self, timeline: Timeline, watcher: Watcher, worker: int = 0, drain_seconds_max: float = _DRAIN_SECONDS_MAX
+    ) -> tuple[WorkerCounts, list[Metric]]:
+        """Run the task; return its counts and results. Raises PointFailed with its error; then the process ends."""
+        with contextlib.suppress(OSError):
+            self._orders.send((timeline, None))
+        seconds = (timeline.end_ns - time.perf_counter_ns()) / _SECOND_NS + max(
+            drain_seconds_max, self._drain_seconds_max
+        )
         lines, results = self._answer(seconds, watcher)
         return WorkerCounts(worker, unpack_phases(lines)), results
 
@@ -149,7 +156,10 @@ def _serve(orders: Connection, questions: Connection, make: Callable[[], Task]) 
             orders.send((_MADE, ([], [])))
             while True:
                 timeline, work = orders.recv()
-                task.select(work)
+                if timeline is None:
+                    task.select(work)
+                    orders.send((_DONE, ([], [])))
+                    continue
                 recorder = PhaseRecorder(timeline)
                 results = task.run(recorder, _progress_sender(orders))
                 orders.send((_DONE, (recorder.pack(), results)))
@@ -223,6 +233,8 @@ def operations_done(counted: Sequence[WorkerCounts], names: Sequence[str]) -> in
 class ReadyTask(ReadyLoad):
     """One task, and the counters to read: its own, or those of a queue manager in another process."""
 
+    drain_seconds_max = _DRAIN_SECONDS_MAX
+
     def __init__(
         self,
         point_spec: PointSpec,
@@ -245,7 +257,7 @@ class ReadyTask(ReadyLoad):
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         self._before = self._counts()
         self._results = []
-        counted, self._results = self._process.run(timeline, watcher)
+        counted, self._results = self._process.run(timeline, watcher, drain_seconds_max=self.drain_seconds_max)
         return (counted,)
 
     def metrics(self) -> Sequence[Metric]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from ostler.lab.common.embedded import NAME, QUEUE
-from ostler.lab.common.probes import ForcedFile
 from ostler.lab.common.verb_program import BACKOUT, COMMIT, NON_PERSISTENT, PERSISTENT, VerbProgram
 from ostler.lab.families.bare_exchange import BareExchange
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
+from ostler.lab.families.micro.tasks import Batch, BatchLoop, ForceLoop
 from ostler.lab.families.task import Loop, Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.timeline import PhaseOperation, PhaseRecorder
@@ -37,8 +36,7 @@ from ostler.server.config.qm_ini import LogSection
 
 BODY_BYTES: Final = 2048
 _LOG: Final = LogSection(file_pages=2048)
-_PROBE_FILE_BYTES: Final = 16 << 20
-_PAGE: Final = bytes(4096)
+_PAGE_BYTES: Final = 4096
 _PLAIN_TURNS: Final = 10
 # The operation that represents a verb in tables.
 MAIN: Final = {
@@ -114,9 +112,9 @@ class VerbTiming(Experiment):
     def _limit(self, contestant: Contestant, step: Step, verb: str) -> Callable[[], Task]:
         main = MAIN[verb]
         if contestant.name == _NOTHING:
-            return partial(NothingLoop, main)
+            return partial(nothing_loop, main)
         if contestant.name == _FORCE:
-            return partial(PageLoop, self._context.scratch / f"forced-{step.number}", main)
+            return partial(ForceLoop, self._context.scratch / f"forced-{step.number}", main, _PAGE_BYTES)
         size = BODY_BYTES if verb in _SENDING else 1
         operations = (MAIN["MQPUT"], MAIN["MQGET"]) if verb in _SENDING else (main, main)
         return partial(BareExchange, size, operations, main)
@@ -217,42 +215,12 @@ def nothing() -> tuple[int, int]:
     return 0, 0
 
 
-class NothingLoop(Loop):
-    """The cost of a call that does nothing."""
-
-    def __init__(self, main_operation: str) -> None:
-        self.main_operation = main_operation
-
-    def begin(self, recorder: PhaseRecorder) -> None:
-        self._calls = recorder.operation(self.main_operation)
-
-    def turn(self) -> int:
-        began = time.perf_counter_ns()
+def _call_nothing(times: int) -> int:
+    began = time.perf_counter_ns()
+    for _ in range(times):
         nothing()
-        end = time.perf_counter_ns()
-        self._calls.record(began, end)
-        return end
-
-    def close(self) -> None:
-        return
+    return time.perf_counter_ns() - began
 
 
-class PageLoop(Loop):
-    """The least work of a commit: write a page and force it."""
-
-    def __init__(self, path: Path, main_operation: str) -> None:
-        self.main_operation = main_operation
-        self._file = ForcedFile(path, _PROBE_FILE_BYTES)
-
-    def begin(self, recorder: PhaseRecorder) -> None:
-        self._forces = recorder.operation(self.main_operation)
-
-    def turn(self) -> int:
-        began = time.perf_counter_ns()
-        self._file.write_and_force(_PAGE)
-        end = time.perf_counter_ns()
-        self._forces.record(began, end)
-        return end
-
-    def close(self) -> None:
-        self._file.close()
+def nothing_loop(main_operation: str) -> BatchLoop:
+    return BatchLoop(Batch(main_operation, _call_nothing, 1))

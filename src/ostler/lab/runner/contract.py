@@ -187,6 +187,8 @@ class ReadyLoad(ABC):
     point_spec: PointSpec
     measured_seconds_least: float = 0.0
     """The least length of the window, where the settings have a shorter one: the event that is measured takes it."""
+    drain_seconds_max: float = 120.0
+    """How long `run` may take beyond its timeline."""
 
     @abstractmethod
     def processes(self) -> Sequence[WatchedProcess]:

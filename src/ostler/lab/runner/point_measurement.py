@@ -45,7 +45,8 @@ from ostler.lab.store.segments import COOL_DOWN, MEASURED, WARM_UP, SegmentWrite
 LEAD_SECONDS: Final = 0.1
 """The time between the order to the drivers and the first message."""
 OPERATION_PARAMETER: Final = "operation"
-_DRAIN_SECONDS_MAX: Final = 120.0
+# A load that notices itself that it takes too long knows more about it.
+_LAST_WORD_SECONDS: Final = 10.0
 _SECOND_NS: Final = 1_000_000_000
 _PHASES: Final = (WARM_UP, MEASURED, COOL_DOWN)
 
@@ -80,8 +81,9 @@ class _Load:
         return not self.is_over.wait(max(seconds, 0.0))
 
     def counted(self) -> Sequence[WorkerCounts]:
-        if not self.is_over.wait(_DRAIN_SECONDS_MAX):
-            raise PointFailed(f"the load did not end within {_DRAIN_SECONDS_MAX:.0f} seconds after its time")
+        seconds_max = self._ready.drain_seconds_max + _LAST_WORD_SECONDS
+        if not self.is_over.wait(seconds_max):
+            raise PointFailed(f"the load did not end within {seconds_max:.0f} seconds after its time")
         if self._failure is not None:
             if isinstance(self._failure, PointFailed):
                 raise self._failure

@@ -38,6 +38,7 @@ from ostler.pipeline.spark.session import LOCAL, check_java, open_session
 
 _END_SECONDS_MAX: Final = 30.0
 _START_SECONDS_MAX: Final = 300.0
+_ROUND_SECONDS_MAX: Final = 3600.0
 
 
 @contextmanager
@@ -116,9 +117,13 @@ class SparkExperiment(Experiment):
             self.context.note("Starting Spark.")
             master = str(self.context.scenario.parameters.get("master", LOCAL))
             self._process = TaskProcess(partial(self._rounds, master), DRIVER, _START_SECONDS_MAX)
+        try:
+            self._process.select((contestant.name, dict(step.points)), _ROUND_SECONDS_MAX)
+        except PointFailed:
+            self._drop()
+            raise
         watched, counters = self.others(contestant)
-        work = (contestant.name, dict(step.points))
-        return _Turn(self.point_spec(step), self._process, watched, counters, work, self._drop)
+        return _Turn(self.point_spec(step), self._process, watched, counters, self._drop)
 
     def _drop(self) -> None:
         """End the process, as after a failure: the next point has a new one."""
@@ -133,26 +138,25 @@ class SparkExperiment(Experiment):
 class _Turn(ReadyTask):
     """The turn of one contestant in the process of all."""
 
+    drain_seconds_max = _ROUND_SECONDS_MAX
+
     def __init__(
         self,
         point_spec: PointSpec,
         process: TaskProcess,
         watched: Sequence[WatchedProcess],
         counters: Counters | None,
-        work: tuple[str, dict[str, Point]],
         drop: Callable[[], None],
     ) -> None:
         super().__init__(point_spec, process, watched, counters)
-        self._work = work
         self._drop = drop
 
     def run(self, timeline: Timeline, watcher: Watcher) -> Sequence[WorkerCounts]:
         try:
-            counted, self._results = self._process.run(timeline, watcher, work=self._work)
+            return super().run(timeline, watcher)
         except PointFailed:
             self._drop()
             raise
-        return (counted,)
 
     def close(self) -> None:
         return

@@ -147,6 +147,9 @@ class _Running:
 class _Kept(ReadyTask):
     """A task that stays for the next repetition, unless it failed: then its process ends."""
 
+    # A round may display a hundred thousand queues.
+    drain_seconds_max = _MAKE_SECONDS_MAX
+
     def __init__(
         self, point_spec: PointSpec, running: _Running, agreements: Sequence[Agreement], drop: Callable[[], _Running]
     ) -> None:
