@@ -57,8 +57,7 @@ def triggered_point(scenario: Scenario, step: Step) -> LoadPoint:
         f"APPLICID('{sys.executable} -m {triggered_programs.__name__}') USERDATA('{interval_ms}')",
         f"ALTER QLOCAL({request_queue(0)}) TRIGGER TRIGTYPE(FIRST) INITQ({INITIATION_QUEUE}) PROCESS({PROCESS})",
     )
-    parameters = {"disconnect interval, ms": str(interval_ms)}
-    return replace(found, responders=0, manager=replace(found.manager, commands=commands), parameters=parameters)
+    return replace(found, responders=0, manager=replace(found.manager, commands=commands))
 
 
 class TriggerMonitor:
