@@ -28,8 +28,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_list_has_a_line_for_each_scenario_and_counts_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 133
-    assert counts.startswith("133 scenarios: ")
+    assert len(lines) == 139
+    assert counts.startswith("139 scenarios: ")
     line = next(each for each in lines if each.startswith("zos-clus-bind-on-open "))
     assert "cluster" in line
     assert "needs clusters" in line
@@ -39,7 +39,7 @@ def test_list_has_a_line_for_each_scenario_and_counts_them(capsys: pytest.Captur
 def test_list_with_the_other_entries(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "--all") == 0
     *lines, counts = capsys.readouterr().out.splitlines()
-    assert len(lines) == 150
+    assert len(lines) == 156
     assert counts.endswith("17 other entries.")
     assert run("list", "--state", "not-measured", "--json") == 0
     kinds = {json.loads(line)["kind"] for line in capsys.readouterr().out.splitlines()}
@@ -159,4 +159,4 @@ def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told["parameters"]["log_primary_files"] == 16
     assert told["readiness"]["missing"] == []
-    assert told["stop"] == {"kind": "peak", "limit": 0.0, "text": ""}
+    assert told["stop"] == {"kind": "peak", "limit": 0.0, "text": "", "after": 1, "only": {}}
