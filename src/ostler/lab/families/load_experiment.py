@@ -223,7 +223,7 @@ class LoadExperiment(Experiment):
             open_load(load, made)
             # Requesters are opened last, and their operations are counted.
             loads.insert(0, load)
-        prepared = ReadyOstlerLoad(loads[0], loads[1:], self._point_spec(point, ours), managers, point.kind)
+        prepared = ReadyOstlerLoad(loads[0], loads[1:], self._point_spec(point), managers, point.kind)
         prepared.memory = memory
         prepared.shows_queue_shares = point.shows_queue_shares
         if point.media_image_seconds:
@@ -284,11 +284,8 @@ class LoadExperiment(Experiment):
             responder_ccsid=point.responder_ccsid,
         )
 
-    def _point_spec(self, point: LoadPoint, ours: OstlerContestant = VERB_BY_VERB) -> PointSpec:
+    def _point_spec(self, point: LoadPoint) -> PointSpec:
         parameters = {"responders": str(point.responders), "queue pairs": str(point.pairs), **point.parameters}
-        if point.rate_per_second:
-            since_put = point.since_put and not ours.on_schedule
-            parameters["pace"] = "a period since the last put" if since_put else "a fixed schedule"
         # Subscribers count as clients.
         clients = point.requesters + (point.responders if point.kind == spec.PUBLISH else 0)
         return PointSpec(

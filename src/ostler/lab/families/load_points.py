@@ -173,8 +173,8 @@ def _requesters(scenario: Scenario, points: Mapping[str, Point], role: Role | No
 
 def _responders(points: Mapping[str, Point], role: Role | None, requesters: int, pairs: int) -> int:
     """Return as many as the report has; where it has none, enough that one always waits on every queue."""
-    if "responders" in points:
-        return max(int(points["responders"]), pairs)
+    if "server_threads" in points:
+        return max(int(points["server_threads"]), pairs)
     if role is not None and role.counts:
         return max(max(role.counts) * (pairs if role.per == "queue pair" else 1), pairs)
     # No more than that can be busy at the same time, and each of them is a connection.

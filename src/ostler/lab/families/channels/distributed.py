@@ -190,12 +190,12 @@ class DistributedExperiment(LoadExperiment):
         if Binding.TRUSTED not in (point.requester_binding, point.responder_binding):
             driver = self._load(ours.name, self._context.settings.drivers)
             open_load(driver, made)
-            return ReadyPairLoad([driver], self._point_spec(point, ours), pair, point.kind)
+            return ReadyPairLoad([driver], self._point_spec(point), pair, point.kind)
         asking = self._at(ours, point.requester_binding, pair.asking)
         answering = self._at(ours, point.responder_binding, pair.answering)
         open_load(answering, replace(made, requesters=range(0)))
         open_load(asking, replace(made, responders=range(0)))
-        return ReadyPairLoad([asking, answering], self._point_spec(point, ours), pair, point.kind)
+        return ReadyPairLoad([asking, answering], self._point_spec(point), pair, point.kind)
 
     def _at(self, ours: OstlerContestant, binding: Binding, manager: LabQueueManager) -> AnyLoad:
         """Return the drivers of the applications at one of the queue managers."""

@@ -126,7 +126,7 @@ def _requesters(scenario: Scenario, found: LoadPoint, wiring: Wiring) -> int:
 
 
 def _responders(scenario: Scenario, points: Mapping[str, Point], found: LoadPoint, requesters: int, pairs: int) -> int:
-    stated = "responders" in points or any(role.counts for role in scenario.roles if role.name == "responders")
+    stated = "server_threads" in points or any(role.counts for role in scenario.roles if role.name == "responders")
     return max(found.responders, pairs) if stated else max(pairs, min(requesters, 400))
 
 

@@ -105,7 +105,7 @@ class Creation(Experiment):
         if needed + _FREE_BYTES_KEPT > free:
             raise PointFailed(f"the log takes {needed >> 30} GB, and {free >> 30} GB are free on the disk of the run")
         self._made += 1
-        point_spec = PointSpec(1, 0, False, parameters={"log bytes": str(needed)}, main_operation=CREATE)
+        point_spec = PointSpec(1, 0, False, main_operation=CREATE)
         make = partial(CreationTask, self._context.scratch / f"created-{self._made}", log)
         return ReadyTask(point_spec, TaskProcess(make, QUEUE_MANAGER, beyond_seconds=_CREATE_SECONDS_MAX))
 
