@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.lab.families.test_sequential_families import measured, sat
 
 from ostler.lab.families.load_points import LoadPoint
 from ostler.lab.families.loads import one_way, private_queues, publish_subscribe
@@ -20,7 +21,7 @@ from ostler.lab.families.one_way_experiment import (
 )
 from ostler.lab.families.publish_points import publish_point
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
-from ostler.lab.runner.contract import GET, PUT, ContestantKind, RunContext, Settings, WorkerCounts
+from ostler.lab.runner.contract import GET, PUT, ROUND_TRIP, ContestantKind, RunContext, Settings, WorkerCounts
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import steps
 
@@ -94,3 +95,22 @@ def test_the_library_takes_no_part_where_it_lacks_the_option(tmp_path: Path) -> 
         "zos-svrconn-sharecnv0": ["Ostler", "Ostler, ostler.connect"],
         "zos-svrconn-sharecnv1": ["Ostler"],
     }
+
+
+@pytest.mark.slow
+def test_data_that_passes_through_is_told_in_megabytes(tmp_path: Path) -> None:
+    with sat("zos-svrconn-sharecnv0", tmp_path, {"queues": ["2"]}) as (experiment, planned):
+        (point,) = measured(experiment, experiment.contestants()[0], planned[0], 0.3)
+        assert point.results[MEGABYTES] > 0
+        assert point.results[COST_PER_MEGABYTE] > 0
+        assert all(each.agrees for each in point.settled)
+
+
+@pytest.mark.slow
+def test_private_queues_run_on_one_core_with_several_applications(tmp_path: Path) -> None:
+    chosen = {"queue_pairs": ["2"], "tasks_per_pair": ["4"], "cores": ["1"]}
+    with sat("zos-pq-np-out-scal", tmp_path, chosen) as (experiment, planned):
+        (point,) = measured(experiment, experiment.contestants()[0], planned[0], 0.3)
+        assert (point.point_spec.clients, point.point_spec.parameters["responders"]) == (8, "8")
+        assert point.operations()[ROUND_TRIP] > 0
+        assert all(each.agrees for each in point.settled)
