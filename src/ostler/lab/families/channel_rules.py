@@ -14,8 +14,8 @@ from typing import Final
 from ostler import __version__
 from ostler.lab.common.channel_rules import create, user_rules
 from ostler.lab.families.connect_rate import BareConnects, QueueManagerConnects
-from ostler.lab.families.plan_description import describe_plan
 from ostler.lab.families.restart import RESTART, BareReading, QueueManagerRestarts
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess, run_in_process
 from ostler.lab.runner.contract import (
     CONNECT,
@@ -80,7 +80,7 @@ class _WithRules(Experiment):
     @property
     def configuration(self) -> Mapping[str, str]:
         rules = f"* and, for each user, SET CHLAUTH({self.profile}) TYPE(USERMAP) CLNTUSER(...) USERSRC(MAP)"
-        return {"queue manager": f"{describe_plan(self._plan)}\n{rules}"}
+        return {"queue manager": f"{plan_text(self._plan)}\n{rules}"}
 
     def _manager(self, rules: int, end: str) -> LabQueueManager:
         """Return a restarted queue manager that had this many records when it ended in the given way."""

@@ -18,13 +18,13 @@ from ostler.lab.common.embedded import NAME, descriptor, get_options, put_option
 from ostler.lab.common.processor_time import used_ns
 from ostler.lab.common.put_and_get import connected, opened
 from ostler.lab.families.hosts import EMBEDDED, LOCAL, Host, Hosts
-from ostler.lab.families.plan_description import ACCOUNTING, describe_plan
 from ostler.lab.families.response_time import AGREEMENTS, GET, PUT
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import RESULT, Loop
 from ostler.lab.load.mq import jms
 from ostler.lab.load.timeline import MEASURED, PhaseRecorder
 from ostler.lab.runner.contract import Contestant, ContestantKind, Experiment, Metric, PointSpec, ReadyLoad, RunContext
-from ostler.lab.runner.queue_managers.plan import QueueManagerPlan
+from ostler.lab.runner.queue_managers.plan import COLLECT_STATISTICS, QueueManagerPlan
 from ostler.lab.scenarios.steps import Step
 from ostler.model import constants as mq
 from ostler.model.errors import MQError
@@ -57,7 +57,7 @@ class Properties(Experiment):
         commands = tuple(f"DEFINE QLOCAL({_queue(each)}) MAXDEPTH(999999999) PROPCTL({each})" for each in controls)
         if context.settings.accounting:
             # A queue manager in the process of the application runs the commands only.
-            commands = (ACCOUNTING, *commands)
+            commands = (COLLECT_STATISTICS, *commands)
         self._plan = QueueManagerPlan(NAME, commands=commands, is_accounting=context.settings.accounting)
         self._hosts = Hosts(context.scratch, self._plan)
         given = context.scenario.parameters.get("message_bytes")
@@ -65,7 +65,7 @@ class Properties(Experiment):
 
     @property
     def configuration(self) -> Mapping[str, str]:
-        return {"queue manager": describe_plan(self._plan)}
+        return {"queue manager": plan_text(self._plan)}
 
     def contestants(self) -> Sequence[Contestant]:
         found = [LOCAL, EMBEDDED]

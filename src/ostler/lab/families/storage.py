@@ -24,7 +24,7 @@ from ostler.lab.families.held_connections import (
 )
 from ostler.lab.families.object_storage import DEFINE, DefineTask, KeepTask
 from ostler.lab.families.open_storage import UNIT_AGREEMENTS, OpeningTask, UnitTask, open_queue
-from ostler.lab.families.plan_description import describe_plan
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.link import Address
@@ -95,7 +95,7 @@ class _OnQueueManagers(Experiment):
 
     @property
     def configuration(self) -> Mapping[str, str]:
-        text = describe_plan(self._plan(1))
+        text = plan_text(self._plan(1))
         return {"queue manager": f"{text}\n* SHARECNV is that of the step, and queues that clients open are there, too"}
 
     def _connections(self, queues: int = 0) -> int:

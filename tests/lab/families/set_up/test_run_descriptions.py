@@ -9,13 +9,13 @@ import pytest
 from ostler.lab.families.load_experiment import SECOND_DISK_VARIABLE
 from ostler.lab.families.ready_loads import FROM_BUFFER, HANDED_OVER, SPILLED, queue_shares
 from ostler.lab.families.set_up.queue_manager_plans import fitted_log
-from ostler.lab.families.set_up.run_descriptions import shortened
+from ostler.lab.families.set_up.run_descriptions import plan_text, shortened
 from ostler.lab.runner.contract import QUICK, Experiment, RunContext, Settings
-from ostler.lab.runner.queue_managers.plan import merged_stanzas
+from ostler.lab.runner.queue_managers.plan import COLLECT_STATISTICS, QueueManagerPlan, merged_stanzas
 from ostler.lab.runner.runner import make_experiment
 from ostler.lab.scenarios.loader import catalogue
 from ostler.lab.scenarios.steps import steps
-from ostler.server.config.qm_ini import LogSection
+from ostler.server.config.qm_ini import LogSection, LogType
 
 
 def experiment(
@@ -113,3 +113,16 @@ def test_shares_of_messages_add_up() -> None:
     found = {each.name: each.value for each in queue_shares({"gets": 200, "handed_over": 150, "spilled": 20})}
     assert found == pytest.approx({HANDED_OVER: 75.0, FROM_BUFFER: 15.0, SPILLED: 10.0})
     assert queue_shares({"gets": 0}) == []
+
+
+def test_a_plan_is_described_as_it_would_be_typed() -> None:
+    log = LogSection(primary_files=16, secondary_files=2, file_pages=16_348, type=LogType.LINEAR)
+    commands = tuple(f"DEFINE QLOCAL(Q{number})" for number in range(25))
+    stanzas = {"TuningParameters": {"DefaultQBufferSize": "1048576"}}
+    plan = QueueManagerPlan(log=log, commands=commands, stanzas=stanzas, conversations=10, is_accounting=True)
+    text = plan_text(plan)
+    assert text.startswith("crtmqm -ll -lp 16 -ls 2 -lf 16348 LAB\n")
+    assert "TuningParameters:\n   DefaultQBufferSize=1048576\n" in text
+    assert "SHARECNV(10)" in text
+    assert f"\n{COLLECT_STATISTICS}\n" in text
+    assert text.endswith("DEFINE QLOCAL(Q0)\n* ... and 24 more, to Q24")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ostler import __version__
-from ostler.lab.families.plan_description import describe_plan
+from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.topics.tree_manager import (
     NEVER,
     TopicTreeManager,
@@ -71,7 +71,7 @@ class OnTrees(Experiment):
 
     @property
     def configuration(self) -> Mapping[str, str]:
-        return {"queue manager": describe_plan(tree_plan(self._context.settings.accounting))}
+        return {"queue manager": plan_text(tree_plan(self._context.settings.accounting))}
 
     def close(self) -> None:
         while self._trees:

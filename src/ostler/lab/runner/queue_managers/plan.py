@@ -18,6 +18,8 @@ DEPTH_MAX: Final = 999_999_999
 # A quarter of the log is more than a window writes, so that hardly a checkpoint is due within one.
 USUAL_LOG: Final = LogSection(primary_files=4, file_pages=16_384)
 
+COLLECT_STATISTICS: Final = "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
+
 
 @dataclass(frozen=True)
 class QueueManagerPlan:
@@ -54,7 +56,7 @@ def channel_commands(plan: QueueManagerPlan) -> Iterator[str]:
         f"MAXINST({DEPTH_MAX}) MAXINSTC({DEPTH_MAX}){encryption}"
     )
     if plan.is_accounting:
-        yield "ALTER QMGR STATMQI(ON) STATQ(ON) STATCHL(MEDIUM) ACCTMQI(ON) ACCTQ(ON)"
+        yield COLLECT_STATISTICS
         # Each connection of a load leaves two messages.
         for queue in (STATISTICS_QUEUE, ACCOUNTING_QUEUE):
             yield f"ALTER QLOCAL({queue}) MAXDEPTH({DEPTH_MAX})"
