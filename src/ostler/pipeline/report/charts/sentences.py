@@ -163,7 +163,7 @@ def drift_sentence(name: str, points: Points) -> str:
 
 
 def _drift(known: Points) -> str | None:
-    """Return the last third against the first, beyond the spread of eight of ten values; None when there are too few."""
+    """Return the last third against the first, beyond the spread within them; None when there are too few values."""
     third = len(known) // 3
     _, middle, _ = _spread_of([value for _, value in known])
     if third < _SMOOTHED or middle <= 0:
