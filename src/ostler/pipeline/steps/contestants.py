@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 ONE_QUEUE_MANAGER: Final = "Ostler, one queue manager"
 """The same load without message channels, in scenarios of two queue managers, which are compared with it."""
@@ -33,6 +33,9 @@ def driver_of(name: str, kind: str) -> str:
 
 def known_driver() -> Column:
     """Return the column `driver`, or where it is empty the driver by the columns `contestant` and `kind`."""
+    # Reports use the names above, and need no Spark.
+    from pyspark.sql import functions as F
+
     name, kind = F.col("contestant"), F.col("kind")
     is_peer_library = (kind == _PEER) & F.contains(name, F.lit(PEER_LIBRARY)) & ~name.isin(*TWO_NODES)
     found = (
