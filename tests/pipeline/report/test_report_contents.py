@@ -164,11 +164,16 @@ def test_log_and_disk_are_shown_where_they_were_written() -> None:
         if each["run"] == NEW and each["contestant"] == "Ostler":
             each |= {
                 "persistent": True, "log_bytes": 20 * 1024**2, "log_forces": 2560, "count": 10_240, "seconds": 10.0,
-                "disk_written_bytes": 30 * 1024**2, "disk_busy_percent": 42.0,
+                "disk_written_bytes": 30 * 1024**2, "disk_busy_percent": 42.0, "log_writes": 5120,
+                "log_force_us": 2_560_000, "disk_reads": 0, "disk_writes": 5120, "disk_flushes": 2560,
+                "disk_wait_us": 1250.0, "disk_queue": 0.125,
             }  # fmt: skip
     table = section(rows, "costs-storage")
     # MB/s, bytes an operation, operations a force, forces a second, bytes a force, and the disk.
-    for told in (">2.00<", ">2,050<", ">4.00<", ">256<", ">8 KB<", ">3.00<", ">42 %<"):
+    for told in (">2.00<", ">2,050<", ">4.00<", ">256<", ">4 KB<", ">3.00<", ">42 %<"):
+        assert told in table, told
+    # A force, requests of the disk for an operation, their time and queue, and how long the disk was busy for each.
+    for told in (">1.00<", ">0.750<", ">1.25<", ">0.125<", ">410<"):
         assert told in table, told
     assert "RabbitMQ" not in table
 

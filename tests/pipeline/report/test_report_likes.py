@@ -11,8 +11,10 @@ from tests.pipeline.report.report_samples import NEW, OLD, Rows, point, row, sam
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.build import render
-from ostler.pipeline.report.drivers import LEAN, LIBRARY, PROBE, driver_of, product_of, promise_of
+from ostler.pipeline.report.drivers import driver_words, product_of, promise_of
 from ostler.pipeline.report.rows import EntrantRow
+
+LEAN, LIBRARY, PROBE = "lean driver", "library", "probe"
 
 SERIES = "message_bytes=2048"
 
@@ -30,7 +32,7 @@ SERIES = "message_bytes=2048"
     ],
 )
 def test_contestants_have_a_driver_and_a_product(contestant: str, kind: str, driver: str, product: str) -> None:
-    assert driver_of(contestant, kind) == driver
+    assert driver_words(contestant, kind) == driver
     assert product_of(contestant) == product
 
 

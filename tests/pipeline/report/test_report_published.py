@@ -1,148 +1,79 @@
-"""Published figures stand beside ours only where metric and variant agree."""
+"""Published figures stand beside ours only where the table of matches says so; all others have their reason."""
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 
-import pytest
-from tests.pipeline.report.report_samples import BEGAN, Rows, point, row, sample_tables
+from tests.pipeline.report.report_samples import NEW, OLD, Rows, row, sample_rows, sample_tables
 
-from ostler.lab.scenarios.loader import catalogue
 from ostler.pipeline.report.build import render
-from ostler.pipeline.report.published_match import OurFigure, our_figure
-
-RUN = "run-1"
-
-
-def _rows(scenario: str, points: list[dict[str, Any]], published: dict[str, Any]) -> Rows:
-    known = {"figure": 1, "scenario": scenario, "message_bytes": 2048, "basis": "measured", "report_title": "A report"}
-    return {
-        "run": [row("run", run=RUN, scenario=scenario, condition="complete", began=BEGAN, compiled=True)],
-        "point": [point(RUN, scenario, **({"contestant": "Ostler", "kind": "ostler"} | each)) for each in points],
-        "published": [row("published", **(known | published))],
-    }
+from ostler.pipeline.report.reading import select_rows
+from ostler.pipeline.report.rows import Tables
 
 
-def ours(scenario: str, points: list[dict[str, Any]], **published: Any) -> OurFigure | None:
-    tables = sample_tables(_rows(scenario, points, published))
-    return our_figure(tables.published[0], catalogue().scenarios.get(scenario), tables.points)
-
-
-def trips(**more: Any) -> dict[str, Any]:
-    return {"metric": "round_trips_per_s", "unit": "round trips/s", "value": 100.0, **more}
-
-
-def test_a_cipher_spec_stands_beside_the_same_one_only() -> None:
-    points = [
-        {"step": step, "rate": rate, "parameters": [("cipher_spec", cipher)]}
-        for step, rate, cipher in ((0, 900.0, "none"), (1, 500.0, "ECDHE_RSA_AES_256_GCM_SHA384"))
-    ]
-    for cipher, rate in (("none", 900.0), ("ECDHE_RSA_AES_256_GCM_SHA384", 500.0)):
-        found = ours("rr-cc-tls-np", points, **trips(variants=[("cipher", cipher)]))
-        assert found is not None
-        assert found.value == rate
-    other = trips(variants=[("cipher", "TLS_RSA_WITH_AES_256_CBC_SHA256")])
-    assert ours("rr-cc-tls-np", points, **other) is None
-
-
-@pytest.mark.parametrize(
-    ("metric", "unit", "clients", "value"),
-    [
-        # Puts and gets together, as that report counts them; and puts by themselves.
-        ("messages_per_s", "messages/s", 5, 500.0),
-        ("messages_per_s", "messages/s", 81, 500.0),
-        ("publications_per_s", "publications/s", 5, 100.0),
-        # A publication rate belongs to its number of subscribers.
-        ("publications_per_s", "publications/s", 81, None),
-        ("round_trips_per_s", "round trips/s", 5, None),
-        ("cpu_percent", "%", 5, None),
-    ],
-)
-def test_what_is_counted_is_the_same(metric: str, unit: str, clients: int, value: float | None) -> None:
-    points = [
-        {"operation": operation, "rate": rate, "clients": 5, "is_main": operation == "get"}
-        for operation, rate in (("put", 100.0), ("get", 400.0))
-    ]
-    found = ours("pubsub-1n-np", points, metric=metric, unit=unit, clients=clients, value=1.0)
-    assert (found.value if found else None) == value
-
-
-def test_messages_of_other_reports_are_not_puts_and_gets() -> None:
-    points = [{"operation": operation, "rate": 100.0} for operation in ("put", "get")]
-    assert ours("zos-pq-np-out-scal", points, metric="messages_per_s", unit="messages/s", value=1.0) is None
-
-
-def test_publications_of_one_publisher_are_a_share() -> None:
-    points = [{"operation": each, "rate": 8000.0, "clients": 10, "is_main": each == "get"} for each in ("put", "get")]
-    found = ours(
-        "pubsub-multi-np", points, metric="publications_per_s", unit="publications/s per publisher", clients=10,
-        value=1.0, variants=[("rate_per_producer", "1600/s"), ("api", "MQI")],
-    )  # fmt: skip
-    assert found is not None
-    assert found.value == 1600.0
-
-
-@pytest.mark.parametrize(
-    ("variants", "parameters", "is_shown"),
-    [
-        ([("api", "MQI")], [], True),
-        ([("api", "JMS")], [], False),
-        ([("think_time", "0"), ("bind", "FASTPATH channels")], [], True),
-        ([("cores", "4")], [], False),
-        ([("cores", "4")], [("cores", "4")], True),
-        ([("cores", "8")], [("cores", "4")], False),
-        ([("subscribers", "4")], [("subscribers", "4")], True),
-        ([("ha", "synchronous replication")], [], False),
-        ([("ha", "synchronous replication")], [("replication", "synchronous")], True),
-        ([("ha", "synchronous replication")], [("replication", "none")], False),
-        ([("latency_ms", "10")], [("added_latency_ms", "1")], False),
-        ([("server", "trusted")], [], False),
-        ([("server", "non-trusted")], [], True),
-        ([("server", "trusted")], [("responder_binding", "trusted")], True),
-        ([("qmgrs", "1")], [], True),
-        ([("qmgrs", "10")], [], False),
-        ([("a variant that nobody knows", "x")], [], False),
-    ],
-)
-def test_a_variant_that_is_not_ours_is_not_set_beside_ours(
-    variants: list[tuple[str, str]], parameters: list[tuple[str, str]], is_shown: bool
-) -> None:
-    points = [{"rate": 700.0, "parameters": parameters}]
-    assert (ours("client-rr-np", points, **trips(variants=variants)) is not None) is is_shown
-
-
-def test_size_and_persistence_are_the_same() -> None:
-    points = [{"rate": 700.0, "persistent": True}]
-    assert ours("client-rr-pm", points, **trips(persistence="persistent")) is not None
-    assert ours("client-rr-pm", points, **trips(persistence="nonpersistent")) is None
-    assert ours("client-rr-pm", points, **trips(message_bytes=20480)) is None
-
-
-def test_the_lean_driver_of_ostler_stands_there_and_nobody_else() -> None:
-    points = [
-        {"contestant": "Ostler", "rate": 700.0},
-        {"contestant": "Ostler, one queue manager", "rate": 900.0},
-        {"contestant": "Ostler, ostler.connect", "rate": 800.0},
-        {"contestant": "RabbitMQ", "kind": "peer", "rate": 5000.0},
-    ]
-    assert ours("client-rr-np", points, **trips()) == OurFigure(700.0, 1, "Ostler")
-
-
-def test_the_median_of_repetitions_of_the_best_step_is_taken() -> None:
-    points = [
-        {"step": step, "repetition": number, "clients": step + 1, "rate": rate}
-        for step, rates in ((0, (10.0, 20.0, 30.0)), (1, (40.0, 60.0, 90.0)))
-        for number, rate in enumerate(rates)
-    ]
-    assert ours("client-rr-np", points, **trips()) == OurFigure(60.0, 2, "Ostler")
-
-
-def test_the_page_sets_only_the_same_side_by_side() -> None:
-    points = [{"rate": 900.0, "parameters": [("cipher_spec", "none")]}]
-    published = trips(variants=[("cipher", "TLS_RSA_WITH_AES_256_CBC_SHA256")], persistence="nonpersistent")
-    page = render(sample_tables(_rows("rr-cc-tls-np", points, published)))
-    part = page.partition('id="published-rates"')[2].partition("</section>")[0]
+def _part(tables: Tables) -> tuple[str, str]:
+    """The table of figures beside ours, and the folded one of those without."""
+    page = render(tables)
+    part = page.partition('<section id="published-figures"')[2].partition("</section>")[0]
     shown, _, alone = part.partition("<details")
+    return unescape(shown).replace("<wbr>", ""), unescape(alone).replace("<wbr>", "")
+
+
+def _rows(**match: Any) -> Rows:
+    rows = sample_rows()
+    rows["figure_match"][0] |= match
+    return rows
+
+
+def test_ours_stands_beside_a_figure_that_matches() -> None:
+    shown, alone = _part(sample_tables(_rows()))
+    assert ">6,004<" in shown
+    assert ">4,000<" in shown
+    assert 'href="#run-R2"' in shown
+    assert ">6,003<" in alone
+    assert "no step of ours has its clients" in alone
+
+
+def test_a_figure_without_a_match_has_the_reason_and_nothing_of_ours() -> None:
+    rows = _rows(is_matched=False, reason="no run of ours has its variant cipher=X", our_value=None, run=None)
+    rows["published"][1]["variants"] = [("cipher", "TLS_RSA_WITH_AES_256_CBC_SHA256"), ("api", "MQI"), ("qmgrs", "1")]
+    shown, alone = _part(sample_tables(rows))
     assert "no data yet" in shown
-    assert "TLS_<wbr>RSA_<wbr>WITH" in alone
-    assert ">900<" not in part
+    assert "no run of ours has its variant cipher=X" in alone
+    assert "cipher TLS_RSA_WITH_AES_256_CBC_SHA256" in alone
+    # What most figures have needs no word.
+    assert "api MQI<" not in alone
+    assert ">4,000<" not in alone
+
+
+def test_figures_are_in_the_unit_of_ours_with_the_printed_one_behind() -> None:
+    rows = _rows(metric="mean response time, us", published_value=1500.0, our_value=900.0, clients=4)
+    rows["published"][1] |= {"metric": "latency_ms", "unit": "ms", "value": 1.5}
+    shown, _ = _part(sample_tables(rows))
+    assert ">mean, µs<" in shown
+    assert re.search(r'title="1\.5 ms">1,500<', shown)
+    assert ">900<" in shown
+
+
+def test_a_match_of_a_run_that_is_not_in_the_report_is_not_shown() -> None:
+    tables = select_rows(sample_tables(_rows()), [], [OLD])
+    assert [each.figure for each in tables.matches] == [3]
+    tables = select_rows(sample_tables(_rows()), [], [NEW])
+    assert [each.figure for each in tables.matches] == [4, 3]
+
+
+def test_figures_of_scenarios_that_were_not_run_are_left_out() -> None:
+    rows = _rows()
+    rows["published"].append(rows["published"][0] | {"figure": 9, "scenario": "appl-c1", "value": 77777.0})
+    rows["figure_match"].append(row("figure_match", figure=9, scenario="appl-c1", reason="its scenario was not run"))
+    assert "77,777" not in render(sample_tables(rows))
+
+
+def test_a_lake_without_matches_has_no_figures_beside_ours() -> None:
+    rows = sample_rows()
+    rows["figure_match"] = []
+    page = render(sample_tables(rows))
+    assert 'id="published-figures"' not in page
+    assert 'id="published-ratios"' in page

@@ -19,7 +19,7 @@ from ostler.pipeline.report.charts.styles import contestant_order, contestant_st
 from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
 from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
-from ostler.pipeline.report.rows import LIMIT, OSTLER, PeakRow, PointRow, RunRow, SecondRow, Tables
+from ostler.pipeline.report.rows import LIMIT, OSTLER, DisclosureRow, PeakRow, PointRow, RunRow, SecondRow, Tables
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _NUMBER: Final = re.compile(r"(\d+)")
@@ -46,14 +46,6 @@ class Context:
         return found
 
     @cached_property
-    def all_points_of(self) -> dict[str, list[PointRow]]:
-        """Points of all operations, by run."""
-        found: dict[str, list[PointRow]] = defaultdict(list)
-        for point in self.tables.points:
-            found[point.run].append(point)
-        return found
-
-    @cached_property
     def seconds_of(self) -> dict[tuple[str, str, int, int], list[SecondRow]]:
         """Windows over time, by run, contestant, step and repetition."""
         found: dict[tuple[str, str, int, int], list[SecondRow]] = defaultdict(list)
@@ -74,7 +66,10 @@ class Context:
     @cached_property
     def disclosures(self) -> dict[str, Disclosure]:
         """What runs disclose of themselves, by run."""
-        return {each.run: disclosure_of(each) for each in self.tables.runs}
+        rows: dict[str, list[DisclosureRow]] = defaultdict(list)
+        for row in self.tables.disclosures:
+            rows[row.run].append(row)
+        return {each.run: disclosure_of(each, rows[each.run]) for each in self.tables.runs}
 
     def disclosure(self, run: str) -> Disclosure:
         return self.disclosures[run]

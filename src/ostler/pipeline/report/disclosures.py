@@ -1,21 +1,23 @@
 """What a run discloses of itself: how it differs from the run of the published report, its workload and configuration.
 
-`disclosure_of` is the only function that knows where these are kept: in the environment of the run's manifest. Runs
-that were made before manifests kept them are described by the catalogue, and say so.
+`disclosure_of` is the only function that knows where these are kept: in the table of disclosures, which is made from
+manifests. Runs that were made before manifests kept them are described by the catalogue, and say so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from ostler.lab.scenarios.as_json import whole
 from ostler.lab.scenarios.loader import catalogue
-from ostler.pipeline.report.rows import RunRow
+from ostler.pipeline.report.rows import DisclosureRow, RunRow
 
-_STAND_INS: Final = "stand_ins"
+_STAND_IN, _LEFT_OUT, _DEVIATION = "stand-in", "left-out", "deviation"
+_CONFIGURATION, _WORKLOAD = "configuration", "workload"
 
 
 @dataclass(frozen=True)
@@ -52,21 +54,32 @@ def environment_of(run: RunRow) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def disclosure_of(run: RunRow) -> Disclosure:
-    environment = environment_of(run)
+def disclosure_of(run: RunRow, disclosed: Sequence[DisclosureRow]) -> Disclosure:
+    """Return what a run discloses, from its rows of the table."""
     known = _of_catalogue(run.scenario)
-    if _STAND_INS not in environment:
+    rows: dict[str, list[Statement]] = defaultdict(list)
+    for row in sorted(disclosed, key=lambda each: each.position):
+        rows[row.kind].append(Statement(row.name, row.text))
+    if not rows:
         return known
-    has_deviations = "deviations" in environment
-    workload = environment.get("workload")
+    # Manifests keep deviations since they keep the workload.
+    workload = _workload(rows[_WORKLOAD][0].text) if rows[_WORKLOAD] else None
     return Disclosure(
-        tuple(Statement(_feature(name), str(note)) for name, note in _table(environment, _STAND_INS).items()),
-        tuple(Statement(name, _needs(needs)) for name, needs in _table(environment, "left_out").items()),
-        _pairs(environment, "deviations", "what", "why") if has_deviations else known.deviations,
-        _pairs(environment, "configuration", "name", "text"),
-        workload if isinstance(workload, dict) else known.workload,
-        has_deviations,
+        tuple(Statement(_feature(each.name), each.text) for each in rows[_STAND_IN]),
+        tuple(Statement(each.name, _needs(each.text.split(", "))) for each in rows[_LEFT_OUT]),
+        tuple(rows[_DEVIATION]) if workload is not None else known.deviations,
+        tuple(rows[_CONFIGURATION]),
+        workload if workload is not None else known.workload,
+        workload is not None,
     )
+
+
+def _workload(text: str) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _of_catalogue(scenario: str) -> Disclosure:
@@ -77,7 +90,7 @@ def _of_catalogue(scenario: str) -> Disclosure:
     readiness = listed.readiness(found)
     return Disclosure(
         tuple(Statement(each.name, each.note) for each in readiness.stand_ins),
-        tuple(Statement(each.name, _needs(list(each.needs))) for each in readiness.left_out),
+        tuple(Statement(each.name, _needs(each.needs)) for each in readiness.left_out),
         tuple(Statement(each.what, each.why) for each in found.deviations),
         (),
         whole(found, readiness),
@@ -90,20 +103,6 @@ def _feature(name: str) -> str:
     return known.name if known is not None else name
 
 
-def _needs(needs: object) -> str:
-    names = [_feature(str(each)) for each in needs] if isinstance(needs, list) else []
+def _needs(needs: Iterable[str]) -> str:
+    names = [_feature(each) for each in needs if each]
     return f"needs {', '.join(names)}" if names else "cannot run here"
-
-
-def _table(environment: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = environment.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _pairs(environment: Mapping[str, Any], name: str, first: str, second: str) -> tuple[Statement, ...]:
-    found = environment.get(name)
-    return tuple(
-        Statement(str(each.get(first, "")), str(each.get(second, "")))
-        for each in (found if isinstance(found, list) else [])
-        if isinstance(each, dict)
-    )

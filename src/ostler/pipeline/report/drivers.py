@@ -9,22 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ostler.pipeline.report.rows import LIMIT, OSTLER, EntrantRow
-from ostler.pipeline.steps.contestants import OUR_LIBRARY, PEER_LIBRARY, TWO_NODES
+from ostler.pipeline.report.rows import EntrantRow
+from ostler.pipeline.steps.contestants import LEAN, LIBRARY, PEER_LIBRARY, PROBE, TWO_NODES, driver_of
 
-LEAN: Final = "lean driver"
-LIBRARY: Final = "library"
-PROBE: Final = "probe"
+_WORDS: Final = {LEAN: "lean driver", LIBRARY: "library", PROBE: "probe"}
 _NOT_PERSISTENT, _PERSISTENT = "non-persistent: ", ". Persistent: "
 
 
-def driver_of(contestant: str, kind: str) -> str:
-    """Return the driver of a contestant: a lean one, a library, or a probe of the machine."""
-    if kind == LIMIT:
-        return PROBE
-    if kind == OSTLER:
-        return LIBRARY if OUR_LIBRARY in contestant else LEAN
-    return LIBRARY if PEER_LIBRARY in contestant and contestant not in TWO_NODES else LEAN
+def driver_words(contestant: str, kind: str) -> str:
+    """Return the driver of a contestant for a table."""
+    return _WORDS[driver_of(contestant, kind)]
 
 
 def product_of(contestant: str) -> str:

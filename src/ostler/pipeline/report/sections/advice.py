@@ -12,7 +12,6 @@ from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.curves import middle
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.context import Context
-from ostler.pipeline.report.drivers import LEAN, LIBRARY, driver_of
 from ostler.pipeline.report.html.document import (
     Bullets,
     Code,
@@ -26,6 +25,7 @@ from ostler.pipeline.report.html.document import (
 )
 from ostler.pipeline.report.peak_points import peak_points
 from ostler.pipeline.report.rows import LIMIT, OSTLER, UNKNOWN
+from ostler.pipeline.steps.contestants import LEAN, LIBRARY, driver_of
 
 _SECONDS_A_DAY: Final = 86_400
 _GIGABYTE: Final = 1024**3

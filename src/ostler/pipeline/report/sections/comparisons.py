@@ -42,6 +42,9 @@ _SIZES: Final = re.compile(r"(\d+) bytes to (\d+)(?: bytes)?")
 _REVISION: Final = re.compile(r"\b([0-9a-f]{10})[0-9a-f]{30}\b")
 _METRICS: Final = {
     "rate": "rate, 1/s",
+    "messages put and got": "puts and gets, 1/s",
+    "publications": "publications, 1/s",
+    "p90 response time, us": "90 %, µs",
     "broker processor time, us": "CPU, µs",
     "mean response time, us": "mean, µs",
     "p99 response time, us": "99 %, µs",

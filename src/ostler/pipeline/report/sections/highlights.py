@@ -16,7 +16,7 @@ from ostler.pipeline.report.charts.panels import operations_word
 from ostler.pipeline.report.charts.spreads import spread
 from ostler.pipeline.report.charts.styles import contestant_order
 from ostler.pipeline.report.context import Context, described, messages
-from ostler.pipeline.report.drivers import LEAN, LIBRARY, driver_of, product_of
+from ostler.pipeline.report.drivers import product_of
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
@@ -32,7 +32,7 @@ from ostler.pipeline.report.rows import LIMIT, PEER, ComparisonRow, PeakRow
 from ostler.pipeline.report.sections.changes import release_highlights
 from ostler.pipeline.report.sections.doubts import doubt_words, doubts_paragraph
 from ostler.pipeline.report.sections.scenarios import peak_table
-from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
+from ostler.pipeline.steps.contestants import LEAN, LIBRARY, ONE_QUEUE_MANAGER, driver_of
 
 _CARDS_MAX: Final = 8
 _ROUND_TRIP: Final = "round trip"

@@ -96,7 +96,7 @@ def _reading(known: Iterable[str]) -> tuple[Text, ...]:
         items.append(
             (
                 Strong("Published figures"),
-                " are from other machines: ratios stand beside ours, rates only where variant and metric agree. See ",
+                " are from other machines: ratios stand beside ours, others only where variant and metric agree. See ",
                 Hyperlink("published figures", "published"),
                 ".",
             )

@@ -33,7 +33,7 @@ from ostler.pipeline.report.context import (
     whole_cell,
 )
 from ostler.pipeline.report.curve_sentences import curve_sentence
-from ostler.pipeline.report.drivers import driver_of
+from ostler.pipeline.report.drivers import driver_words
 from ostler.pipeline.report.html.document import (
     Block,
     Bullets,
@@ -265,7 +265,7 @@ def peak_table(context: Context, caption: str, runs: Sequence[str]) -> Block:
             (
                 context.scenario_cell(peak.scenario),
                 text_cell(peak.contestant),
-                text_cell(driver_of(peak.contestant, peak.kind)),
+                text_cell(driver_words(peak.contestant, peak.kind)),
                 Cell(words, peak.message_bytes),
                 number_cell(peak.peak_rate),
                 whole_cell(peak.peak_clients),

@@ -10,6 +10,7 @@ from ostler.pipeline.report.charts.curves import middle
 from ostler.pipeline.report.context import (
     Context,
     message_words,
+    milliseconds_cell,
     number_cell,
     percent_cell,
     size_cell,
@@ -23,7 +24,10 @@ from ostler.pipeline.report.rows import LIMIT, PointRow, RunRow
 
 _MEGABYTE: Final = 1024 * 1024
 _MICROSECOND_NS: Final = 1000.0
-_LOG_COLUMNS: Final = ("Log, MB/s", "Log, bytes", "Per force", "Forces/s", "A write")
+_MICROSECONDS: Final = 1e6
+_LOG_COLUMNS: Final = ("Log, MB/s", "Log, bytes", "Per force", "Forces/s", "A force, ms", "A write")
+# Runs of older laboratories do not have these.
+_NEWER: Final = ("A force, ms", "Requests", "Wait, ms", "In queue")
 
 
 def storage_section(context: Context) -> Section | None:
@@ -44,10 +48,15 @@ def storage_section(context: Context) -> Section | None:
         Heading("Log, bytes", True, "written to the log for each operation"),
         Heading("Per force", True, "operations that shared a force of the log"),
         Heading("Forces/s", True, "forces of the log a second"),
-        Heading("A write", True, "bytes of the log for each force"),
+        Heading("A force, ms", True, "mean time of a force of the log"),
+        Heading("A write", True, "mean size of a write of the log"),
         Heading("Disk, MB/s", True, "written by the whole machine"),
         Heading("Disk, KB an operation", True, "written by the whole machine, for each operation"),
+        Heading("Requests", True, "of the disk for each operation: reads, writes and flushes of the whole machine"),
+        Heading("Wait, ms", True, "mean time of a request of the disk, from when it was queued until it was done"),
+        Heading("In queue", True, "requests of the disk in progress, on average"),
         Heading("Disk busy", True, "of the window"),
+        Heading("Busy, µs", True, "time that the disk was busy for each operation"),
         Heading("Run"),
     )
     rows = [_row(context, name, points) for name, points in found]
@@ -59,7 +68,8 @@ def storage_section(context: Context) -> Section | None:
     )
     probes = _force_words(context, [context.runs[run] for run in dict.fromkeys(runs)])
     has_log = any(point.log_bytes for _, points in found for point in points)
-    left_out = () if has_log else _LOG_COLUMNS
+    has_requests = any(point.disk_writes is not None for _, points in found for point in points)
+    left_out = (*(() if has_log else _LOG_COLUMNS), *(() if has_requests else _NEWER))
     table = context.report.table("Log and disk at the peak", headings, rows, runs, probes, left_out)
     return Section("costs-storage", "Log and disk", (Paragraph(text), table))
 
@@ -81,10 +91,15 @@ def _row(context: Context, name: str, points: Sequence[PointRow]) -> tuple[Cell,
         number_cell(middle(points, lambda point: _each(point, point.log_bytes)), "bytes"),
         number_cell(middle(points, lambda point: point.count / point.log_forces if point.log_forces else None)),
         number_cell(middle(points, lambda point: _a_second(point, point.log_forces, 1))),
+        milliseconds_cell(middle(points, _force_ns)),
         size_cell(middle(points, _write_bytes)),
         number_cell(middle(points, lambda point: _a_second(point, point.disk_written_bytes, _MEGABYTE)), "MB/s"),
         number_cell(middle(points, lambda point: _each(point, point.disk_written_bytes, 1024)), "KB"),
+        number_cell(middle(points, _disk_requests)),
+        milliseconds_cell(middle(points, lambda point: _times(point.disk_wait_us, _MICROSECOND_NS))),
+        number_cell(middle(points, lambda point: point.disk_queue)),
         percent_cell(middle(points, lambda point: point.disk_busy_percent)),
+        number_cell(middle(points, _busy_us), "µs"),
         context.report.run_cell(first.run),
     )
 
@@ -97,8 +112,30 @@ def _a_second(point: PointRow, value: float | None, unit: int) -> float | None:
     return None if not value or not point.seconds else value / point.seconds / unit
 
 
+def _times(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _force_ns(point: PointRow) -> float | None:
+    """Return the mean time of a force; None where the laboratory did not keep it."""
+    return point.log_force_us * _MICROSECOND_NS / point.log_forces if point.log_force_us and point.log_forces else None
+
+
 def _write_bytes(point: PointRow) -> float | None:
-    return round(point.log_bytes / point.log_forces) if point.log_bytes and point.log_forces else None
+    """Return the mean size of a write: older runs counted forces only, and every force has a write."""
+    writes = point.log_writes or point.log_forces
+    return round(point.log_bytes / writes) if point.log_bytes and writes else None
+
+
+def _disk_requests(point: PointRow) -> float | None:
+    known = [each for each in (point.disk_reads, point.disk_writes, point.disk_flushes) if each is not None]
+    return sum(known) / point.count if known and point.count else None
+
+
+def _busy_us(point: PointRow) -> float | None:
+    if point.disk_busy_percent is None or not point.count:
+        return None
+    return point.disk_busy_percent / 100 * point.seconds * _MICROSECONDS / point.count
 
 
 def force_words(run: RunRow) -> str:
