@@ -117,7 +117,7 @@ def _run_rows(run: FoundRun) -> list[tuple[object, ...]]:
 
 def _entrant_rows(run: FoundRun) -> list[tuple[object, ...]]:
     manifest = run.stored.manifest
-    listed = next((found for name in _CONTESTANTS if (found := manifest.environment.get(name))), None)
+    listed = next((given for name in _CONTESTANTS if (given := manifest.environment.get(name))), None)
     found: dict[str, tuple[object, ...]] = {}
     for each in listed if isinstance(listed, list) else []:
         if isinstance(each, dict) and each.get("name"):
