@@ -464,7 +464,8 @@ def test_the_pdf_is_what_the_browser_printed(tables: Tables, tmp_path: Path) -> 
     written = write_report(tables, tmp_path / "out", browser=_browser(tmp_path, _PRINTS))
     assert written.pdf is not None
     assert written.pdf.read_text() == "%PDF-1.4\n"
-    assert sorted(path.name for path in written.page.parent.iterdir()) == ["report.html", "report.pdf"]
+    files = ["report.html", "report.pdf", "summary.html", "summary.pdf"]
+    assert sorted(path.name for path in written.page.parent.iterdir()) == files
 
 
 @pytest.mark.parametrize("script", ["echo it broke >&2; exit 7", "exit 0"])
@@ -514,7 +515,8 @@ def test_the_command_writes_a_report_of_a_lake(tmp_path: Path, capsys: pytest.Ca
     status = _run_command("--lake", str(tmp_path / "lake"), "--output", str(out), "--no-pdf", "--json", "--run", NEW)
     told = json.loads(capsys.readouterr().out)
     assert status == 0
-    assert told == {"page": str(out / "report.html"), "pdf": None, "why": "", "runs": [NEW]}
+    pages = {"page": str(out / "report.html"), "summary": str(out / "summary.html")}
+    assert told == pages | {"pdf": None, "summary_pdf": None, "why": "", "runs": [NEW]}
     assert "Ostler performance report" in (out / "report.html").read_text()
 
 

@@ -19,7 +19,16 @@ from ostler.pipeline.report.charts.styles import contestant_order, contestant_st
 from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
 from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
-from ostler.pipeline.report.rows import LIMIT, OSTLER, DisclosureRow, PeakRow, PointRow, RunRow, Tables
+from ostler.pipeline.report.rows import (
+    LIMIT,
+    OSTLER,
+    DisclosureRow,
+    PeakRow,
+    PointRow,
+    RunRow,
+    SecondRow,
+    Tables,
+)
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _NUMBER: Final = re.compile(r"(\d+)")
@@ -43,6 +52,14 @@ class Context:
         for point in self.tables.points:
             if point.is_main:
                 found[point.run].append(point)
+        return found
+
+    @cached_property
+    def seconds_of(self) -> dict[tuple[str, str, int, int], list[SecondRow]]:
+        """Windows over time, by run, contestant, step and repetition."""
+        found: dict[tuple[str, str, int, int], list[SecondRow]] = defaultdict(list)
+        for row in sorted(self.tables.seconds, key=lambda each: each.second):
+            found[row.run, row.contestant, row.step, row.repetition].append(row)
         return found
 
     @cached_property

@@ -128,6 +128,24 @@ class PointRow:
 
 
 @dataclass(frozen=True)
+class SecondRow:
+    run: str
+    contestant: str
+    step: int
+    repetition: int
+    second: int
+    seconds: float
+    operation: str
+    rate: float
+    mean_ns: float | None
+    p99_ns: int | None
+    broker_core_percent: float | None
+    machine_busy_percent: float | None
+    disk_written_bytes: int | None
+    disk_busy_percent: float | None
+
+
+@dataclass(frozen=True)
 class PeakRow:
     run: str
     scenario: str
@@ -312,6 +330,7 @@ ROWS: Final[dict[str, type]] = {
     "figure_match": MatchRow,
     "rejected": RejectedRow,
     "disclosure": DisclosureRow,
+    "second": SecondRow,
 }
 # Without these tables there is no report; the others may be empty.
 _NEEDED: Final = ("run", "point")
@@ -365,6 +384,7 @@ class Tables:
     matches: list[MatchRow] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
     disclosures: list[DisclosureRow] = field(default_factory=list)
+    seconds: list[SecondRow] = field(default_factory=list)
 
     def only(self, runs: Iterable[str]) -> Tables:
         """Return the rows of some runs; published figures are kept."""
@@ -383,6 +403,7 @@ class Tables:
             [each for each in self.matches if each.run is None or each.run in names],
             [each for each in self.rejected if not each.run or each.run in names],
             [each for each in self.disclosures if each.run in names],
+            [each for each in self.seconds if each.run in names],
         )
 
 

@@ -56,13 +56,16 @@ class Dot:
 @dataclass(frozen=True)
 class ChartLine:
     """A line. `is_secondary` lines are thin and without a label: the 99th percentile above a median. One with `is_flat`
-    has one dot, and is constant along the axis."""
+    has one dot, and is constant along the axis. One with `is_dense` has so many dots that they are shown under the
+    pointer only: a value of every second. Lines of one `group` belong into one panel of small multiples."""
 
     name: str
     style: Style
     dots: tuple[Dot, ...]
     is_secondary: bool = False
     is_flat: bool = False
+    is_dense: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,17 @@ class FittedCurve:
 
 @dataclass(frozen=True)
 class LineChart:
+    """Lines with their axes. `sentence` says what the figures show. `backdrop` are lines of other panels: thin, grey,
+    without labels. A chart of details is not split into panels; of too many lines it shows some."""
+
     title: str
     across: Axis
     up: Axis
     lines: tuple[ChartLine, ...]
     curves: tuple[FittedCurve, ...] = ()
+    sentence: str = ""
+    backdrop: tuple[ChartLine, ...] = ()
+    is_detail: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +109,7 @@ class DotChart:
     strips: tuple[Strip, ...]
     reference: float | None = None
     is_joined: bool = False
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,7 @@ class BarChart:
     title: str
     across: Axis
     bars: tuple[Bar, ...]
+    sentence: str = ""
 
 
 Chart = LineChart | DotChart | BarChart | TopologyDrawing

@@ -32,6 +32,7 @@ from ostler.pipeline.report.context import (
     text_cell,
     whole_cell,
 )
+from ostler.pipeline.report.curve_sentences import curve_sentence
 from ostler.pipeline.report.drivers import driver_words
 from ostler.pipeline.report.html.document import (
     Block,
@@ -52,6 +53,7 @@ from ostler.pipeline.report.rows import LIMIT, UNKNOWN, PointRow, ScalingRow
 from ostler.pipeline.report.sections.channels import channel_table
 from ostler.pipeline.report.sections.results import result_table
 from ostler.pipeline.report.sections.scenario_setup import setup_blocks, source_words
+from ostler.pipeline.report.time_figures import time_figure
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _GROUPS_DRAWN: Final = 8
@@ -100,6 +102,9 @@ def _scenario(context: Context, name: str, run: str) -> Section:
     if len(groups) > _GROUPS_DRAWN and sweep is not None:
         left = ", ".join(groups[_GROUPS_DRAWN:])
         blocks.append(Paragraph(f"Not drawn, but in the tables: {left}.", "small"))
+    course = time_figure(context, name, run)
+    if course is not None:
+        blocks.append(course)
     if context.peaks_of.get(run):
         caption = f"Peaks of {described(context.title(name), groups[0]) if len(groups) == 1 else context.title(name)}"
         blocks.append(peak_table(context, caption, [run]))
@@ -185,6 +190,8 @@ def _chart(context: Context, panel: Panel, members: Sequence[Curve], sweep: Char
         up_axis(panel, [dot.y for line in lines for dot in line.dots]),
         tuple(lines),
         fits,
+        curve_sentence(context, panel, members, sweep),
+        is_detail=panel.is_detail,
     )  # fmt: skip
 
 
