@@ -12,8 +12,9 @@ from ostler.pipeline.report.charts.curves import CLIENTS, ChartSweep, Curve
 from ostler.pipeline.report.charts.panels import Panel
 from ostler.pipeline.report.charts.sentences import limit_sentence, other_sentence, rate_sentence, trend_sentence
 from ostler.pipeline.report.context import Context
-from ostler.pipeline.report.drivers import driver_of, promise_of
+from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.rows import LIMIT, PEER
+from ostler.pipeline.steps.contestants import driver_of
 
 _PEERS_MAX = 3
 
