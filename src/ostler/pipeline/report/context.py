@@ -19,7 +19,16 @@ from ostler.pipeline.report.charts.styles import contestant_order, contestant_st
 from ostler.pipeline.report.disclosures import Disclosure, disclosure_of
 from ostler.pipeline.report.drivers import promise_of
 from ostler.pipeline.report.html.document import Cell, Hyperlink, NumberedReport
-from ostler.pipeline.report.rows import LIMIT, OSTLER, DisclosureRow, PeakRow, PointRow, RunRow, SecondRow, Tables
+from ostler.pipeline.report.rows import (
+    LIMIT,
+    OSTLER,
+    DisclosureRow,
+    PeakRow,
+    PointRow,
+    RunRow,
+    SecondRow,
+    Tables,
+)
 from ostler.pipeline.steps.contestants import ONE_QUEUE_MANAGER
 
 _NUMBER: Final = re.compile(r"(\d+)")
