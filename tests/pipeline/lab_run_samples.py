@@ -30,6 +30,11 @@ def environment() -> dict[str, object]:
         "revision": "abc",
         "compiled": True,
         "noise": {"percent": 4.5},
+        "stand_ins": {"standard-bindings": "A Unix socket takes the place of shared memory."},
+        "left_out": {"a part": ["clusters", "tracing"]},
+        "deviations": [{"what": "a smaller log", "why": "there is no room"}],
+        "configuration": [{"name": "QM1", "text": "Log:\n  LogPrimaryFiles=3"}],
+        "workload": {"id": SCENARIO},
         "entrants": [
             {"name": "Ostler", "kind": "ostler", "promise": "forced to disk", "version": "0.1.0"},
             {"name": "bare ping-pong", "kind": "limit", "promise": "", "version": ""},

@@ -27,7 +27,7 @@ from ostler.lab.store.points import measured_points
 from ostler.lab.store.run_reader import read_run
 from ostler.pipeline.errors import PipelineError
 from ostler.pipeline.lake.lake import CURRENT, LakeSnapshot, open_lake
-from ostler.pipeline.lake.tables import BRONZE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
+from ostler.pipeline.lake.tables import BRONZE, DISCLOSURE, ENTRANT, PEAK, POINT, PUBLISHED, REJECTED, RUN
 from ostler.pipeline.lake.validation import validate_runs, violations_in
 from ostler.pipeline.run import PipelineOutcome, run_pipeline
 from ostler.pipeline.spark.spark_errors import spark_sentence
@@ -122,6 +122,16 @@ def test_all_runs_that_can_be_read_are_taken(taken: tuple[Site, PipelineOutcome]
     assert first["flags"] == ["noise: The same work took longer."]
     assert json.loads(first["environment"])["kernel"] == {"release": "6.1"}
     assert lake.rows(ENTRANT) == 4
+    drivers = {row["contestant"]: row["driver"] for row in lake.read(ENTRANT).to_pylist()}
+    assert drivers == {"Ostler": "lean", "bare ping-pong": "probe"}
+    told = [row for row in lake.read(DISCLOSURE).to_pylist() if row["run"] == "run-1"]
+    assert {(row["kind"], row["position"], row["name"], row["text"]) for row in told} == {
+        ("stand-in", 0, "standard-bindings", "A Unix socket takes the place of shared memory."),
+        ("left-out", 0, "a part", "clusters, tracing"),
+        ("deviation", 0, "a smaller log", "there is no room"),
+        ("configuration", 0, "QM1", "Log:\n  LogPrimaryFiles=3"),
+        ("workload", 0, "", json.dumps({"id": SCENARIO})),
+    }
 
 
 def test_bronze_has_every_row_as_it_was_measured(taken: tuple[Site, PipelineOutcome]) -> None:
@@ -255,6 +265,8 @@ def test_tables_that_other_steps_made_are_made_again(copied: Site) -> None:
     for rows, table in zip(whole, (RUN, ENTRANT), strict=True):
         assert sorted(after.read(table).to_pylist(), key=repr) == sorted(rows, key=repr)
     assert rows_by_key(after, ["run-1", "run-2"]) == rows_by_key(before, ["run-1", "run-2"])
+    told_before, told_after = (sorted(each.read(DISCLOSURE).to_pylist(), key=repr) for each in (before, after))
+    assert told_after == told_before
     assert not run_pipeline(no_spark, copied.lake, [copied.runs]).is_changed
 
 

@@ -227,6 +227,8 @@ def test_values_over_time_are_a_line_for_each_series() -> None:
         ("NATS", 30, True),
     ]
     assert chart.sentence.startswith("Ostler: median 101 1/s")
+    # The last second is a whole one.
+    assert chart.across.top == 30.0
     hidden = [each for each in _drawn(chart).iter("path") if "dense" in each.get("class", "").split()]
     assert len(hidden) == 60
 

@@ -520,6 +520,24 @@ def test_the_command_writes_a_report_of_a_lake(tmp_path: Path, capsys: pytest.Ca
     assert "Ostler performance report" in (out / "report.html").read_text()
 
 
+def test_title_author_and_notes_are_taken_from_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lake(tmp_path / "lake", sample_rows())
+    (tmp_path / "notes.md").write_text("Why **we** measured: <b>disks</b>.", encoding="utf-8")
+    common = ["--lake", str(tmp_path / "lake"), "--output", str(tmp_path / "out"), "--no-pdf"]
+    words = ["--title", "Old & new", "--author", "Team Queues", "--notes"]
+    assert _run_command(*common, *words, str(tmp_path / "notes.md")) == 0
+    assert f"Summary of one sheet: {tmp_path / 'out' / 'summary.html'}" in capsys.readouterr().out
+    made = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for part in (
+        "<h1>Old &amp; new</h1>",
+        "Team Queues",
+        "Why <strong>we</strong> measured: &lt;b&gt;disks&lt;/b&gt;.",
+    ):
+        assert part in made
+    assert _run_command(*common, *words, str(tmp_path / "none.md")) == 2
+    assert "none.md cannot be read: No such file" in capsys.readouterr().err
+
+
 def test_a_lake_is_read_as_it_was_written(tables: Tables, tmp_path: Path) -> None:
     write_lake(tmp_path, sample_rows())
     found = read_lake(tmp_path)

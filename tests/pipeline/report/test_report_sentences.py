@@ -16,6 +16,7 @@ from ostler.pipeline.report.charts.sentences import (
     change_words,
     chart_sentence,
     course_sentence,
+    drift_sentence,
     find_knee,
     is_same,
     limit_sentence,
@@ -152,6 +153,9 @@ def test_the_course_over_time_tells_a_drift_but_no_chance() -> None:
     assert course_sentence("Ostler", steady, "1/s").endswith("no drift beyond that.")
     assert "the last third is" in course_sentence("Ostler", falling, "1/s")
     assert course_sentence("Ostler", [(0.0, 5.0)], "1/s") == ""
+    dropped = [(float(at), 100.0 if at < 40 else 60.0) for at in range(60)]
+    assert drift_sentence("NATS", dropped) == "NATS: the last third is 40 % lower than the first."
+    assert drift_sentence("NATS", steady) == drift_sentence("NATS", dropped[:10]) == drift_sentence("NATS", []) == ""
     assert course_sentence("Ostler", [(0.0, 5.0), (1.0, 5.0)], "1/s") == "Ostler: median 5.00 1/s."
 
 

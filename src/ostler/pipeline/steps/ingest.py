@@ -19,6 +19,8 @@ from ostler.pipeline.lake.spark_schemas import as_table, spark_schema
 from ostler.pipeline.lake.tables import DISCLOSURE, ENTRANT, REJECTED, RUN, LakeTable
 from ostler.pipeline.steps.contestants import driver_of, known_driver
 
+# Both names of the list in manifests, the newer one first.
+_CONTESTANTS: Final = ("contestants", "entrants")
 # The structure of the list in manifests.
 _ENTRANTS: Final = "array<struct<name string, kind string, promise string, version string, driver string>>"
 
@@ -71,7 +73,8 @@ def reread_manifests(runs: DataFrame) -> DataFrame:
 
 def reread_contestants(runs: DataFrame) -> DataFrame:
     """Return the table of contestants, from the stored environments."""
-    listed = F.from_json(F.get_json_object("environment", "$.entrants"), _ENTRANTS)
+    texts_of = [F.get_json_object("environment", f"$.{name}") for name in _CONTESTANTS]
+    listed = F.from_json(F.coalesce(*texts_of), _ENTRANTS)
     named = runs.select("run", F.inline(listed)).filter(F.col("name") != "").dropDuplicates(["run", "name"])
     texts = [F.coalesce(F.col(name), F.lit("")).alias(name) for name in ("kind", "promise", "version", "driver")]
     found = named.select("run", F.col("name").alias("contestant"), *texts)
@@ -114,7 +117,7 @@ def _run_rows(run: FoundRun) -> list[tuple[object, ...]]:
 
 def _entrant_rows(run: FoundRun) -> list[tuple[object, ...]]:
     manifest = run.stored.manifest
-    listed = manifest.environment.get("entrants")
+    listed = next((given for name in _CONTESTANTS if (given := manifest.environment.get(name))), None)
     found: dict[str, tuple[object, ...]] = {}
     for each in listed if isinstance(listed, list) else []:
         if isinstance(each, dict) and each.get("name"):

@@ -81,9 +81,10 @@ def points(operations: DataFrame, tables: Tables) -> DataFrame:
         name: _measured(tables[name]) for name in ("phase", "process", "thread", "machine", "statistic", "event")
     }
     return as_table(
-        kept_rows(operations, POINT_RULES)
-        .join(windows(measured["phase"]), list(KEY), "inner")
+        operations.join(windows(measured["phase"]), list(KEY), "inner")
+        # Before rows are left out: no other operation takes the place of a main one that breaks a rule.
         .transform(with_main_operation)
+        .transform(lambda timed: kept_rows(timed, POINT_RULES))
         .transform(with_message_counts)
         .join(processes(measured["process"]), list(KEY), "left")
         .join(log_threads(measured["thread"]), list(KEY), "left")

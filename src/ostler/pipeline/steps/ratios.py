@@ -61,8 +61,8 @@ _RATIO_KEY: Final = ("rule", "metric", "place", "left_bytes", "right_bytes", "la
 
 def ratio_comparisons(metrics: DataFrame, published: DataFrame) -> DataFrame:
     """Return rows of the table of comparisons, from our metrics and published figures."""
-    rules = rules_table(metrics.sparkSession)
-    # Each is used twice.
+    # Each is used several times.
+    rules = rules_table(metrics.sparkSession).localCheckpoint()
     printed = published_ratios(published, rules).coalesce(1).localCheckpoint()
     ours = our_ratios(metrics, rules).coalesce(1).localCheckpoint()
     reference = printed.filter(F.col("is_reference"))
@@ -108,7 +108,8 @@ def rules_table(spark: SparkSession) -> DataFrame:
 def published_ratios(published: DataFrame, rules: DataFrame) -> DataFrame:
     """Return all published ratios of the rules. Of several products or platforms with the same ratio, the newest is the
     reference."""
-    left, right = (_published_side(_comparable_figures(published), rules, side) for side in ("left", "right"))
+    figures = _comparable_figures(published).coalesce(1).localCheckpoint()
+    left, right = (_published_side(figures, rules, side) for side in ("left", "right"))
     same = ["rule", "product", "product_version", "ground", "api_key", "metric", "place"]
     joined = left.join(right, same).filter(_sizes_fit())
     best = Window.partitionBy(*_RATIO_KEY).orderBy(
@@ -242,7 +243,7 @@ def our_ratios(metrics: DataFrame, rules: DataFrame) -> DataFrame:
     """Return the same ratios of the best run of each scenario, with verdicts."""
     is_placed = F.col("clients").isNotNull() == F.col("metric").isin(*AT_CLIENTS)
     peaks = best_runs(metrics.filter(F.col("metric").isin(*_METRICS) & is_placed & (F.col("kind") == _OSTLER)))
-    peaks = peaks.withColumn("place", F.coalesce(F.col("clients"), F.lit(_AT_PEAK)))
+    peaks = peaks.withColumn("place", F.coalesce(F.col("clients"), F.lit(_AT_PEAK))).coalesce(1).localCheckpoint()
     left, right = (_our_side(peaks, rules, side) for side in ("left", "right"))
     known = ("subject", "is_size", "source")
     joined = (

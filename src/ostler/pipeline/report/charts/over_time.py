@@ -6,12 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 from typing import Final
 
 from ostler.pipeline.report import numbers
 from ostler.pipeline.report.charts.charts import Axis, ChartLine, Dot, LineChart, Style, spans_decades
-from ostler.pipeline.report.charts.sentences import course_sentence
+from ostler.pipeline.report.charts.sentences import course_sentence, drift_sentence
 from ostler.pipeline.report.charts.styles import COLOURS
 
 # More points than this cannot be told apart in a chart.
@@ -55,9 +56,21 @@ def time_chart(
     heights = [dot.y for line in lines for dot in line.dots]
     kept_top = top if top is not None and max(heights) <= top else None
     up = Axis(label, kept_top is None and spans_decades(heights), top=kept_top)
-    first = lines[0]
-    sentence = course_sentence(first.name, by_series[first.name], unit) if len(lines) else ""
-    return LineChart(title, Axis("seconds since the window began"), up, tuple(lines), sentence=sentence)
+    across = Axis("seconds since the window began", top=_end(by_series.values()))
+    return LineChart(title, across, up, tuple(lines), sentence=_sentence(by_series, unit))
+
+
+def _end(series: Iterable[Sequence[tuple[float, float]]]) -> float:
+    """Return the end of the window: the last value is that of a whole interval."""
+    moments = sorted({at for values in series for at, _ in values})
+    return moments[-1] + min(after - before for before, after in pairwise(moments))
+
+
+def _sentence(by_series: Mapping[str, Sequence[tuple[float, float]]], unit: str) -> str:
+    """Return the course of the first line, and of others where they drift."""
+    (first, values), *others = by_series.items()
+    drifts = (drift_sentence(name, found) for name, found in others)
+    return " ".join(filter(None, (course_sentence(first, values, unit), *drifts)))
 
 
 def _thinned(values: Sequence[tuple[float, float]]) -> list[Sequence[tuple[float, float]]]:

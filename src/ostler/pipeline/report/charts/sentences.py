@@ -147,19 +147,39 @@ def course_sentence(name: str, points: Points, unit: str) -> str:
     known = _known(points)
     if len(known) < 2:
         return ""
-    values = sorted(value for _, value in known)
-    middle = median(values)
-    low, high = values[len(values) // 10], values[-1 - len(values) // 10]
+    low, middle, high = _spread_of([value for _, value in known])
     text = f"{name}: median {_value(middle, unit)}"
     text += f", eight of ten seconds between {numbers.figure(low)} and {numbers.figure(high)}" if low != high else ""
-    third = len(known) // 3
-    if third < _SMOOTHED or middle <= 0:
+    drift = _drift(known)
+    if drift is None:
         return f"{text}."
+    return f"{text}; {drift}." if drift else f"{text}; no drift beyond that."
+
+
+def drift_sentence(name: str, points: Points) -> str:
+    """Return how a value drifts over time; empty where it does not, or was seen too shortly."""
+    drift = _drift(_known(points))
+    return f"{name}: {drift}." if drift else ""
+
+
+def _drift(known: Points) -> str | None:
+    """Return the last third against the first, beyond the spread within them; None when there are too few values."""
+    third = len(known) // 3
+    _, middle, _ = _spread_of([value for _, value in known])
+    if third < _SMOOTHED or middle <= 0:
+        return None
     begin, end = median([value for _, value in known[:third]]), median([value for _, value in known[-third:]])
-    spread_percent = 100 * (high - low) / middle / 2
-    if is_same(begin, end, spread_percent):
-        return f"{text}; no drift beyond that."
-    return f"{text}; the last third is {change_words(end, begin, than='the first')}."
+    # Of each third by itself: what drifts is spread by drifting.
+    spreads = (_spread_of([value for _, value in part]) for part in (known[:third], known[-third:]))
+    percent = max(100 * (top - bottom) / centre / 2 if centre > 0 else 0.0 for bottom, centre, top in spreads)
+    return "" if is_same(begin, end, percent) else f"the last third is {change_words(end, begin, than='the first')}"
+
+
+def _spread_of(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the range of eight of ten values, and their median between."""
+    ordered = sorted(values)
+    cut = len(ordered) // 10
+    return (ordered[cut], median(ordered), ordered[-1 - cut]) if ordered else (0.0, 0.0, 0.0)
 
 
 # -- charts without a sentence of their own ----------------------------------------------------------------------------
