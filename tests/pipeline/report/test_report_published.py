@@ -64,6 +64,18 @@ def test_a_match_of_a_run_that_is_not_in_the_report_is_not_shown() -> None:
     assert [each.figure for each in tables.matches] == [4, 3]
 
 
+def test_a_figure_that_is_printed_twice_is_shown_once_and_comparisons_of_reports_are_not() -> None:
+    rows = _rows()
+    again = {"figure": 5, "table_or_figure": "Table 9"}
+    rows["published"].append(rows["published"][1] | again)
+    rows["published"].append(rows["published"][1] | {"figure": 6, "basis": "comparison", "value": 66.0})
+    rows["figure_match"] += [rows["figure_match"][0] | {"figure": each} for each in (5, 6)]
+    shown, alone = _part(sample_tables(rows))
+    assert shown.count(">6,004<") == 1
+    assert "Table 9" not in shown + alone
+    assert ">66<" not in shown + alone
+
+
 def test_figures_of_scenarios_that_were_not_run_are_left_out() -> None:
     rows = _rows()
     rows["published"].append(rows["published"][0] | {"figure": 9, "scenario": "appl-c1", "value": 77777.0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from ostler.pipeline.report import numbers
@@ -32,6 +32,7 @@ _TELLING: Final = (
 )  # fmt: skip
 # Variants that need no word: what most figures have.
 _USUAL: Final = frozenset({("api", "MQI"), ("api", "MQI client"), ("qmgrs", "1")})
+_MEASURED: Final = "measured"
 _STRIPS_MAX: Final = 20
 _SIZES: Final = re.compile(r"\b(\d+) to (\d+) bytes")
 _BYTES: Final = re.compile(r"(\d+) bytes")
@@ -43,7 +44,7 @@ def published_section(context: Context) -> Section | None:
     """Return the section; None when the lake has no published figures."""
     ratios = [row for row in context.tables.comparisons if row.kind == RATIO]
     matches = {row.figure: row for row in context.tables.matches if row.scenario in context.speaking}
-    beside = [row for row in context.tables.published if row.figure in matches]
+    beside = _once([row for row in context.tables.published if row.figure in matches and row.basis == _MEASURED])
     if not ratios and not beside:
         return None
     inner = []
@@ -178,6 +179,16 @@ def _figures(context: Context, beside: Sequence[PublishedRow], matches: Mapping[
         title = f"Published figures of these scenarios without one of ours ({len(alone):,})"
         blocks.append(Fold(title, (table,), is_printed=False))
     return blocks
+
+
+def _once(rows: Iterable[PublishedRow]) -> list[PublishedRow]:
+    """Return each figure once: reports print some of them in several tables."""
+    found: dict[tuple[object, ...], PublishedRow] = {}
+    for row in rows:
+        telling = tuple(row.variants.get(name) for name in _TELLING)
+        what = (row.scenario, row.metric, row.unit, row.value, row.clients, row.message_bytes, row.persistence)
+        found.setdefault((*what, row.product_version, row.platform, telling), row)
+    return list(found.values())
 
 
 def _is_beside(context: Context, match: MatchRow) -> bool:
