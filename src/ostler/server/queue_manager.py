@@ -60,7 +60,7 @@ from ostler.server.storage.housekeeping import Housekeeping
 from ostler.server.storage.journal_writer import JournalWriter
 from ostler.server.storage.memory_limits import long_message_bytes_max
 from ostler.server.storage.real_disk import RealDisk
-from ostler.server.storage.space_quota import manager_disk
+from ostler.server.storage.space_quota import QuotaDisk, manager_disk
 from ostler.server.verbs.search_thread import SearchThread
 
 LOG_DIRECTORY = "log"
@@ -148,12 +148,12 @@ def _refuse_without_log(disk: Disk, log_directory: str) -> None:
 
 
 def log_disk(directory: QueueManagerDirectory, settings: QueueManagerSettings, data: Disk) -> tuple[Disk, str]:
-    """Return the disk that holds the log, and the log's directory on it. `data` is the disk of the queue manager."""
+    """Return the disk that holds the log, and the log's directory on it. It shares the limit of the disk for data."""
     if settings.log.path:
         base = Path(settings.log.path)
         base.mkdir(parents=True, exist_ok=True)
         return RealDisk(base), directories.directory_name(directory.name)
-    return data, LOG_DIRECTORY
+    return data if isinstance(data, QuotaDisk) else RealDisk(directory.path), LOG_DIRECTORY
 
 
 class QueueManager(ManagerCore):
