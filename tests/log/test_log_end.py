@@ -120,6 +120,8 @@ def test_all_that_was_noted_must_read_back_and_all_behind_may_be_torn(log_life, 
     assert not life.writer.has_new_end()
     start = life.log.durable_lsn() + 4095 & ~4095 if settings.pages_are_final() else noted + 7 & ~7
     end = life.commit(b"third" * 30)
+    # Without the copy of the page, which DoubleWrite would mend it from.
+    life.disk.remove("log/active/PAGE.COPY")
     for lsn in range(0, noted, 7):
         with pytest.raises(LogDamaged):
             log_life(zero_tail(life.disk, FIRST, 4096 + lsn), settings)
@@ -260,6 +262,7 @@ def test_damage_before_durable_records_is_refused_at_every_byte(log_life, integr
     start = 4096 if settings.pages_are_final() else life.log.end_lsn() + 7 & ~7
     end = life.commit(b"two" * 30)
     life.commit(b"three" * 30)
+    life.disk.remove("log/active/PAGE.COPY")  # which DoubleWrite would mend the page from
     for lsn in range(start, end):
         disk = life.disk.copy()
         old = disk.open(FIRST, False).read_at(4096 + lsn, 1)

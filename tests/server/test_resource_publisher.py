@@ -16,8 +16,9 @@ from ostler.engine.pubsub.subscribe import SubscribeRequest, subscribe
 from ostler.engine.queue.queue import RETAINED_QUEUE
 from ostler.model import constants as mq
 from ostler.model.attributes import ObjectType
-from ostler.model.definitions import new_definition
+from ostler.model.definitions import Definition, new_definition
 from ostler.model.errors import MQError
+from ostler.model.guard import Guard
 from ostler.observe.resource_messages import all_metadata
 from ostler.server import resource_publisher
 from ostler.server.config.qm_ini import LogSection
@@ -338,7 +339,7 @@ def test_the_branch_is_isolated_without_its_object(manager: QueueManager, qm: Co
 
 
 def test_authority_comes_from_the_object_of_system_topics(manager: QueueManager) -> None:
-    class Everything:
+    class Everything(Guard):
         """Grants subscribing to some topic objects."""
 
         def __init__(self, *names: str) -> None:
@@ -347,8 +348,14 @@ def test_authority_comes_from_the_object_of_system_topics(manager: QueueManager)
         def authorities(self, user: str, object_type: int, name: str) -> int:
             return -1 if object_type != mq.MQOT_TOPIC or name in self.names else 0
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(manager.guard, name)
+        def is_administrator(self, user: str) -> bool:
+            return False
+
+        def on_defined(self, definition: Definition) -> None:
+            manager.guard.on_defined(definition)
+
+        def on_deleted(self, definition: Definition) -> None:
+            manager.guard.on_deleted(definition)
 
     def reason(*names: str) -> int:
         connection = manager.connect("someone", "test")
@@ -356,7 +363,7 @@ def test_authority_comes_from_the_object_of_system_topics(manager: QueueManager)
         request = SubscribeRequest(mq.MQSO_CREATE | mq.MQSO_MANAGED)
         request.topic_string = f"{ROOT}/CPU/QMgrSummary"
         with manager.lock:
-            manager.engine.guard = Everything(*names)  # type: ignore[assignment]
+            manager.engine.guard = Everything(*names)
             try:
                 subscribe(manager.engine, connection, request)
             except MQError as error:

@@ -165,7 +165,6 @@ def _deliver_with_implicit_syncpoint(engine: Engine, queue: Queue, md: bytes, pr
     except BaseException:
         back_out_unit(engine, unit)
         raise
-    engine.counters.commits += 1
     return commit_unit(engine, unit)
 
 

@@ -23,8 +23,8 @@ from ostler.lab.families.held_connections import (
 from ostler.lab.families.task import RESULT, Task, wait_until
 from ostler.lab.families.task_process import Agreement
 from ostler.lab.load.client import LoadClient, Pace
-from ostler.lab.load.mq.client import INPUT, OUTPUT, MqCarrier, MqClient, MqTerms
-from ostler.lab.load.mq.frames import MqReader
+from ostler.lab.load.mq.client import MqCarrier, MqClient
+from ostler.lab.load.mq.opening import OpeningClient
 from ostler.lab.load.progress import ProgressReporter, ReportProgress
 from ostler.lab.load.timeline import PhaseRecorder
 from ostler.lab.runner.contract import CONNECT, PUT, Metric
@@ -35,28 +35,6 @@ from ostler.model.structures.connecting import MQCNO
 
 MEMORY_PER_MESSAGE: Final = "memory per uncommitted message, bytes"
 UNIT_AGREEMENTS: Final = (Agreement((CONNECT,), "connections"), Agreement((PUT,), "puts"))
-_BODY_BYTES: Final = 1
-
-
-def open_queue(number: int) -> str:
-    return f"LAB.OPEN.{number}"
-
-
-class OpeningClient(MqClient):
-    """Connects, opens queues, and stays."""
-
-    def __init__(self, channel: str, queues: int, conversation: int = 1) -> None:
-        super().__init__(Pace(), False, 0, MqTerms(1, _BODY_BYTES, False, channel), conversation)
-        self._queues = queues
-
-    def opens(self) -> list[tuple[str, int]]:
-        return [(open_queue(number), INPUT | OUTPUT) for number in range(self._queues)]
-
-    def prepare(self) -> None:
-        return
-
-    def work(self, reader: MqReader, now_ns: int) -> bytes:
-        return b""
 
 
 class OpeningTask(HoldTask):

@@ -42,11 +42,13 @@ class Pacing:
     """Messages that this driver's producers put are also got by other drivers' consumers."""
     since_put: bool = False
     """A requester is due a period after its last put, and response times count from the put."""
+    is_timed_once: bool = False
+    """Round trips at a rate are not timed the other way as well."""
 
     @property
     def beside(self) -> str:
         """The operation that times round trips the other way; empty where there is none."""
-        if self.rate_per_second <= 0 or self.main_operation != _MAIN_OPERATION:
+        if self.rate_per_second <= 0 or self.main_operation != _MAIN_OPERATION or self.is_timed_once:
             return ""
         return SINCE_DUE if self.since_put else SINCE_PUT
 

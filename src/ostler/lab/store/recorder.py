@@ -87,8 +87,12 @@ class OperationRecorder:
             second.highest_ns = highest_ns
         second.count += count
         second.total_ns += total_ns
-        bucket = bucket_of(lowest_ns)
-        second.counts[bucket] = second.counts.get(bucket, 0) + count
+        # The rest of the division is spread over as many operations, so that the histogram has the exact sum.
+        longer = total_ns - lowest_ns * count
+        for latency_ns, operations in ((lowest_ns, count - longer), (highest_ns, longer)):
+            if operations:
+                bucket = bucket_of(latency_ns)
+                second.counts[bucket] = second.counts.get(bucket, 0) + operations
 
     def fail(self, ended_ns: int) -> None:
         """Record an operation that ended with an error, or was abandoned."""

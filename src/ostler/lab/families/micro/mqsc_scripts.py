@@ -175,6 +175,7 @@ class DisplayRounds(Rounds):
         (status,) = control(QueueManagerDirectory(root, NAME), "status")
         self._server = psutil.Process(int(str(status["pid"])))
         self._metrics: list[Metric] = []
+        self._rounds = 0
 
     def round(self) -> Sequence[Timed]:
         server = PeakMemory(self._server)
@@ -182,11 +183,9 @@ class DisplayRounds(Rounds):
         server.end()
         if shown.lines < 2 * self._queues:
             raise PointFailed(f"{shown.lines:,} lines cannot show {self._queues:,} queues")
-        self._metrics = [
-            Metric(RESULT, LINES, shown.lines),
-            Metric(RESULT, SERVER_GROWTH, server.growth_bytes),
-            Metric(RESULT, RUNMQSC_MEMORY, shown.memory_bytes),
-        ]
+        self._rounds += 1
+        found = {LINES: shown.lines, SERVER_GROWTH: server.growth_bytes, RUNMQSC_MEMORY: shown.memory_bytes}
+        self._metrics = [Metric(RESULT, name, value, position=self._rounds) for name, value in found.items()]
         return (Timed(LINE, shown.seconds, shown.lines),)
 
     def found(self) -> list[Metric]:

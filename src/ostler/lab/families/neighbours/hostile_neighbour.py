@@ -276,7 +276,7 @@ class Victim(Task):
 
     def __init__(self, address: Address, per_second: float, message_bytes: int) -> None:
         terms = MqTerms(1, message_bytes, persistent=False, channel=CHANNEL)
-        self._pace = Pace(Pacing(ROUND_TRIP, per_second / REQUESTERS))
+        self._pace = Pace(Pacing(ROUND_TRIP, per_second / REQUESTERS, is_timed_once=True))
         self._driver = EpollDriver(address, self._pace)
         clients: list[LoadClient] = [MqResponder(self._pace, number, terms) for number in range(REQUESTERS)]
         clients += [MqRequester(self._pace, number, terms) for number in range(REQUESTERS)]

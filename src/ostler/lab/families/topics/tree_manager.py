@@ -66,6 +66,9 @@ class TopicTreeManager:
         self._generation = 0
         self._own = self.topics()
         """The number of topics it has from the start."""
+        shown = sum("TPSTATUS(" in line for line in self.manager.mqsc("DISPLAY TPSTATUS('#')"))
+        self._hidden = self._own - shown
+        """The number of system topics, which no wildcard above them shows."""
         self.memory_per_topic = 0.0
         """From the topics created first; later ones may reuse memory."""
 
@@ -76,6 +79,10 @@ class TopicTreeManager:
             if found is not None:
                 return int(found[1])
         raise PointFailed("DISPLAY PUBSUB shows no number of topics")
+
+    def displayed(self) -> int:
+        """Return the number of nodes that DISPLAY TPSTATUS('#') shows."""
+        return self.topics() - self._hidden
 
     def made(self) -> int:
         """Return the number of created nodes that still exist."""

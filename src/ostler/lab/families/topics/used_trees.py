@@ -206,7 +206,7 @@ class Displaying(ReadyTask):
 
     def check_counts(self, counted: Sequence[WorkerCounts]) -> Sequence[CountCheck]:
         shown = [round(each.value) for each in self._results if each.name == DISPLAYED]
-        topics = self._tree.topics()
+        topics = self._tree.displayed()
         return [*super().check_counts(counted), *(CountCheck(DISPLAYED, count, topics) for count in shown[:1])]
 
     def close(self) -> None:
