@@ -252,7 +252,7 @@ def test_all_commands_are_listed_without_loading_them(ostler: Command) -> None:
         "rcdmqimg",
         "run-trusted",
         "demo",
-        "bench",
+        "lab",
     ):
         assert name in done.out
 

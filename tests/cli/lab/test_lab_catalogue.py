@@ -175,4 +175,4 @@ def test_show_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told["parameters"]["log_primary_files"] == 16
     assert told["readiness"]["missing"] == []
-    assert told["stop"] == {"kind": "peak", "limit": 0.0, "text": ""}
+    assert told["stop"] == {"kind": "peak", "limit": 0.0, "text": "", "after": 1, "only": {}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import shutil
 import socket
@@ -239,10 +238,3 @@ def test_a_queue_manager_that_does_not_answer(root: Path, no_java: Path, capsys:
         assert main(["pipeline", "watch", *arguments, "--seconds", "0"]) == REFUSED
     assert "MQRC_HOST_NOT_AVAILABLE" in capsys.readouterr().err
     assert lake.is_as_it_was()
-
-
-def test_a_bench_without_room_or_java(no_java: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pipeline", "bench", "--rows", "1000", "--scratch", str(tmp_path / "scratch")]) == NO_JAVA
-    assert "Spark needs Java 17 or newer" in capsys.readouterr().err
-    assert not list((tmp_path / "scratch").glob("*"))
-    assert os.environ["PATH"] == str(no_java)

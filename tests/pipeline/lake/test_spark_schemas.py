@@ -26,7 +26,7 @@ def test_a_frame_becomes_a_table(spark: SparkSession) -> None:
         F.lit("v").alias("version"),
         F.lit("extra").alias("extra"),
         F.lit(None).alias("promise"),
-        *(F.lit(name).alias(name) for name in ("kind", "contestant", "run")),
+        *(F.lit(name).alias(name) for name in ("driver", "kind", "contestant", "run")),
     )
     found = as_table(shuffled, ENTRANT)
     assert found.columns == list(ENTRANT.names)
@@ -36,6 +36,7 @@ def test_a_frame_becomes_a_table(spark: SparkSession) -> None:
         "kind": "kind",
         "promise": None,
         "version": "v",
+        "driver": "driver",
     }
 
 

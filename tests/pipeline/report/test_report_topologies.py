@@ -39,7 +39,7 @@ def words(made: TopologyDrawing) -> list[str]:
         (
             "dq-rr-np",
             ["Requesters", "Queue manager 1", "Queue manager 2", "Responders"],
-            ["local binding", "message channels, 4 each way", "local binding"],
+            ["trusted, in process", "message channels, 4 each way", "local binding"],
         ),
         ("rr-cc-tls-np", ["Requesters", "Queue manager", "Responders"], ["client channels, TLS"] * 2),
         ("pubsub-1n-np", ["Publisher", "Queue manager", "Subscribers"], ["client channels"] * 2),
@@ -98,7 +98,7 @@ def test_a_scenario_that_says_nothing_has_no_drawing() -> None:
 
 def test_every_scenario_of_the_catalogue_is_drawn_inside_its_frame() -> None:
     for name, scenario in catalogue().scenarios.items():
-        if not scenario.is_measured:
+        if not scenario.is_measured or not (scenario.topology or scenario.roles):
             continue
         made = drawing(name)
         shape = ElementTree.fromstring(chart_svg(made, "f-1")).find("svg")

@@ -164,13 +164,15 @@ def _distances() -> list[RatioRule]:
 def _programs() -> list[RatioRule]:
     """Cores, languages, reply queues and patterns of applications."""
     mqi = Side("rr-cc-tls-np", variant="cipher", published_value="none", parameter="cipher_spec", our_value="none")
-    cores = [
-        Side(name, variant="cores", published_value="2", parameter="cores", our_value="2")
-        for name in ("pubsub-1n-cores-np", "pubsub-multi-cores-np")
-    ]
+    # The fewest that the report prints of each.
+    two, four = (
+        Side(name, variant="cores", published_value=fewest, parameter="cores", our_value=fewest)
+        for name, fewest in (("pubsub-multi-cores-np", "2"), ("pubsub-1n-cores-np", "4"))
+    )
     unique = "client-capacity-cmax-unique-reply"
     return [
-        *(RatioRule("cores to two", each, replace(each, is_other=True)) for each in cores),
+        RatioRule("cores to two", two, replace(two, is_other=True)),
+        RatioRule("cores to four", four, replace(four, is_other=True)),
         RatioRule("JMS to MQI", mqi, Side("rr-cc-jms-np"), is_api=True),
         RatioRule("publish/subscribe to point-to-point", Side("p2p-multi-np"), Side("pubsub-multi-np")),
         RatioRule("publish/subscribe to point-to-point", Side("p2p-multi-pm"), Side("pubsub-multi-pm")),
