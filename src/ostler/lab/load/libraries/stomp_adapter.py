@@ -135,8 +135,8 @@ class StompAdapter(LibraryAdapter[None]):
         if not self._missing:
             self._arrived.set()
 
-    def fail(self, words: str) -> None:
-        self._failure = words
+    def fail(self, text: str) -> None:
+        self._failure = text
         self._arrived.set()
 
 

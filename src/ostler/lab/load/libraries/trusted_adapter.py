@@ -18,7 +18,7 @@ from ostler.lab.load.drivers.driver_process import DriverHost
 from ostler.lab.load.drivers.threaded_driver import ThreadedDriver
 from ostler.lab.load.libraries.adapter import REQUESTER, LibraryAdapter
 from ostler.lab.load.libraries.patterns import threaded_driver
-from ostler.lab.load.mq.client import INPUT, OUTPUT, own_reply_queue, reply_queue, request_queue, way_back
+from ostler.lab.load.mq.client import INPUT, OUTPUT, own_reply_queue, reply_manager_alias, reply_queue, request_queue
 from ostler.lab.load.mq.factory import mq_terms, requesters_in_units, responders_in_units
 from ostler.lab.load.spec import PLAIN, REQUEST_REPLY, SESSIONS, LoadSpec
 from ostler.model import constants as mq
@@ -104,7 +104,7 @@ class TrustedAdapter(LibraryAdapter[None]):
             descriptor = bytearray(self._descriptor)
             MQMD.patch(descriptor, "ReplyToQ", replies)
             if terms.routes:
-                MQMD.patch(descriptor, "ReplyToQMgr", way_back(terms.route(self.number, pair)))
+                MQMD.patch(descriptor, "ReplyToQMgr", reply_manager_alias(terms.route(self.number, pair)))
             request = self._open(terms.request_queue(self.number, pair), OUTPUT)
             self._pairs[pair] = (request, bytes(descriptor), self._open(replies, INPUT))
 
