@@ -24,8 +24,9 @@ from ostler.lab.load.bare.client import HELLO, REQUESTER
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace, reply_for
 from ostler.lab.load.drivers.driver_process import Answer, DriverEnd, Load, new_load
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
+from ostler.lab.load.drivers.load_worker import LoadWorker
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
+from ostler.lab.load.drivers.threaded_driver import ThreadedDriver
 from ostler.lab.load.pacing import NEVER_NS, SINCE_DUE, SINCE_PUT, Pacing, Schedule
 from ostler.lab.load.progress import ProgressReporter
 from ostler.lab.load.spec import LoadSpec
@@ -483,7 +484,7 @@ def test_a_load_that_is_closed_while_it_runs_is_broken_off(server: AnsweringServ
         load.end()
 
 
-class Counting(LoadWorker):
+class Counting(LoadWorker[None]):
     """A producer, or a consumer of what it puts on a list."""
 
     def __init__(self, sent: list[int], is_producer: bool) -> None:

@@ -19,8 +19,9 @@ from ostler.lab.load.bare.client import BareClient
 from ostler.lab.load.client import LoadFailed, Pace
 from ostler.lab.load.drivers.driver_process import Load, new_load
 from ostler.lab.load.drivers.epoll_driver import EpollDriver
+from ostler.lab.load.drivers.load_worker import LoadWorker
 from ostler.lab.load.drivers.start import start_driver
-from ostler.lab.load.drivers.threaded_driver import LoadWorker, ThreadedDriver
+from ostler.lab.load.drivers.threaded_driver import ThreadedDriver
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.contract import SilentWatcher
@@ -134,7 +135,7 @@ def test_a_path_longer_than_an_address_and_blocks_longer_than_a_buffer(tmp_path:
     listener.close()
 
 
-class Echoing(LoadWorker):
+class Echoing(LoadWorker[None]):
     """A requester and a responder over a pair of sockets."""
 
     def __init__(self, sock: socket.socket, is_requester: bool) -> None:
@@ -176,7 +177,7 @@ def test_threads_request_during_timelines_only() -> None:
 
 
 def test_a_worker_that_cannot_connect_is_told() -> None:
-    def refuse() -> LoadWorker:
+    def refuse() -> LoadWorker[None]:
         raise ConnectionRefusedError("nobody listens")
 
     with pytest.raises(LoadFailed, match="nobody listens"):

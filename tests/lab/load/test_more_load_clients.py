@@ -45,7 +45,7 @@ def test_redis_values_of_all_kinds() -> None:
         assert read_value(data[:end], 0)[1] < -end, "not all of it is there"
     refusal, _ = read_value(b"-ERR no such thing\r\n", 0)
     assert isinstance(refusal, RedisError)
-    assert refusal.words == "ERR no such thing"
+    assert refusal.text == "ERR no such thing"
     with pytest.raises(LoadFailed, match="unknown kind"):
         read_value(b"!5\r\n", 0)
 

@@ -16,7 +16,7 @@ from ostler.lab.load.amqp.client import AmqpRoutes
 from ostler.lab.load.client import LoadClient, LoadFailed, Pace
 from ostler.lab.load.drivers.start import start_driver
 from ostler.lab.load.drivers.trusted_load import TrustedLoad
-from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
+from ostler.lab.load.mq.client import reply_manager_alias, request_queue, routed_queue
 from ostler.lab.load.mq.request_reply import KEPT_OPEN_MAX
 from ostler.lab.load.spec import LoadSpec
 from ostler.lab.load.timeline import PhaseRecorder, Timeline
@@ -37,7 +37,7 @@ def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabQueueManage
         for pair in range(PAIRS)
         for route in range(MANY)
     ]
-    back = [f"DEFINE QREMOTE({way_back(route)}) RNAME(' ') RQMNAME({NAME})" for route in range(MANY)]
+    back = [f"DEFINE QREMOTE({reply_manager_alias(route)}) RNAME(' ') RQMNAME({NAME})" for route in range(MANY)]
     commands = (*pair_commands(PAIRS), *routed, *back)
     log = LogSection(primary_files=2, secondary_files=1, file_pages=2048)
     with LabQueueManager(tmp_path_factory.mktemp("routed"), QueueManagerPlan(log=log, commands=commands)) as running:
@@ -112,13 +112,13 @@ def commits(manager: LabQueueManager) -> int:
     return next(int(each.value) for each in manager.metrics() if each.name == "commits")
 
 
-def test_a_way_back_that_is_not_there_is_told(manager: LabQueueManager, base: LoadSpec) -> None:
-    manager.mqsc(f"DELETE QREMOTE({way_back(2)})")
+def test_a_missing_queue_manager_alias_for_replies_is_reported(manager: LabQueueManager, base: LoadSpec) -> None:
+    manager.mqsc(f"DELETE QREMOTE({reply_manager_alias(2)})")
     try:
         with pytest.raises(LoadFailed, match="MQOPEN with MQRC_UNKNOWN_REMOTE_Q_MGR"):
             ran(base)
     finally:
-        manager.mqsc(f"DEFINE QREMOTE({way_back(2)}) RNAME(' ') RQMNAME({NAME})")
+        manager.mqsc(f"DEFINE QREMOTE({reply_manager_alias(2)}) RNAME(' ') RQMNAME({NAME})")
 
 
 def test_trusted_responders_answer_where_they_are_asked_to(manager: LabQueueManager, base: LoadSpec) -> None:

@@ -47,13 +47,13 @@ from ostler.lab.load.stomp.one_way import StompOneWayClient
 # Drivers that are imported when they are needed, as "module:function". Each library needs a package of its own, which
 # is installed only where the library is measured.
 LIBRARY_DRIVERS: Final = {
-    PIKA: "ostler.lab.load.libraries.pika_workers:pika_driver",
-    NATS_PY: "ostler.lab.load.libraries.nats_library_patterns:nats_driver",
-    PAHO: "ostler.lab.load.libraries.paho_workers:paho_driver",
-    REDIS_PY: "ostler.lab.load.libraries.redis_workers:redis_driver",
-    STOMP_PY: "ostler.lab.load.libraries.stomp_workers:stomp_driver",
-    OSTLER_API: "ostler.lab.load.libraries.ostler_workers:ostler_driver",
-    TRUSTED: "ostler.lab.load.libraries.trusted_workers:trusted_driver",
+    PIKA: "ostler.lab.load.libraries.pika_adapter:pika_driver",
+    NATS_PY: "ostler.lab.load.libraries.nats_adapter:nats_driver",
+    PAHO: "ostler.lab.load.libraries.paho_adapter:paho_driver",
+    REDIS_PY: "ostler.lab.load.libraries.redis_adapter:redis_driver",
+    STOMP_PY: "ostler.lab.load.libraries.stomp_adapter:stomp_driver",
+    OSTLER_API: "ostler.lab.load.libraries.ostler_adapter:ostler_driver",
+    TRUSTED: "ostler.lab.load.libraries.trusted_adapter:trusted_driver",
 }
 PROBE_DRIVERS: Final = {
     GROUP_COMMIT: "ostler.lab.load.drivers.probe_drivers:probe_driver",

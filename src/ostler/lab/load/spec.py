@@ -145,8 +145,10 @@ class LoadSpec:
 
 
 def pair_of(spec: LoadSpec, number: int, turn: int) -> int:
-    """Return the pair of queues that a requester uses for the nth time."""
-    return (number + turn if spec.goes_round else number) % spec.pairs
+    """Return the pair of queues that a requester uses for the nth time; with turn 0 the pair of a client that has only
+    one."""
+    first = number // (1 + len(spec.other_addresses))
+    return (first + turn if spec.goes_round else first) % spec.pairs
 
 
 def host_and_port(spec: LoadSpec) -> tuple[str, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostler.client.locate.embedded import start
-from ostler.lab.load.mq.client import request_queue, routed_queue, way_back
+from ostler.lab.load.mq.client import reply_manager_alias, request_queue, routed_queue
 from ostler.lab.runner.queue_managers import channel_wiring as wires
 from ostler.lab.runner.queue_managers.channel_wiring import ANSWERING, ASKING, NORMAL, Wiring
 from ostler.lab.runner.queue_managers.child import run_commands
@@ -37,7 +37,7 @@ def test_queue_managers_take_all_of_it(wiring: Wiring, tmp_path: Path) -> None:
     assert {"LAB.REPLY.0", "LAB.REPLY.1", "LAB.REPLY.OWN.0"} <= found[ASKING][ObjectType.QLOCAL]
     assert {routed_queue(pair, route) for pair in range(2) for route in routes} <= found[ASKING][ObjectType.QREMOTE]
     assert {request_queue(pair) for pair in range(2)} <= found[ANSWERING][ObjectType.QLOCAL]
-    assert {way_back(route) for route in routes} <= found[ANSWERING][ObjectType.QREMOTE]
+    assert {reply_manager_alias(route) for route in routes} <= found[ANSWERING][ObjectType.QREMOTE]
 
 
 def senders(wiring: Wiring, own: str, other: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from ostler.lab.load.client import LoadFailed
 from ostler.lab.load.drivers.driver_process import DriverEnd, Load
-from ostler.lab.load.libraries.trusted_workers import SERVE
+from ostler.lab.load.libraries.trusted_adapter import SERVE
 from ostler.lab.load.spec import TRUSTED, LoadSpec
 from ostler.lab.runner.contract import PointFailed
 from ostler.lab.runner.queue_managers.process import LabQueueManager

@@ -38,7 +38,7 @@ def routed_queue(pair: int, route: int) -> str:
     return f"LAB.REQUEST.{pair}.{route}"
 
 
-def way_back(route: int) -> str:
+def reply_manager_alias(route: int) -> str:
     """Return the alias of the requesters' queue manager at the responders', by the channel that leads there."""
     return f"LAB.BACK.{route}"
 

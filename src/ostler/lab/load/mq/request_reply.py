@@ -20,9 +20,9 @@ from ostler.lab.load.mq.client import (
     MqTerms,
     descriptor,
     own_reply_queue,
+    reply_manager_alias,
     reply_queue,
     request_queue,
-    way_back,
 )
 from ostler.lab.load.mq.frames import (
     COMMIT_REQUEST,
@@ -96,7 +96,7 @@ class MqRequester(MqClient):
             if terms.is_jms:
                 header = JmsHeader(request_queue(pair), self.reply_to(pair), terms.persistent, False).whole
             self._headers.append(header)
-            back = way_back(terms.route(self.number, pair)) if terms.routes else ""
+            back = reply_manager_alias(terms.route(self.number, pair)) if terms.routes else ""
             md = descriptor(terms, self.reply_to(pair), back, terms.requester_ccsid)
             length = len(header) + self._body_bytes
             self._puts.append(PutFrames(self.conversation, request, handles[at], options, md, length))

@@ -21,8 +21,8 @@ _ANSWERS_TO_TRANSACTION = 5
 class RedisError:
     """An error answer of Redis."""
 
-    def __init__(self, words: str) -> None:
-        self.words = words
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 def command(*words: bytes) -> bytes:
@@ -155,8 +155,8 @@ class RedisClient(LoadClient):
         found = value if isinstance(value, list) else [value]
         for each in found:
             # The group of a stream exists already, except for the first client.
-            if isinstance(each, RedisError) and not each.words.startswith("BUSYGROUP"):
-                raise LoadFailed(f"Redis said {each.words}")
+            if isinstance(each, RedisError) and not each.text.startswith("BUSYGROUP"):
+                raise LoadFailed(f"Redis said {each.text}")
         self._answers_before -= 1
         if not self._answers_before:
             self.is_ready = True
@@ -207,5 +207,5 @@ def entry_of(value: object) -> tuple[bytes, bytes]:
 
 
 def _unexpected(value: object) -> LoadFailed:
-    text = value.words if isinstance(value, RedisError) else repr(value)[:80]
+    text = value.text if isinstance(value, RedisError) else repr(value)[:80]
     return LoadFailed(f"Redis answered {text} instead of a message")

@@ -49,7 +49,7 @@ class RedisOneWayClient(RedisClient):
 
     def _reply(self, value: object, now_ns: int) -> bytes:
         if isinstance(value, RedisError):
-            raise LoadFailed(f"Redis said {value.words}")
+            raise LoadFailed(f"Redis said {value.text}")
         return self.replied(now_ns)
 
     def _request(self, value: object, now_ns: int) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ostler.lab.load.mq.client import reply_queue, request_queue, routed_queue, way_back
+from ostler.lab.load.mq.client import reply_manager_alias, reply_queue, request_queue, routed_queue
 from ostler.lab.peers.broker_process import LOOPBACK
 from ostler.lab.runner.queue_managers.plan import NAME, USER
 
@@ -83,7 +83,8 @@ def answering_commands(wiring: Wiring, pairs: int) -> tuple[str, ...]:
     found = _ccsid_commands(wiring.answering_ccsid)
     found += [f"DEFINE QLOCAL({request_queue(pair)}) {_DEPTH}" for pair in range(pairs)]
     found += [
-        f"DEFINE QREMOTE({way_back(route)}) RNAME(' ') RQMNAME({ASKING}) XMITQ({transmission_queue(ASKING, route)})"
+        f"DEFINE QREMOTE({reply_manager_alias(route)}) RNAME(' ') RQMNAME({ASKING}) "
+        f"XMITQ({transmission_queue(ASKING, route)})"
         for route in range(wiring.routes)
     ]
     return (*found, *_channel_commands(wiring, ANSWERING, ASKING))
