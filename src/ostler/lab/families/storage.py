@@ -23,11 +23,12 @@ from ostler.lab.families.held_connections import (
     QueueManagerServer,
 )
 from ostler.lab.families.object_storage import DEFINE, DefineTask, KeepTask
-from ostler.lab.families.open_storage import UNIT_AGREEMENTS, OpeningTask, UnitTask, open_queue
+from ostler.lab.families.open_storage import UNIT_AGREEMENTS, OpeningTask, UnitTask
 from ostler.lab.families.set_up.run_descriptions import plan_text
 from ostler.lab.families.task import Task
 from ostler.lab.families.task_process import Agreement, ReadyTask, TaskProcess
 from ostler.lab.load.link import Address
+from ostler.lab.load.mq.opening import open_queue
 from ostler.lab.runner.contract import (
     CONNECT,
     PUT,
